@@ -1,0 +1,1 @@
+"""sutler: a context engine for language models."""

@@ -1,0 +1,1 @@
+"""Translation only: the command line and the other doors."""

@@ -1,0 +1,1 @@
+"""Verbs: pure functions, value in, value out."""

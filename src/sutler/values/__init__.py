@@ -1,0 +1,1 @@
+"""Nouns: frozen values without I/O. Every other layer speaks in these."""

@@ -1,0 +1,106 @@
+"""The one spelling of "where": relative POSIX paths, their display form, and line spans.
+
+Identity and display never share a field. A `RelPath` is the path as the file system has it (bytes that
+are not UTF-8 ride along as surrogates); `quote` makes the one-line form that people, models and logs see.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NewType
+
+from msgspec import Struct
+
+from sutler.values.errors import RefusedError
+
+RelPath = NewType("RelPath", str)
+"""A POSIX path relative to the root: never absolute, no `..`, no `.`, no empty component, no NUL."""
+
+ROOT = RelPath("")
+
+
+class Span(Struct, frozen=True, gc=False):
+    """Lines `start` to `end`, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
+def parse_relpath(raw: str) -> RelPath:
+    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is expanded."""
+    if "\0" in raw:
+        raise RefusedError(f"path {quote(raw)} holds a NUL byte", rule="paths are plain names")
+    if raw.startswith("/"):
+        raise RefusedError(f"path {quote(raw)} is absolute", rule="paths are relative to the root")
+    parts = [part for part in raw.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise RefusedError(f"path {quote(raw)} climbs out with '..'", rule="paths stay inside the root")
+    return RelPath("/".join(parts))
+
+
+def join(parent: str, name: str) -> RelPath:
+    return RelPath(f"{parent}/{name}" if parent else name)
+
+
+def basename(path: str) -> str:
+    return path[path.rfind("/") + 1 :]
+
+
+def dirname(path: str) -> RelPath:
+    cut = path.rfind("/")
+    return RelPath(path[:cut] if cut > 0 else "")
+
+
+def extension(path: str) -> str:
+    """The last extension without its dot, lower-case; empty for `.bashrc` and `Makefile`."""
+    name = basename(path)
+    dot = name.rfind(".")
+    return name[dot + 1 :].lower() if dot > 0 else ""
+
+
+# Everything that could break out of one line, hide, or reorder what a reader sees: controls, separators,
+# surrogates (bytes that are not UTF-8), bidi and zero-width characters, tags, private use and non-characters.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\"\\\\\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-7]{3})|u\{([0-9a-f]{1,6})\})")
+_LONG = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    code = ord(char)
+    if char in _SHORT:
+        return _SHORT[char]
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, carried as a surrogate: octal, as git shows it
+        return f"\\{code - 0xDC00:03o}"
+    return f"\\{code:03o}" if code < 0x80 else f"\\u{{{code:x}}}"
+
+
+def quote(path: str) -> str:
+    """The display form: unchanged when harmless, else C-style in double quotes on one line."""
+    if not path:
+        return '""'
+    if path.isprintable() and path.isascii() and '"' not in path and "\\" not in path and path == path.strip():
+        return path
+    escaped = _UNSAFE.sub(_escape, path)
+    return f'"{escaped}"' if escaped != path or path != path.strip() else path
+
+
+def _unescape(match: re.Match[str]) -> str:
+    short, octal, code = match.groups()
+    if short:
+        return _LONG[short]
+    if octal:
+        byte = int(octal, 8)
+        return chr(byte) if byte < 0x80 else chr(0xDC00 + byte)
+    return chr(int(code, 16))
+
+
+def unquote(shown: str) -> str:
+    """The inverse of `quote`."""
+    if len(shown) >= 2 and shown[0] == shown[-1] == '"':
+        return _ESCAPE.sub(_unescape, shown[1:-1])
+    return shown
