@@ -33,7 +33,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _HINT = re.compile(
     r"auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl"
 )
-_TESTISH = re.compile(r"test|spec|suite|cest|e2e|\.cy\.|it\.|should|\.(?:t|bats|feature|phpt|snap)$")
+_TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
 _API_WORD = re.compile(
     r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
 )
@@ -112,16 +112,27 @@ def _name(name: str) -> _Name:
     ext = low[dot + 1 :] if dot > 0 else ""
     language = BY_NAME.get(low) or BY_EXTENSION.get(ext) or _language_of_stem(low)
     kind = _type(ext, language, low)
-    generated = names.GENERATED_NAME.search(low) is not None or low in names.GENERATED_WHOLE
+    generated = _is_generated_name(low)
     if low in names.LOCKS:
         return _Name(kind, language, "config", "dependency", lock=True)
     if kind in ("binary", "image") or (kind == "data" and not language):
         return _Name(kind, language, "doc" if ext == "pdf" else "config", "other", generated=generated)
-    test = bool(_TESTISH.search(low)) and _is_test_name(name, low, language)
+    test = _is_test_name(name, low, language)
     category, importance, tag = _judge(name, low, ext, language)
     if generated:
         importance = None
     return _Name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
+
+
+def _is_generated_name(low: str) -> bool:
+    return (
+        low.endswith(names.GENERATED_ENDS)
+        or low.startswith(names.GENERATED_STARTS)
+        or low in names.GENERATED_WHOLE
+        or ".generated." in low
+        or "_generated." in low
+        or ".gen." in low
+    )
 
 
 def _language_of_stem(low: str) -> str:
@@ -200,9 +211,13 @@ def _theme(name: str) -> FileCategory | None:
 
 def _is_test_name(name: str, low: str, language: str) -> bool:
     """The naming conventions of test runners; `contest.py`, `latest.go` and `spec.py` are not tests."""
-    if low.endswith((".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")) or low == "runtests.jl":
+    if low.endswith(_TEST_ENDS):
         return True
-    if low in ("conftest.py", "tests.py", "test.py") or low.startswith("karma.conf"):
+    if not (
+        "test" in low or "spec" in low or "suite" in low or "cest" in low or ".cy." in low or "it." in low
+    ):
+        return False
+    if low in ("conftest.py", "runtests.jl") or low.startswith("karma.conf"):
         return True
     if language not in PROGRAMMING and language != "c":
         return False
@@ -212,7 +227,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
     parts = [part for part in re.split(r"[._-]", stem) if part]
     ends = (parts[0].lower(), parts[-1].lower()) if parts else ("", "")
     if ends[0] in ("test", "tests") or (
-        ends[1] in ("test", "tests", "unittest", "e2e", "cy", "suite") and len(parts) > 1
+        ends[1] in ("test", "tests", "unittest", "cy", "suite") and len(parts) > 1
     ):
         return True
     if ends[1] == "spec" and len(parts) > 1:
@@ -225,7 +240,7 @@ def _camel_test(stem: str, language: str) -> bool:
     if len(words) < 2:
         return False
     first, last = words[0], words[-1]
-    if last in ("Test", "Tests", "TestCase", "Cest", "Should") or words[-2:] == ["Test", "Case"]:
+    if last in ("Test", "Tests", "TestCase", "Cest") or words[-2:] == ["Test", "Case"]:
         return True
     if last in ("Spec", "Specs", "Suite") and language in names.SPEC_LANGUAGES:
         return True

@@ -82,15 +82,27 @@ ENTRY_NAMES = words(
     """
 )
 
-GENERATED_NAME = re.compile(
-    r"(?:\.min\.(?:js|mjs|css)|\.bundle\.(?:js|css)|-min\.(?:js|css)|\.(?:js|mjs|cjs|css|ts)\.map"
-    r"|_pb2(?:_grpc)?\.pyi?|_pb\.(?:js|ts|rb|d\.ts)|\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|c|rs|swift|dart)"
-    r"|_grpc\.pb\.(?:go|cc|h)|\.(?:g|freezed|gr|mocks)\.dart|\.g(?:\.i)?\.cs|\.designer\.(?:cs|vb)"
-    r"|\.generated\.\w+|\.gen\.\w+|_generated\.\w+|_gen\.go|\.tab\.[ch](?:pp)?|\.snap|\.swagger\.json"
-    r"|\.api\.md|bindata\.go|assemblyinfo\.cs)$"
-    r"|^(?:zz_generated|generated_|moc_|qrc_|lex\.yy\.c|config\.guess|config\.sub)"
+# Plain suffixes and substrings: a regular expression here was half the cost of classifying a large tree.
+GENERATED_ENDS = tuple(
+    sorted(
+        words(
+            """
+            .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map
+            .css.map .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts .pb.go .pb.gw.go
+            .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart .gr.dart
+            .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp .tab.hpp .snap
+            .swagger.json .api.md
+            """
+        )
+    )
 )
-GENERATED_WHOLE = words("configure aclocal.m4 ltmain.sh install-sh makefile.in")
+GENERATED_STARTS = ("zz_generated", "generated_", "moc_", "qrc_")
+GENERATED_WHOLE = words(
+    """
+    configure aclocal.m4 ltmain.sh install-sh makefile.in lex.yy.c config.guess config.sub bindata.go
+    assemblyinfo.cs
+    """
+)
 
 SPEC_LANGUAGES = words(
     """

@@ -110,8 +110,7 @@ def test_facts(path: str, type_: str, category: str, tag: str, language: str, im
     sorted(
         words(
             "package-lock.json sub/yarn.lock poetry.lock uv.lock Cargo.lock go.sum Gemfile.lock "
-            "composer.lock 
-            "mix.lock pnpm-lock.yaml Package.resolved Pipfile.lock flake.lock"
+            "composer.lock mix.lock pnpm-lock.yaml Package.resolved Pipfile.lock flake.lock"
         )
     ),
 )
@@ -124,9 +123,9 @@ def test_lock_files(path: str) -> None:
     "path",
     sorted(
         words(
-            "a.min.js a.min.css x_pb2.py x_pb2_grpc.py x.pb.go x.pb.cc x.g.dart Foo.Designer.cs "
-            "api.generated.ts 
-            "zz_generated.deepcopy.go app.js.map parser.tab.c generated/models.py main.gen.go"
+            "a.min.js a.min.css x_pb2.py x_pb2_grpc.py x.pb.go x.pb.cc x.g.dart "
+            "Foo.Designer.cs api.generated.ts zz_generated.deepcopy.go app.js.map parser.tab.c "
+            "generated/models.py main.gen.go"
         )
     ),
 )
