@@ -158,7 +158,7 @@ def _type(ext: str, language: str, low: str) -> FileType:
 def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if low in names.KEY_CONFIG or ext in names.KEY_CONFIG_EXT:
         return "config", "critical", "config"
-    if names.CONFIG_NAME.match(low):
+    if (ext not in CODE or "config" in low or "rc." in low) and names.CONFIG_NAME.match(low):
         return "config", None, "config"
     stem = low.split(".", 1)[0]
     if ext in DOC or (stem in names.DOC_NAMES and language not in PROGRAMMING):

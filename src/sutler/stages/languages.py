@@ -143,6 +143,7 @@ cmake: cmake
 meson: wrap
 diff: diff patch
 dotenv: env
+gettext: po pot
 kdl: kdl
 ron: ron
 dhall: dhall
