@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.load import Loader
+from sutler.engine.parts import split_text
 from sutler.engine.problems import Ask, judge
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
@@ -48,6 +49,14 @@ class Packing:
         """Write the pack to `path`, all of it or nothing: an old file stays until the new one is whole."""
         write_atomic(path, (chunk.encode() for chunk in self))
         return self.report
+
+    def write_parts(self, size: int, name: Callable[[int], str]) -> int:
+        """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns how many."""
+        budget = self.request.budget
+        texts = split_text(self.text(), self.request.format, size, counter_for(budget.unit, budget.counter))
+        for number, text in enumerate(texts, 1):
+            write_atomic(name(number), [text.encode()])
+        return len(texts)
 
     def __iter__(self) -> Iterator[str]:
         project, request = self.project, self.request

@@ -15,6 +15,9 @@ from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
 
 
+Act = Callable[[argparse.Namespace, Console], int]
+
+
 class Command(NamedTuple):
     """`module` holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`."""
 
@@ -116,9 +119,8 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words), []
 
 
-def load(command: Command) -> tuple[Parser, Callable[[argparse.Namespace, Console], int]]:
+def load(command: Command) -> tuple[Parser, Act]:
     """Import a command's module and build its parser."""
-    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
     parser = Parser(
         prog=f"sutler {command.name}",
         description=f"{command.help[0].upper()}{command.help[1:]}.",
@@ -126,13 +128,30 @@ def load(command: Command) -> tuple[Parser, Callable[[argparse.Namespace, Consol
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    return parser, _configure(command, parser)
+
+
+def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
+    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
     slug = command.name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
     common = parser.add_argument_group("output")
     common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
     common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
-    return parser, getattr(module, f"run_{slug}")
+    act: Act = getattr(module, f"run_{slug}")
+    return act
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Every command in one parser: what completion scripts and the manual are made from."""
+    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
+    parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for _, group in COMMANDS:
+        for command in group:
+            _configure(command, commands.add_parser(command.name, help=command.help))
+    return parser
 
 
 def usage() -> str:

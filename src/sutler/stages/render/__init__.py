@@ -6,7 +6,7 @@ pieces themselves, so that their cost can be counted before the pack is rendered
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from hashlib import sha256
 
 from sutler.stages.render import json, markdown, xml
@@ -33,8 +33,9 @@ def render(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Iterator[str]:
-    """The pack's text, piece by piece. `listing` may be a function: it is called after the last section.
+) -> Generator[str, None, str]:
+    """The pack's text, piece by piece. `listing` may be a function: it is called after the last section. Returns the
+    digest in the ending, which identifies the pack.
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
     """
@@ -45,7 +46,9 @@ def render(
         if not is_body:
             seal.update(text.encode())
         yield text
-    yield shape(format).ending(seal.hexdigest())
+    digest = seal.hexdigest()
+    yield shape(format).ending(digest)
+    return digest
 
 
 def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
