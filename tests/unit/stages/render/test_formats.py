@@ -63,6 +63,12 @@ def test_xml_escapes_names_and_leaves_bodies_alone() -> None:
     text = "".join(render(Preamble("<p>"), [section_of('<"&">', "a < b && c\n")], Listing(), format="xml"))
     assert 'path="&quot;&lt;\\&quot;&amp;\\&quot;&gt;&quot;">\na < b && c\n</file-' in text
     assert "<p>" not in text
+    manifest = text[text.index("<manifest>") :]
+    assert [line for line in manifest.splitlines() if "<" in line] == [
+        "<manifest>",
+        "</manifest>",
+        "</sutler-pack>",
+    ]
 
 
 def test_json_pieces_are_valid_json_for_any_text() -> None:
