@@ -25,7 +25,8 @@ def section_of(path: str, text: str) -> Section:
         ("a ``` b", "````"),
         ("`````\n```", "``````"),
         ("~~~~~", "```"),
-        ("`" * 999, "`" * 1000),
+        *(("`" * run + "\n```", "`" * (run + 1)) for run in range(3, 40)),
+        ("`" * 99_999, "`" * 100_000),
     ],
 )
 def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
