@@ -130,7 +130,7 @@ def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
 def environment(tool: str, cache: str, vocabularies: str | None) -> dict[str, str]:
     """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of the user."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SUTLER_", "REPOMIX_", "XDG_"))}
-    if tool not in ("sutler", "python -c pass"):
+    if not tool.startswith(("sutler", "python")):
         env.pop("PYTHONPATH", None)
     for name in ("CACHE", "STATE", "DATA", "CONFIG"):
         env[f"XDG_{name}_HOME"] = os.path.join(cache, name.lower())
@@ -163,6 +163,8 @@ def fill(words: Sequence[str], tree: str, out: str, listing: str = "") -> tuple[
 
 def python_of(words: Sequence[str]) -> str:
     """The interpreter of the environment that a Python command was installed into."""
+    if words[0] == sys.executable:
+        return sys.executable
     beside = os.path.join(os.path.dirname(os.path.realpath(words[0])), "python")
     return beside if os.access(beside, os.X_OK) else sys.executable
 
@@ -193,12 +195,19 @@ def _commands(name: str, path: Sequence[str]) -> Iterator[str]:
 
 
 def _sutler(tool: Tool, path: Sequence[str]) -> Found | None:
+    """The command of this environment; else the package as this interpreter imports it; else any on the path.
+
+    So PYTHONPATH=src measures the sources at hand, not a sutler installed elsewhere.
+    """
+    here = os.path.dirname(sys.executable)
+    for command in _commands("sutler", [here]):
+        return Found(tool, (command,), _version(command))
+    if importlib.util.find_spec("sutler") and importlib.util.find_spec("sutler.__main__"):
+        words = (sys.executable, "-m", "sutler")
+        return Found(tool, words, _answer((*words, "--version")))
     for command in _commands("sutler", path):
         return Found(tool, (command,), _version(command))
-    if importlib.util.find_spec("sutler") is None or importlib.util.find_spec("sutler.__main__") is None:
-        return None
-    words = (sys.executable, "-m", "sutler")
-    return Found(tool, words, _answer((*words, "--version")))
+    return None
 
 
 def _code2prompt(tool: Tool, path: Sequence[str], folders: Sequence[str]) -> Found | None:

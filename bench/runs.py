@@ -23,51 +23,47 @@ class Plan(NamedTuple):
 
 
 class Entrant(NamedTuple):
-    """One tool in one state, ready to run."""
+    """One tool in one state on one tree, ready to run."""
 
+    tree: Corpus
     found: Found
     state: str
     job: Job
     out: str
 
 
-def race(tree: Corpus, work: str, tools: Sequence[Found], plan: Plan) -> list[Row]:
+def race(trees: Sequence[Corpus], work: str, tools: Sequence[Found], plan: Plan) -> list[Row]:
     """Prime every entrant once, unmeasured, then measure them interleaved.
 
     Priming fills the page cache and the warm entrants' caches, and shows who does the work at all.
     """
-    listing = write_list(tree.census.files, os.path.join(plan.scratch, "files.list"))
-    entrants = [e for tool in tools for e in enter(tool, work, tree.root, listing, plan)]
+    entrants = [e for tree in trees for tool in tools for e in _enter(tree, work, tool, plan)]
     notes = {e.job.name: _prime(e, work, plan) for e in entrants}
     sizes = {e.job.name: _size(e.out) for e in entrants}
     taken = interleave([e.job for e in entrants if not notes[e.job.name]], plan.runs, plan.timeout)
-    return [
-        _row(tree, work, e, taken.get(e.job.name, []), (sizes[e.job.name], notes[e.job.name]))
-        for e in entrants
-    ]
+    return [_row(e, work, taken.get(e.job.name, []), sizes[e.job.name], notes[e.job.name]) for e in entrants]
 
 
-def enter(tool: Found, work: str, root: str, listing: str, plan: Plan) -> list[Entrant]:
+def _enter(tree: Corpus, work: str, tool: Found, plan: Plan) -> list[Entrant]:
     """The tool's entrants for this class: one for each state of its caches, none if it does other work."""
     if work not in tool.tool.recipes:
         return []
     states = tool.tool.states.get(work, ("-",))
-    return [_entrant(tool, work, state, (root, listing), plan) for state in states]
+    return [_entrant(tree, work, tool, state, plan) for state in states]
 
 
-def _entrant(tool: Found, work: str, state: str, places: tuple[str, str], plan: Plan) -> Entrant:
-    name = re.sub(r"[^a-z0-9]+", "-", f"{tool.tool.name}-{work}-{state}")
-    cache, out, streams = (
-        os.path.join(plan.scratch, f"{name}.{kind}") for kind in ("cache", "out", "stream")
-    )
+def _entrant(tree: Corpus, work: str, tool: Found, state: str, plan: Plan) -> Entrant:
+    name = re.sub(r"[^a-z0-9]+", "-", f"{tree.name}-{tool.tool.name}-{work}-{state}".lower())
+    place = os.path.join(plan.scratch, name)
+    cache, out, recipe = place + ".cache", place + ".out", tool.tool.recipes[work]
     shutil.rmtree(cache, ignore_errors=True)
     os.makedirs(cache)
-    recipe = tool.tool.recipes[work]
-    stdout = streams + "1" if "OUT" in recipe else out
-    words = (*tool.words, *fill(recipe, places[0], out, places[1]))
+    listing = write_list(tree.census.files, place + ".list") if "LIST" in recipe else ""
+    words = (*tool.words, *fill(recipe, tree.root, out, listing))
     env = environment(tool.tool.name, cache, plan.vocabularies)
-    command = Command(words, env, stdout, streams + "2", plan.scratch)
-    return Entrant(tool, state, Job(name, command, _preparation(cache, out, state)), out)
+    stdout = place + ".stdout" if "OUT" in recipe else out
+    command = Command(words, env, stdout, place + ".stderr", plan.scratch)
+    return Entrant(tree, tool, state, Job(name, command, _preparation(cache, out, state)), out)
 
 
 def _preparation(cache: str, out: str, state: str) -> Callable[[], None]:
@@ -87,7 +83,7 @@ def _prime(entrant: Entrant, work: str, plan: Plan) -> str:
     entrant.job.prepare()
     sample = measure(entrant.job.command, plan.timeout)
     if sample.timed_out:
-        return f"over {plan.timeout:.0f} s"
+        return f"over {plan.timeout:g} s"
     if sample.status != 0:
         return f"crashed ({sample.status}): {_last_line(entrant.job.command.stderr)}"
     proof = entrant.found.tool.proof.get(work)
@@ -96,13 +92,12 @@ def _prime(entrant: Entrant, work: str, plan: Plan) -> str:
     return ""
 
 
-def _row(tree: Corpus, work: str, entrant: Entrant, samples: Sequence[Sample], told: tuple[int, str]) -> Row:
-    size, note = told
+def _row(entrant: Entrant, work: str, samples: Sequence[Sample], size: int, note: str) -> Row:
     bad = [s for s in samples if s.status != 0 or s.timed_out]
     if bad:
         note = f"over the limit in run {len(samples)}" if bad[0].timed_out else f"crashed ({bad[0].status})"
+    tree, tool = entrant.tree, entrant.found
     count, wall, cpu, peak = medians(samples)
-    tool = entrant.found
     head = (tree.name, tree.tier, work, tool.tool.name, entrant.state, tool.version)
     return Row(*head, count, wall, cpu, peak, size / MEGABYTE, note)
 

@@ -56,8 +56,7 @@ def chosen(tools: Sequence[Found], names: str | None) -> list[Found]:
 def head(tools: Sequence[Found], missing: Sequence[Tool]) -> str:
     """What was measured, with what, on what."""
     lines = [f"{key}: {value}" for key, value in machine().items()]
-    lines.append(f"memory below {own_peak_mb():.0f} MB cannot be told apart from the harness's own")
-    lines += [f"found: {found.tool.name} {found.version}" for found in tools]
+    lines += [f"found: {found.tool.name} {found.version} ({' '.join(found.words)})" for found in tools]
     lines += [f"missing: {tool.name} (to have it: {tool.install})" for tool in missing]
     return "\n".join(lines)
 
@@ -70,12 +69,11 @@ def measure_all(
     rows: list[Row] = []
     for name in args.tree or ("small", "medium"):
         tree = corpora.corpus(name, cache)
-        print(
-            f"\n{tree.name} ({tree.tier}): {len(tree.census.files)} text files, {tree.census.size / 1e6:.1f} MB"
-        )
+        files, size = tree.census
+        print(f"\n{tree.name} ({tree.tier}): {len(files)} text files, {size / 1e6:.1f} MB")
         plan = runs.Plan(scratch, args.runs or (3 if tree.tier == "large" else 5), args.timeout, vocabularies)
         for work in args.work or peers.WORK:
-            mine = runs.race(tree, work, tools, plan)
+            mine = runs.race([tree], work, tools, plan)
             rows += mine
             if mine:
                 print("\n" + figures.results(mine), flush=True)
@@ -93,6 +91,10 @@ def report(rows: Sequence[Row]) -> str:
         parts.append(f"{why}\n\n{figures.verdicts(derived)}")
     if not judged and not derived:
         parts.append("No bar could be judged: sutler and a peer with a bar must both have run.")
+    parts.append(
+        f"peaks up to {own_peak_mb():.0f} MB are the harness's own: a child's cannot be seen below it"
+    )
+    parts.append(f"load at the end: {machine()['load']}")
     return "\n\n".join(parts)
 
 
