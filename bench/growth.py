@@ -5,12 +5,11 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 
 from bench import bars, corpora, figures, peers, runs
 from bench.figures import Row, Verdict, ratio
-from bench.speed import chosen, head, parser, peer_folders
+from bench.speed import chosen, crashed, head, parser, peer_folders, scratch_folder, unmeasured
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -28,11 +27,16 @@ def show(rows: Sequence[Row], factors: Sequence[int]) -> str:
     lines = []
     for label in dict.fromkeys(row.label for row in rows):
         mine = [row for row in rows if row.label == label]
-        for factor, row in zip(factors, mine, strict=True):
-            cost = (figures.seconds(row.wall), figures.seconds(row.cpu), f"{row.peak_mb:.0f}")
-            grown = (f"{ratio(row.wall, mine[0].wall):.2f}", f"{ratio(row.cpu, mine[0].cpu):.2f}")
-            lines.append((label, f"x{factor}", row.note or str(row.runs), *cost, *grown))
+        lines += [_line(row, mine[0], factor) for factor, row in zip(factors, mine, strict=True)]
     return figures.table(("tool", "tree", "runs", "wall s", "CPU s", "peak MB", "wall x", "CPU x"), lines)
+
+
+def _line(row: Row, first: Row, factor: int) -> tuple[str, ...]:
+    if not row.runs:
+        return (row.label, f"x{factor}", "0", "", "", "", "", "")
+    cost = (figures.seconds(row.wall), figures.seconds(row.cpu), f"{row.peak_mb:.0f}")
+    grown = (f"{ratio(row.wall, first.wall):.2f}", f"{ratio(row.cpu, first.cpu):.2f}")
+    return (row.label, f"x{factor}", str(row.runs), *cost, *grown)
 
 
 def judge(rows: Sequence[Row], factors: Sequence[int]) -> list[Verdict]:
@@ -63,18 +67,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     source = corpora.corpus(args.tree, cache)
     trees = [corpora.multiplied(source, factor, cache) for factor in args.factor]
     vocabularies = peers.vocabularies(folders, os.path.join(cache, "vocabularies"))
-    scratch = tempfile.mkdtemp(prefix="sutler-bench-", dir=args.scratch)
+    scratch = scratch_folder(args.scratch)
     try:
         rows = runs.race(
             trees, args.work, tools, runs.Plan(scratch, args.runs or 3, args.timeout, vocabularies)
         )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print("\n" + show(rows, args.factor) + "\n\n" + figures.verdicts(judge(rows, args.factor)))
+    print("\n" + "\n\n".join([show(rows, args.factor), *unmeasured(rows)]))
+    if judged := judge(rows, args.factor):
+        print("\n" + figures.verdicts(judged))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump([row._asdict() for row in rows], out, indent=1)
-    return 1 if any("crashed" in row.note for row in rows) else 0
+    return 1 if crashed(rows) else 0
 
 
 if __name__ == "__main__":

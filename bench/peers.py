@@ -113,10 +113,10 @@ _VOCABULARIES = {
 
 
 def search_path(folders: Sequence[str]) -> list[str]:
-    """Folders that may hold commands: this environment, below each given folder, then PATH."""
+    """Folders that may hold commands: below each given folder, this environment, then PATH."""
     patterns = ("", "bin", "*/bin", "node_modules/.bin", "*/node_modules/.bin")
     below = [p for f in folders for pattern in patterns for p in sorted(glob.glob(os.path.join(f, pattern)))]
-    return list(dict.fromkeys([os.path.dirname(sys.executable), *below, *os.get_exec_path()]))
+    return list(dict.fromkeys([*below, os.path.dirname(sys.executable), *os.get_exec_path()]))
 
 
 def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
@@ -130,8 +130,10 @@ def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
 def environment(tool: str, cache: str, vocabularies: str | None) -> dict[str, str]:
     """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of the user."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SUTLER_", "REPOMIX_", "XDG_"))}
-    if not tool.startswith(("sutler", "python")):
-        env.pop("PYTHONPATH", None)
+    sources = env.pop("PYTHONPATH", "")
+    if sources and tool.startswith(("sutler", "python")):
+        # Children run in another folder, where a relative path would point at nothing.
+        env["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sources.split(os.pathsep)))
     for name in ("CACHE", "STATE", "DATA", "CONFIG"):
         env[f"XDG_{name}_HOME"] = os.path.join(cache, name.lower())
     env.update(HOME=cache, TMPDIR=cache, NO_COLOR="1", TERM="dumb", PYTHONUSERBASE=_user_base())

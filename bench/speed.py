@@ -45,7 +45,23 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def peer_folders(given: Sequence[str]) -> list[str]:
-    return [*given, *filter(None, os.environ.get("SUTLER_BENCH_PEERS", "").split(os.pathsep))]
+    """--peers and SUTLER_BENCH_PEERS, absolute: children run elsewhere."""
+    named = [*given, *os.environ.get("SUTLER_BENCH_PEERS", "").split(os.pathsep)]
+    return [os.path.abspath(folder) for folder in named if folder]
+
+
+def scratch_folder(given: str | None) -> str:
+    """A new folder for outputs and the tools' caches; the caller removes it."""
+    return tempfile.mkdtemp(prefix="sutler-bench-", dir=os.path.abspath(given) if given else None)
+
+
+def unmeasured(rows: Sequence[Row]) -> list[str]:
+    """One line for each tool that was there and has no figures, or fewer than it should."""
+    return [f"not measured: {r.tree} {r.work} {r.label}: {r.note}" for r in rows if r.note]
+
+
+def crashed(rows: Sequence[Row]) -> bool:
+    return any("crashed" in row.note for row in rows)
 
 
 def chosen(tools: Sequence[Found], names: str | None) -> list[Found]:
@@ -81,7 +97,7 @@ def measure_all(
 
 
 def report(rows: Sequence[Row]) -> str:
-    parts = [f"not measured: {r.tree} {r.work} {r.label}: {r.note}" for r in rows if r.note]
+    parts = unmeasured(rows)
     if judged := bars.judge(rows):
         parts.append("Bars, against peers measured in this run\n\n" + figures.verdicts(judged))
     if derived := bars.derive(rows):
@@ -111,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments(argv)
     folders = peer_folders(args.peers)
     found, missing = peers.find(folders)
-    scratch = tempfile.mkdtemp(prefix="sutler-bench-", dir=args.scratch)
+    scratch = scratch_folder(args.scratch)
     try:
         ground = floor.build(scratch)
         tools = chosen([*found, *([ground] if ground else [])], args.tools)
@@ -125,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.chart and (drawn := chart.groups(rows)):
         with open(args.chart, "w", encoding="utf-8") as out:
             out.write(chart.draw(drawn))
-    return 1 if any("crashed" in row.note for row in rows) else 0
+    return 1 if crashed(rows) else 0
 
 
 if __name__ == "__main__":

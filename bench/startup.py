@@ -5,13 +5,12 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 
 from bench import bars, corpora, figures, peers, runs
 from bench.figures import Row, Verdict, ratio
 from bench.peers import Found, Tool
-from bench.speed import head, parser, peer_folders
+from bench.speed import crashed, head, parser, peer_folders, scratch_folder, unmeasured
 
 WORK = "start-up"
 BASE = "python -c pass"
@@ -78,26 +77,20 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 def show(rows: Sequence[Row]) -> str:
     """CPU and wall of each, in milliseconds, and as a multiple of the bare interpreter."""
     base = next(row for row in rows if row.tool == BASE)
-    lines = [
-        (
-            row.label,
-            row.version,
-            str(row.runs) if row.runs else row.note,
-            f"{row.cpu * 1000:.1f}",
-            f"{row.wall * 1000:.1f}",
-            f"{row.peak_mb:.0f}",
-            f"{ratio(row.cpu, base.cpu):.2f}",
-            f"{ratio(row.wall, base.wall):.2f}",
-        )
-        for row in rows
-    ]
-    return figures.table(
-        ("command", "version", "runs", "CPU ms", "wall ms", "peak MB", "CPU x", "wall x"), lines
-    )
+    head = ("command", "version", "runs", "CPU ms", "wall ms", "peak MB", "CPU x", "wall x")
+    return figures.table(head, (_line(row, base) for row in rows))
+
+
+def _line(row: Row, base: Row) -> tuple[str, ...]:
+    if not row.runs:
+        return (row.label, row.version, "0", "", "", "", "", "")
+    cost = (f"{row.cpu * 1000:.1f}", f"{row.wall * 1000:.1f}", f"{row.peak_mb:.0f}")
+    grown = (f"{ratio(row.cpu, base.cpu):.2f}", f"{ratio(row.wall, base.wall):.2f}")
+    return (row.label, row.version, str(row.runs), *cost, *grown)
 
 
 def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
-    scratch = tempfile.mkdtemp(prefix="sutler-bench-", dir=args.scratch)
+    scratch = scratch_folder(args.scratch)
     try:
         tree = project(os.path.join(scratch, "project"))
         return runs.race(
@@ -116,13 +109,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = ("sutler", _PEER, BASE)
     print(head([f for f in found if f.tool.name in wanted], [t for t in missing if t.name in wanted]))
     rows = _measure(args, found)
-    print("\n" + show(rows))
+    print("\n" + "\n\n".join([show(rows), *unmeasured(rows)]))
     if judged := judge(rows):
         print("\n" + figures.verdicts(judged))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as out:
             json.dump([row._asdict() for row in rows], out, indent=1)
-    return 1 if any("crashed" in row.note for row in rows) else 0
+    return 1 if crashed(rows) else 0
 
 
 if __name__ == "__main__":

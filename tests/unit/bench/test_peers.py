@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_children_keep_their_caches_apart_and_see_no_settings(monkeypatch: pytes
     monkeypatch.setenv("PYTHONPATH", "src")
     ours, theirs = environment("sutler", "/c", None), environment("gitingest", "/c", "/v")
     assert "SUTLER_FORMAT" not in ours
-    assert (ours["PYTHONPATH"], ours["XDG_CACHE_HOME"], ours["HOME"]) == ("src", "/c/cache", "/c")
+    assert ours["PYTHONPATH"] == os.path.abspath("src")
+    assert (ours["XDG_CACHE_HOME"], ours["HOME"]) == ("/c/cache", "/c")
     assert "PYTHONPATH" not in theirs
     assert theirs["TIKTOKEN_CACHE_DIR"] == "/v"
 
