@@ -17,7 +17,7 @@ def test_shortest_first_without_the_floor_and_without_failures() -> None:
 
 
 def test_each_class_is_a_group_of_its_own() -> None:
-    assert [g.title for g in groups([row("a", 1.0), row("b", 1.0, "full")])] == [
+    assert [g.title for g in groups([row("a", 1.0), row("b", 1.0, "full"), row("c", 1.0, "budgeted")])] == [
         "small, raw: wall time",
         "small, full: wall time",
     ]
