@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from gitworld import (
+from tests.properties.gitworld import (
     NAMES,
     Answer,
     git,

@@ -270,7 +270,7 @@ def test_python_api(plant: Plant) -> None:
     assert pack.report.tokens is not None
     assert pack.report.tokens <= 3_000
     assert "tests/test_axle.py" not in shown(text)
-    assert {one.path: one.reason for one in pack.report.shown}["README.md"] == "entry document"
+    assert {str(one.path): one.reason for one in pack.report.shown}["README.md"] == "entry document"
 
 
 def test_reports_may_not_be_read_early(plant: Plant) -> None:

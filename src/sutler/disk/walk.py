@@ -387,12 +387,12 @@ class _Walk:
                 continue
             add(
                 FileEntry(
-                    prefix + name,
+                    prefix + name,  # type: ignore[arg-type]  # a RelPath by construction; a call costs time here
                     size,
                     state.st_mtime_ns,
                     state.st_ino,
                     mode,
-                    state.st_nlink,  # type: ignore[arg-type]
+                    state.st_nlink,
                 )
             )
         return folders
