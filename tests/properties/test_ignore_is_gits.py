@@ -7,6 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sutler.disk.ignore import Source, parse_source
 from tests.properties.gitworld import (
     NAMES,
     Answer,
@@ -24,10 +28,6 @@ from tests.properties.gitworld import (
     variant,
     write,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from sutler.disk.ignore import Source, parse_source
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 
