@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-Tree = Mapping[str, "str | bytes | Tree"]
+Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
 
 
@@ -65,7 +65,9 @@ def plant(tmp_path: Path) -> Plant:
 def sutler(tmp_path: Path) -> Sutler:
     """Run the real command in a real process: sutler("pack", cwd=folder)."""
 
-    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        *words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "sutler", *words],
             cwd=cwd or tmp_path,
