@@ -63,6 +63,7 @@ def measure(command: Command, timeout: float) -> Sample:
         except BaseException:
             # The child has a session of its own, so an interrupt of ours does not reach it.
             os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
             raise
         finally:
             watchdog.cancel()
