@@ -129,7 +129,7 @@ def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
 
 def environment(tool: str, cache: str, vocabularies: str | None) -> dict[str, str]:
     """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of the user."""
-    # PYTHON*: unwritten bytecode would have the sources compiled in every run, and unbuffered streams are slow.
+    # PYTHON*: without written bytecode the sources are compiled in every run; unbuffered streams are slow.
     foreign = ("SUTLER_", "REPOMIX_", "XDG_", "PYTHON")
     env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
     sources = os.environ.get("PYTHONPATH", "")
