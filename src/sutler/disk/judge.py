@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from sutler.disk import git
 from sutler.disk.defaults import credential, default_exclusion
-from sutler.disk.ignore import EMPTY, GIT, IGNORE_FILES, Node, Source, load, parse_source
+from sutler.disk.ignore import GIT, IGNORE_FILES, Node, Source, load, no_rules, parse_source
 from sutler.disk.root import DIRECTORY, Root
 from sutler.values.globs import GlobSet
 from sutler.values.snapshot import Problem, Reason, Rule, ScanRules
@@ -131,11 +131,11 @@ class Judge:
         """The rules that hold at the root before its own files: global, per repository, from parents."""
         repository = git.find_repository(root.host_path)
         if repository is None:
-            return (self._excludes(EMPTY, NOWHERE) if self.rules.git_rules else EMPTY), NOWHERE
+            return self._excludes(no_rules(), NOWHERE), NOWHERE
         here = os.path.realpath(root.host_path)
         names = os.path.relpath(here, repository.top).split("/") if here != repository.top else []
         ground = Ground(repository, "".join(f"{name}/" for name in names), "")
-        node = self._excludes(EMPTY, ground) if self.rules.git_rules else EMPTY
+        node = self._excludes(no_rules(), ground)
         for depth, name in enumerate(names):
             folder = os.path.join(repository.top, *names[:depth])
             node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold).child(name)
@@ -158,10 +158,12 @@ class Judge:
         """Rules for a repository that lies in a plain folder."""
         ground = Ground(repository, "", start)
         ground.tracked()  # now, while the descriptor behind the repository's path is open
-        return (self._excludes(node, ground) if self.rules.git_rules else node), ground
+        return self._excludes(node, ground), ground
 
     def _excludes(self, node: Node, ground: Ground) -> Node:
         """The user's global excludes and the repository's info/exclude, weakest first."""
+        if not self.rules.git_rules:
+            return node
         user = git.user_config()
         sources: list[tuple[str, Source]] = []
         data = git.read_plain(git.global_excludes(user), follow=True)
