@@ -72,13 +72,28 @@ else:
 """
 
 
-@pytest.mark.parametrize("fault", ["fsync:error=EIO:when=1", "rename,renameat,renameat2:error=EROFS", "write:error=ENOSPC:when=1"])
+@pytest.mark.parametrize(
+    "fault", ["fsync:error=EIO:when=1", "rename,renameat,renameat2:error=EROFS", "write:error=ENOSPC:when=1"]
+)
 def test_a_failing_system_call(tmp_path: Path, fault: str) -> None:
     target = tmp_path / "out.md"
     target.write_bytes(b"old")
     try:
         done = subprocess.run(
-            ["strace", "-f", "-o", "/dev/null", "-P", str(tmp_path), "-e", f"inject={fault}", sys.executable, "-c", WRITE, str(target)]
+            [
+                "strace",
+                "-f",
+                "-o",
+                "/dev/null",
+                "-P",
+                str(tmp_path),
+                "-e",
+                f"inject={fault}",
+                sys.executable,
+                "-c",
+                WRITE,
+                str(target),
+            ]
             if "write" not in fault
             else [sys.executable, "-c", WRITE, "/dev/full"],
             capture_output=True,
