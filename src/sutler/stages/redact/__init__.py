@@ -1,0 +1,14 @@
+"""Redaction: the only maker of CleanText.
+
+`redact` looks at the whole text before anything is cut, replaces the secret part of a line by a typed marker and
+leaves every line where it was. The marker names the rule and carries a tag keyed per installation: the same secret
+has the same tag, and neither the tag nor anything else tells its length or lets a guess be checked without the key.
+"""
+
+from __future__ import annotations
+
+from sutler.stages.redact.clean import Allow, redact
+from sutler.stages.redact.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.stages.redact.table import rules_digest
+
+__all__ = ["Allow", "Engine", "compile_database", "hyperscan_engine", "redact", "rules_digest", "stdlib_engine"]
