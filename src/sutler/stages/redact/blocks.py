@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-TRIGGER = r"-{4,5}[ ]?BEGIN[ ][\w .-]{0,40}(?:PRIVATE|STATIC|SEED|ENCRYPTED)|PuTTY-User-Key-File-[0-9]|BEGIN[ ]NATS[ ]USER"
-
 _BEGIN = re.compile(
     r"-{4,5}[ ]?BEGIN[ ](?P<label>[\w .-]{0,40}(?:PRIVATE[ ]KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
     r"|(?P<putty>PuTTY-User-Key-File-[0-9])",

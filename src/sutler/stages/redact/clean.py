@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sutler.stages.redact import blocks, grammar, verdict
-from sutler.stages.redact.engines import Engine, stdlib_engine
+from sutler.stages.redact import blocks, grammar, readers, verdict
+from sutler.stages.redact.engines import Engine, lower, stdlib_engine
 from sutler.stages.redact.families import quotes_only
 from sutler.stages.redact.markers import digest_of, marker, own_spans, set_apart, tag_of
 from sutler.stages.redact.table import formats, pattern
@@ -17,6 +17,7 @@ from sutler.values.pack import CleanText, Finding
 
 THRESHOLD = 0.5
 _PASSES = 4
+LONG_LINE, STRETCH = 4000, 2000
 
 
 class Allow(Struct, frozen=True):
@@ -54,7 +55,7 @@ def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
     for number in seen.formats:
         yield from _format_hits(text, table[number].name, pattern(table[number].core))
     if seen.triggers:
-        yield from _grammar_hits(text, seen.triggers, quotes_only(path))
+        yield from _grammar_hits(text, lower(text), seen.triggers, quotes_only(path))
 
 
 def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hit]:
@@ -72,25 +73,42 @@ def _escaped(text: str, start: int) -> bool:
     return text[max(0, start - 2) : start] in ("\\n", "\\r", "\\t") or text[max(0, start - 3) : start - 2] == "%"
 
 
-def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
-    done: dict[int, int] = {}
+def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
+    done: set[tuple[int, int]] = set()
+    line = stop = -1
     for number, end in triggers:
-        if end <= done.get(number, -1):
-            continue
-        start = text.rfind("\n", 0, end) + 1
-        stop = text.find("\n", end)
-        stop = len(text) if stop < 0 else stop
-        done[number] = stop
-        if number == grammar.BLOCK:
-            yield from (Hit(at, until, "private-key", 0.95) for at, until in blocks.read(text, start, stop))
-            continue
-        for candidate in grammar.read(text, number, start, stop):
-            confidence, rule = _judge(text, candidate, strict, start)
-            if confidence >= THRESHOLD:
-                yield Hit(candidate.start, candidate.end, rule, confidence)
+        if end > stop or line < 0:
+            line = text.rfind("\n", 0, end) + 1
+            stop = text.find("\n", end)
+            stop = len(text) if stop < 0 else stop
+        for unit in _units(line, stop, end):
+            if (number, unit) not in done:
+                done.add((number, unit))
+                limit = stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
+                yield from _read_unit(number, readers.Stretch(text, low, unit, limit, stop), strict)
 
 
-def _judge(text: str, candidate: grammar.Candidate, strict: bool, line: int) -> tuple[float, str]:
+def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
+    """Where to start reading for a trigger that ended at `end`: the line, or of a very long line the two fixed
+    stretches in which the construct can have begun. Fixed, so that every engine reads the same stretches."""
+    if stop - line <= LONG_LINE:
+        return (line,)
+    here = line + (end - line) // STRETCH * STRETCH
+    before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
+    return (before, here) if before != here else (here,)
+
+
+def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
+    if number == grammar.BLOCK:
+        yield from (Hit(start, stop, "private-key", 0.95) for start, stop in blocks.read(at.text, at.start, at.end))
+        return
+    for candidate in readers.read(number, at):
+        confidence, rule = _judge(at.text, candidate, strict)
+        if confidence >= THRESHOLD:
+            yield Hit(candidate.start, candidate.end, rule, confidence)
+
+
+def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float, str]:
     value = text[candidate.start : candidate.end]
     if candidate.how == "header":
         return verdict.judge_header(candidate.name, value), "auth-header"
@@ -98,7 +116,7 @@ def _judge(text: str, candidate: grammar.Candidate, strict: bool, line: int) -> 
         return verdict.judge_url(value, candidate.name), "url-credentials"
     kind = verdict.kind_of(candidate.name)
     loose = candidate.how == "bare" and strict
-    if loose and not _inside_string(text, line, candidate.start):
+    if loose and not _inside_string(text, candidate.start):
         return 0.0, ""
     return verdict.judge(value, kind, candidate.how, loose), kind
 
@@ -106,8 +124,8 @@ def _judge(text: str, candidate: grammar.Candidate, strict: bool, line: int) -> 
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 
-def _inside_string(text: str, line: int, at: int) -> bool:
-    before = text[line:at]
+def _inside_string(text: str, at: int) -> bool:
+    before = text[max(text.rfind("\n", 0, at) + 1, at - LONG_LINE) : at]
     return bool(_COMMENT.match(before)) or before.count('"') % 2 == 1 or before.count("'") % 2 == 1 or before.count("`") % 2 == 1
 
 
