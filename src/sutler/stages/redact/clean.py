@@ -64,7 +64,7 @@ def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hi
         if start and text[start - 1].isalnum() and not _escaped(text, start):
             continue
         group = 1 if compiled.groups and found.group(1) is not None else 0
-        if not verdict.is_placeholder(found.group(group)):
+        if verdict.judge_format(found.group(group)):
             yield Hit(found.start(group), found.end(group), name, 0.9)
 
 
@@ -115,6 +115,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     if candidate.how == "url":
         return verdict.judge_url(value, candidate.name), "url-credentials"
     kind = verdict.kind_of(candidate.name)
+    if candidate.how == "call" and not verdict.is_setter(candidate.name):
+        return 0.0, ""
     loose = candidate.how == "bare" and strict
     if loose and not _inside_string(text, candidate.start):
         return 0.0, ""

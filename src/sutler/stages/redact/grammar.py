@@ -23,8 +23,8 @@ _WRAP = (
     r"(?P<wrap>(?:(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
     r"|[\w.\[\]\"'()]{1,50}[ ]?(?:\|\||\?\?|or|\?:)[ ]){0,3})"
 )
-_AFTER_SCHEME = r"(?:[ ]|%20|\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
-_SCHEMES = r"(?:b(?:earer|asic|ot)|token|a(?:pi-?key|ws)|oauth|ssws|digest|n(?:egotiate|tlm)|key|genie(?:key)?)"
+_AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
+_SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
 _SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 _SECRET_FLAG = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
 
@@ -37,6 +37,7 @@ FLAG_HEAD = rf"[\s\"'(`]-{{1,2}}(?P<name>{_SECRET_FLAG})(?:[\"'],)?(?:[ =]{{1,2}
 SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
 ELEMENT_HEAD = rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
 PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
+SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
 BLOCK_HEAD = r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
 
 TRIGGERS = (
@@ -49,9 +50,10 @@ TRIGGERS = (
     SQL_HEAD,
     ELEMENT_HEAD,
     PAIR_HEAD,
+    SPACED_HEAD,
     BLOCK_HEAD,
 )
-QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, BLOCK = range(10)
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, BLOCK = range(11)
 
 REACH = 600
 """No head is longer than this."""

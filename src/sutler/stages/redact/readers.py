@@ -38,7 +38,7 @@ _LEFT = re.compile(r"[\w.$@-]{0,48}\Z", re.ASCII)
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
-_FLAG_VALUE = re.compile(r"[^\s\"'`]{3,400}")
+_FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
 _ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?=</)")
 _PAIR_REST = re.compile(
     r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)", re.IGNORECASE
@@ -48,6 +48,7 @@ _COMMANDS = re.compile(
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b",
     re.ASCII,
 )
+_LOGIN_FIRST = ("docker", "podman", "az", "helm", "cf", "nats", "curl", "wget", "http", "https", "credhub")
 _STRING_BODY = {
     '"': re.compile(r'(?:[^"\\\n]|\\[^\n]){0,16384}+'),
     "'": re.compile(r"(?:[^'\\\n]|\\[^\n]){0,16384}+"),
@@ -84,7 +85,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while found := head(grammar.QUOTED).search(at.low, here, at.limit):
         name, separator, opener, here = _name(at, found), found["sep"], found["open"], found.end()
-        if separator == "," and not (found["close"].strip("])*}") or found["wrap"]):
+        if separator == "," and not found["close"].strip("])*}"):
             continue
         how: How = "compare" if separator in ("==", "===", "!=", "!==") else "call" if separator in ("(", ",") else "quoted"
         more = re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
@@ -140,7 +141,10 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
             continue
         name, start = found["name"], value.start()
         if len(name) <= 2 or name == "user":
-            if not _COMMANDS.search(at.low, at.start, found.start()):
+            command = _COMMANDS.search(at.low, at.start, found.start())
+            if command and name == "p" and command.group().startswith(("mysql", "maria")) and at.low[found.end() - 1] == " ":
+                continue  # `mysql -p word`: the word is a database, the password is asked for
+            if not command or (name == "p" and command.group() in _LOGIN_FIRST and " login" not in at.low[at.start : found.start()]):
                 continue
             colon = at.text.find(":", start, value.end())
             if name in ("u", "user"):
@@ -181,6 +185,14 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
             yield Candidate(value.start(), value.end(), _name(at, found), "bare")
 
 
+def _read_spaced(at: Stretch) -> Iterator[Candidate]:
+    """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between them."""
+    for found in head(grammar.SPACED).finditer(at.low, at.start, at.limit):
+        value = _FLAG_VALUE.match(at.text, found.end(), at.end)
+        if value and at.text[found.start("name") : found.end("name")].isupper():
+            yield Candidate(value.start(), value.end(), _name(at, found), "flag")
+
+
 _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
     _read_quoted,
     _read_bare,
@@ -191,4 +203,5 @@ _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
     _read_sql,
     _read_element,
     _read_pair,
+    _read_spaced,
 )

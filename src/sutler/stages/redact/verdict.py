@@ -52,13 +52,15 @@ _NEGATIVE_LAST = frozenset(
     "location position attribute attributes property properties input output page link button icon group role level time date issuer "
     "audience backend middleware module package plugin driver schema model object instance source target ref reference description desc "
     "comment note example examples sample limit rate interval refresh policyid word words board stroke press down up code codes press "
+    "startswith endswith contains icontains exact iexact isnull in bytes getbytes encode decode equals replace split match find strengthtest test tests "
+    "decode replace hash "
     "frame frames id ids num number idx pair pairs space separator delimiter server cert certificate pem info data body content "
     "checker check checks verify validate validation exists missing invalid failed failure success".split()
 )
 _NEGATIVE_FIRST = frozenset(
     "public primary foreign sort partition cache i18n translation has is no use enable disable show hide forgot reset change max min "
     "next row column map dict hash index unique json data object dataset context routing lookup header path query form hot short "
-    "validate check verify require allow invalid missing wrong bad".split()
+    "validate check verify require allow invalid missing wrong bad forbidden".split()
 )
 
 _PLACEHOLDER_WORDS = frozenset(
@@ -79,13 +81,14 @@ _PLACEHOLDER_WORDS = frozenset(
 )
 _SEQUENCES = ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "zyxwvutsrqponmlkjihgfedcba", "98765432109876543210")
 _TEMPLATE = re.compile(
-    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|\$[A-Za-z_]|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|_{4}|-{5}|={5}"
-    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$|^@[A-Za-z]|^!|\[REDACTED",
+    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|_{4}|-{5}|={5}"
+    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!\w|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$",
 )
 _CODE = re.compile(
     r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*){1,8}(?:\(.*)?$|^[A-Za-z_$][\w$.]*\(|^(?:new|await|return|lambda|function|func|def|if|not|self|this|null|None|nil|undefined)\b"
 )
 _PATHLIKE = re.compile(r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$")
+_ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _HEXLIKE = re.compile(r"^[0-9a-f]+$|^[0-9A-F]+$")
 _NUMBER = re.compile(r"^[-+]?[0-9][0-9._,:/ x-]*(?:ms|s|m|h|d|px|em|rem|kb|mb|gb|%)?$", re.IGNORECASE)
@@ -109,7 +112,7 @@ def kind_of(name: str) -> Kind:
     if not words:
         return "none"
     last = words[-1]
-    if last in _NEGATIVE_LAST or (len(words) > 1 and words[0] in _NEGATIVE_FIRST and last not in _PASSWORD_WORDS):
+    if last in _NEGATIVE_LAST or (len(words) > 1 and words[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS):
         return "none"
     joined = "".join(words)
     if any(word in _PASSWORD_WORDS for word in words) or joined.endswith(("password", "passwd", "pwd", "passphrase")):
@@ -123,26 +126,50 @@ def kind_of(name: str) -> Kind:
     return "none"
 
 
+@lru_cache(maxsize=4096)
+def is_setter(name: str) -> bool:
+    """In `name(value)` and `"name", value` the name must end in what it holds: set_password, setApiKey, SECRET_KEY."""
+    words = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
+    while len(words) > 1 and words[-1] in ("new", "of", "from", "create"):
+        words.pop()
+    return bool(words) and words[0] not in ("check", "verify", "validate", "is", "has") and (
+        words[-1] in _PASSWORD_WORDS or words[-1] in _SECRET_WORDS or words[-1] in ("key", "auth")
+    )
+
+
 def is_placeholder(value: str) -> bool:
     """Templates, repeated or sequential characters, and phrases made only of the words of examples."""
-    if _TEMPLATE.search(value) or len(set(value)) <= 2:
+    if _TEMPLATE.search(value) or len(set(value)) <= 2 or not _ASCII_WORD.search(value):
         return True
     lowered = value.lower()
-    if any(lowered in sequence for sequence in _SEQUENCES):
+    if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
         return True
     words = [word.lower() for word in _WORD.findall(value)]
     letters = [word for word in words if not word.isdigit()]
     if not letters:
         return False
     rest = "".join(char for char in value if not char.isalnum())
-    if set(rest) - set("-_ .:/!@#*+'") or any(len(word) > 6 for word in words if word.isdigit()):
+    if set(rest) - set("-_ .:/!@#*+'") or any(not _counting(word) for word in words if len(word) > 4 and word.isdigit()):
         return False
-    return all(_known(word) for word in letters)
+    if all(_known(word) for word in letters):
+        return True
+    return value.isupper() and "_" in value and len(letters) > 1 and strangeness(value) < 4.3
+
+
+def _typed_in_order(value: str) -> bool:
+    """Mostly runs such as 0123456789 or abcdef."""
+    steps = sum(ord(right) - ord(left) == 1 for left, right in zip(value, value[1:], strict=False))
+    return len(value) >= 6 and steps * 10 >= len(value) * 7
+
+
+def _counting(word: str) -> bool:
+    """Letters or digits in order, as people type them when they make something up."""
+    return any(word[at : at + 5] in sequence for sequence in _SEQUENCES for at in range(0, max(1, len(word) - 4), 5))
 
 
 def _known(word: str) -> bool:
     """Made of the words of examples, also when they run together."""
-    if word in _PLACEHOLDER_WORDS or len(word) == 1:
+    if word in _PLACEHOLDER_WORDS:
         return True
     reach = {0}
     for stop in range(2, len(word) + 1):
@@ -174,24 +201,39 @@ def is_random(value: str, least: int) -> bool:
     return odd >= 4.6 and letters >= max(8, least - 4)
 
 
+_DIGITS = {"password": 5, "secret": 12, "weak": 64, "none": 64}
+
+
+def _holds_random(value: str) -> bool:
+    """A structure in a string (JSON, a query) with a generated part in it."""
+    return any(is_random(part, 16) for part in re.findall(r"[A-Za-z0-9+/_-]{16,}", value))
+
+
 def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     """The confidence that `value` under a name of this kind is a secret; below 0.5 it stays."""
     if len(value) < 3 or len(value) > 16_384 or kind == "none" or is_placeholder(value):
         return 0.0
-    if _CODE.match(value) or _PATHLIKE.search(value) or _NUMBER.match(value):
-        return 0.6 if kind == "password" and _NUMBER.match(value) and len(value) >= 5 and value.isdigit() else 0.0
-    if " " in value.strip():
+    if value.isdigit():
+        return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
+    if _CODE.match(value) or _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
         return 0.0
+    if any(char.isspace() for char in value):
+        return 0.7 if kind != "weak" and _holds_random(value) else 0.0
+    if value.startswith("{"):
+        return 0.7 if _holds_random(value) else 0.0
     if _UUID.match(value):
         return 0.6 if kind in ("password", "secret") else 0.0
     if kind == "password":
-        return _judge_password(value, loose)
+        return _judge_password(value, how, loose)
     if kind == "secret":
-        return 0.8 if is_random(value, 12 if not loose else 16) else 0.0
+        return 0.8 if is_random(value, 8 if not loose else 16) else 0.0
     return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
 
 
-def _judge_password(value: str, loose: bool) -> float:
+_DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
+
+
+def _judge_password(value: str, how: str, loose: bool) -> float:
     if is_random(value, 8):
         return 0.85
     odd = strangeness(value)
@@ -199,7 +241,15 @@ def _judge_password(value: str, loose: bool) -> float:
         return 0.7 if not loose else 0.55
     if odd >= 4.4:
         return 0.7 if not loose else 0.5
-    return 0.3
+    # a plain word: people do use them, but only where it is plainly given to the name, and as one word
+    return 0.5 if how in _DIRECT and not loose and value.isalnum() and len(value) >= 4 else 0.0
+
+
+def judge_format(value: str) -> bool:
+    """Even a well-formed value must look made by a machine: `s.` and 24 letters may be a method call."""
+    if is_placeholder(value):
+        return False
+    return any(char.isdigit() for char in value) and strangeness(value) >= 3.6 or strangeness(value) >= 4.4
 
 
 def judge_basic(value: str) -> float:
