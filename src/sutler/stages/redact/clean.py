@@ -114,6 +114,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return verdict.judge_header(candidate.name, value), "auth-header"
     if candidate.how == "url":
         return verdict.judge_url(value, candidate.name), "url-credentials"
+    if candidate.how == "vendor":
+        return verdict.judge_vendor(value), "vendor-key"
     kind = verdict.kind_of(candidate.name)
     if candidate.how == "call" and not verdict.is_setter(candidate.name):
         return 0.0, ""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from sutler.stages.redact.grammar import TRIGGERS
+from sutler.stages.redact.grammar import PARTS, TRIGGERS
 from sutler.stages.redact.table import formats
 
 
@@ -47,23 +47,29 @@ def compile_database() -> bytes:
     """The hyperscan database of every format and trigger, serialised. Valid for this CPU and hyperscan version."""
     import hyperscan
 
-    table = formats()
     once = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_SINGLEMATCH
     each = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_CASELESS
+    entries = [(number, entry.core, once) for number, entry in enumerate(formats())]
+    for number, trigger in enumerate(TRIGGERS):
+        entries += [(_BASE + number, part, each) for part in PARTS.get(number, (trigger,))]
     database = hyperscan.Database()
     database.compile(
-        expressions=[_widened(source).encode() for source in (*(entry.core for entry in table), *TRIGGERS)],
-        ids=list(range(len(table))) + [_BASE + number for number in range(len(TRIGGERS))],
-        elements=len(table) + len(TRIGGERS),
-        flags=[once] * len(table) + [each] * len(TRIGGERS),
+        expressions=[_widened(source).encode() for _, source, _ in entries],
+        ids=[number for number, _, _ in entries],
+        elements=len(entries),
+        flags=[flags for _, _, flags in entries],
     )
     return bytes(hyperscan.dumpb(database))
 
 
 def _widened(source: str) -> str:
-    """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper bounds."""
+    """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper bounds; what a head
+    only looks at beyond its end is part of the match, since hyperscan drops what it cannot look ahead to."""
+    source = re.sub(r"\(\?=([^()]*)\)$", r"(?:\1)", source)
     source = re.sub(r"\(\?P<\w+>", "(?:", source).replace("}+", "}")
-    return re.sub(r"\{(\d+),(\d{3,})\}", r"{\1,}", source)
+    source = re.sub(r"\{0,(?:\d\d+|[89])\}", "*", source)
+    source = re.sub(r"\{1,(?:\d\d+|[89])\}", "+", source)
+    return re.sub(r"\{(\d+),\d{3,}\}", r"{\1,}", source)
 
 
 def hyperscan_engine(database: bytes) -> Engine:

@@ -28,6 +28,32 @@ _SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|k
 _SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 _SECRET_FLAG = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
 
+_VENDORS = (
+    "adafruit adobe airtable algolia alibaba aliyun amplitude asana auth0 atlassian jira confluence azure beamer bitbucket bitly bittrex "
+    "binance bugsnag buildkite circleci meraki cloudflare cloudinary clickhouse codecov cohere coinbase confluent contentful courier datadog "
+    "deepgram digitalocean discord docusign doppler drone dropbox dynatrace easypost elastic etsy facebook fastly finicity finnhub flickr "
+    "foursquare freemius freshbooks freshdesk github gitlab gitter gocardless gumroad harness heroku hubspot infura instagram intercom ipstack "
+    "jfrog artifactory kraken kucoin launchdarkly linear linkedin linode lob_ looker mailchimp mailgun mandrill mapbox mattermost maxmind "
+    "messagebird message_bird message-bird mistral mixpanel netlify newrelic new_relic new-relic nytimes new-york-times new_york_times okta openai opsgenie "
+    "pagerduty paypal pinterest plaid planetscale postmark private_ai private-ai privateai pusher quickbooks rapidapi recaptcha reddit rollbar "
+    "salesforce scaleway segment sendbird sendgrid sendinblue sentry shippo shodan shopify slack snyk sonar spotify square stripe sumo "
+    "telegr tiktok todoist travis trello twilio twitch twitter typeform vault vercel vonage nexmo vultr wechat weixin xero yandex yelp youtube "
+    "zendesk zoho zoom sidekiq bundle_ intra42 nuget"
+).split()
+
+
+def _by_letter(words: list[str]) -> tuple[str, ...]:
+    letters = sorted({word[0] for word in words})
+    return tuple(f"{one}(?:{'|'.join(sorted(word[1:] for word in words if word[0] == one))})" for one in letters)
+
+
+def _vendor_head(names: str) -> str:
+    return (
+        rf"(?P<name>(?:{names})[\w .\t-]{{0,25}})[\s\"'`\])]{{0,4}}(?:=|:|,|>|\|\|)[ \t\"'`=>:|\\]{{0,6}}"
+        r"(?=[\w=+/.~-]{10})"
+    )
+
+
 QUOTED_HEAD = rf"{_NAME}{_CLOSE}{_GAP}{_TYPE}{_SEP}{_GAP}{_WRAP}[ ]?(?P<open>{OPEN})"
 BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::=|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
 HEADER_HEAD = rf"(?P<name>{_SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
@@ -38,6 +64,8 @@ SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
 ELEMENT_HEAD = rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
 PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
+VENDOR_HEADS = tuple(_vendor_head(names) for names in _by_letter(_VENDORS))
+VENDOR_HEAD = _vendor_head("|".join(_by_letter(_VENDORS)))
 BLOCK_HEAD = r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
 
 TRIGGERS = (
@@ -51,9 +79,13 @@ TRIGGERS = (
     ELEMENT_HEAD,
     PAIR_HEAD,
     SPACED_HEAD,
+    VENDOR_HEAD,
     BLOCK_HEAD,
 )
-QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, BLOCK = range(11)
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK = range(12)
+
+PARTS = {VENDOR: VENDOR_HEADS}
+"""Triggers too large for one hyperscan expression, in parts."""
 
 REACH = 600
 """No head is longer than this."""

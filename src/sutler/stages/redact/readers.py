@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from sutler.stages.redact import grammar
 
-How = Literal["quoted", "bare", "call", "compare", "header", "url", "flag", "sql", "element"]
+How = Literal["quoted", "bare", "call", "compare", "header", "url", "flag", "sql", "element", "vendor"]
 
 
 class Candidate(NamedTuple):
@@ -49,6 +49,7 @@ _COMMANDS = re.compile(
     re.ASCII,
 )
 _LOGIN_FIRST = ("docker", "podman", "az", "helm", "cf", "nats", "curl", "wget", "http", "https", "credhub")
+_VENDOR_VALUE = re.compile(r"[\w=+/.~:-]{10,400}", re.ASCII)
 _STRING_BODY = {
     '"': re.compile(r'(?:[^"\\\n]|\\[^\n]){0,16384}+'),
     "'": re.compile(r"(?:[^'\\\n]|\\[^\n]){0,16384}+"),
@@ -193,6 +194,14 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
             yield Candidate(value.start(), value.end(), _name(at, found), "flag")
 
 
+def _read_vendor(at: Stretch) -> Iterator[Candidate]:
+    """A service's name, something that assigns, and a generated value."""
+    for found in head(grammar.VENDOR).finditer(at.low, at.start, at.limit):
+        value = _VENDOR_VALUE.match(at.text, found.end(), at.end)
+        if value:
+            yield Candidate(value.start(), value.end(), _name(at, found), "vendor")
+
+
 _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
     _read_quoted,
     _read_bare,
@@ -204,4 +213,5 @@ _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
     _read_element,
     _read_pair,
     _read_spaced,
+    _read_vendor,
 )

@@ -89,6 +89,7 @@ _CODE = re.compile(
 )
 _PATHLIKE = re.compile(r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$")
 _ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
+_MASKED = re.compile(r"[xX]{6}|\*{3}|\.{4}|0{12}|1{12}|_{4}|(?i:example|placeholder|your[_-]|replace[_-]?me|redacted|abcdefghij|1234567890abc)")
 _UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _HEXLIKE = re.compile(r"^[0-9a-f]+$|^[0-9A-F]+$")
 _NUMBER = re.compile(r"^[-+]?[0-9][0-9._,:/ x-]*(?:ms|s|m|h|d|px|em|rem|kb|mb|gb|%)?$", re.IGNORECASE)
@@ -247,9 +248,22 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
 
 def judge_format(value: str) -> bool:
     """Even a well-formed value must look made by a machine: `s.` and 24 letters may be a method call."""
-    if is_placeholder(value):
+    if _MASKED.search(value) or len(set(value)) <= 4 or _typed_in_order(value.lower()):
         return False
-    return any(char.isdigit() for char in value) and strangeness(value) >= 3.6 or strangeness(value) >= 4.4
+    digits = sum(char.isdigit() for char in value)
+    return digits >= 3 or strangeness(value) >= 4.2 or (digits > 0 and strangeness(value) >= 3.8)
+
+
+def judge_vendor(value: str) -> float:
+    """Beside a service's name a value counts when it is plainly generated: long, mixed, no path and no version."""
+    if is_placeholder(value) or _CODE.match(value) or _NUMBER.match(value):
+        return 0.0
+    if _UUID.match(value):
+        return 0.6
+    if ("/" in value or "." in value) and not is_random(value.rpartition("/")[2].rpartition(".")[2], 20):
+        return 0.0
+    digits = sum(char.isdigit() for char in value)
+    return 0.6 if digits >= 2 and is_random(value, 14) else 0.0
 
 
 def judge_basic(value: str) -> float:
