@@ -9,6 +9,22 @@ from __future__ import annotations
 
 from sutler.stages.redact.clean import Allow, redact
 from sutler.stages.redact.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.stages.redact.markers import digest_of, own_spans
+from sutler.stages.redact.seal import Listed, Refusal, listing, seal
 from sutler.stages.redact.table import rules_digest
 
-__all__ = ["Allow", "Engine", "compile_database", "hyperscan_engine", "redact", "rules_digest", "stdlib_engine"]
+__all__ = [
+    "Allow",
+    "Engine",
+    "Listed",
+    "Refusal",
+    "compile_database",
+    "digest_of",
+    "hyperscan_engine",
+    "listing",
+    "own_spans",
+    "redact",
+    "rules_digest",
+    "seal",
+    "stdlib_engine",
+]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sutler.stages.redact import blocks, grammar, readers, verdict
-from sutler.stages.redact.engines import Engine, lower, stdlib_engine
+from sutler.stages.redact import blocks, decode, files, grammar, readers, verdict
+from sutler.stages.redact.engines import Engine, Sightings, lower, stdlib_engine
 from sutler.stages.redact.families import quotes_only
 from sutler.stages.redact.markers import digest_of, marker, own_spans, set_apart, tag_of
 from sutler.stages.redact.table import formats, pattern
@@ -50,7 +50,30 @@ def redact(text: str, path: str, *, key: bytes, allow: Allow = Allow(), engine: 
 
 
 def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
+    """Every hit in the text as it stands, and in what its encoded runs decode to."""
     seen = scan(text)
+    yield from _plain_hits(text, path, seen)
+    for start, end in _encoded_lines(text, seen):
+        for at, stop, decoded in decode.runs(text, start, end):
+            for inner in _plain_hits(decoded, path, scan(decoded)):
+                yield Hit(at, stop, f"encoded-{inner.rule}", inner.confidence)
+                break
+    for start, end, rule in files.read(text, path):
+        if not verdict.is_placeholder(text[start:end]):
+            yield Hit(start, end, rule, 0.9)
+
+
+def _encoded_lines(text: str, seen: Sightings) -> Iterator[tuple[int, int]]:
+    done = -1
+    for number, end in seen.triggers:
+        if number in grammar.ENCODED and end > done:
+            start = text.rfind("\n", 0, end) + 1
+            done = text.find("\n", end)
+            done = len(text) if done < 0 else done
+            yield start, done
+
+
+def _plain_hits(text: str, path: str, seen: Sightings) -> Iterator[Hit]:
     table = formats()
     for number in seen.formats:
         yield from _format_hits(text, table[number].name, pattern(table[number].core))
@@ -77,6 +100,8 @@ def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], st
     done: set[tuple[int, int]] = set()
     line = stop = -1
     for number, end in triggers:
+        if number in grammar.ENCODED:
+            continue
         if end > stop or line < 0:
             line = text.rfind("\n", 0, end) + 1
             stop = text.find("\n", end)

@@ -7,6 +7,8 @@ repetition is bounded and every branch begins with a letter of its own, so they 
 
 from __future__ import annotations
 
+from sutler.stages.redact import decode
+
 # Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word.
 NAMES = (
     r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<!\w.)(?:w|in|at))"
@@ -81,8 +83,12 @@ TRIGGERS = (
     SPACED_HEAD,
     VENDOR_HEAD,
     BLOCK_HEAD,
+    decode.BASE64_HEAD,
+    decode.ESCAPED_HEAD,
+    decode.PERCENT_HEAD,
 )
-QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK = range(12)
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(15)
+ENCODED = tuple(_ENCODED)
 
 PARTS = {VENDOR: VENDOR_HEADS}
 """Triggers too large for one hyperscan expression, in parts."""

@@ -44,7 +44,7 @@ _PAIR_REST = re.compile(
     r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)", re.IGNORECASE
 )
 _COMMANDS = re.compile(
-    r"\b(?:curl|wget|https?|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
+    r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b",
     re.ASCII,
 )
@@ -86,7 +86,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while found := head(grammar.QUOTED).search(at.low, here, at.limit):
         name, separator, opener, here = _name(at, found), found["sep"], found["open"], found.end()
-        if separator == "," and not found["close"].strip("])*}"):
+        if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
             continue
         how: How = "compare" if separator in ("==", "===", "!=", "!==") else "call" if separator in ("(", ",") else "quoted"
         more = re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
