@@ -1,8 +1,8 @@
 """The ledger's proof: a hash chain in the store and signed checkpoints in a file beside it.
 
 Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion or a swap breaks
-the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show: every
-64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with the
+the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
+every 64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with the
 installation's key. The signature is an HMAC: the key and the file belong to the same user on the same machine, where a
 public-key signature would prove no more, since its private half would lie in the same place.
 
@@ -51,7 +51,7 @@ class Verification(Struct, frozen=True):
     detail: str = ""
 
 
-class _Broken(Exception):
+class _BrokenError(Exception):
     def __init__(self, seq: int, detail: str) -> None:
         self.seq, self.detail = seq, detail
 
@@ -97,9 +97,9 @@ class Ledger:
             try:
                 checkpoint = msgspec.json.decode(line, type=Checkpoint)
             except msgspec.DecodeError:
-                raise _Broken(0, f"checkpoint {number} cannot be read") from None
+                raise _BrokenError(0, f"checkpoint {number} cannot be read") from None
             if not hmac.compare_digest(checkpoint.mac, self._mac(checkpoint)):
-                raise _Broken(checkpoint.seq, f"checkpoint {number} is not signed by this installation")
+                raise _BrokenError(checkpoint.seq, f"checkpoint {number} is not signed by this installation")
             if checkpoint.project == self.store.project:
                 found.append(checkpoint)
         return found
@@ -125,24 +125,24 @@ class Ledger:
                 if seq in wanted:
                     seen[seq] = hash
             self._hold(checkpoints, seen, head, seq)
-        except _Broken as broken:
+        except _BrokenError as broken:
             return Verification(False, rows, head[0], signed, broken.seq or seq + 1, broken.detail)
         return Verification(True, rows, head[0], signed)
 
     def _hold(self, checkpoints: list[Checkpoint], seen: dict[int, str], head: tuple[int, str], last: int) -> None:
         base = max((one.seq for one in checkpoints if one.kind == "base"), default=0)
         if head[0] != max(last, base if not last else 0):
-            raise _Broken(last + 1, f"the store counts {head[0]} rows but the chain ends at {last}")
+            raise _BrokenError(last + 1, f"the store counts {head[0]} rows but the chain ends at {last}")
         for one in checkpoints:
             if one.seq > head[0]:
-                raise _Broken(head[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
+                raise _BrokenError(head[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
             if one.seq in seen and seen[one.seq] != one.hash:
-                raise _Broken(one.seq, "the chain differs from a signed checkpoint")
+                raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
             if one.seq not in seen and one.seq > base:
-                raise _Broken(one.seq, "a row that a checkpoint names is missing")
+                raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
         newest = max((one.seq for one in checkpoints), default=0)
         if newest < head[0] - head[0] % EVERY:
-            raise _Broken(newest + 1, "checkpoints that must exist are missing")
+            raise _BrokenError(newest + 1, "checkpoints that must exist are missing")
 
     def _rows(self) -> Iterator[AuditRow]:
         after = 0
@@ -191,14 +191,14 @@ def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[in
         try:
             entry = msgspec.json.decode(row.body, type=AuditEntry)
         except msgspec.DecodeError:
-            raise _Broken(row.seq, "the row's body cannot be read") from None
+            raise _BrokenError(row.seq, "the row's body cannot be read") from None
         columns = (entry.seq, entry.call, entry.phase, entry.session, entry.path, canonical(entry), sha256(row.body))
         if columns != (row.seq, row.call, row.phase, row.session, row.path, row.body, row.hash):
-            raise _Broken(row.seq, "the row does not match its own hash or columns")
+            raise _BrokenError(row.seq, "the row does not match its own hash or columns")
         if expected is None:
             expected = (entry.seq - 1, starts.get(entry.seq - 1, "nothing signed"))
         if (entry.seq - 1, entry.prev) != expected:
-            raise _Broken(expected[0] + 1, "the row does not follow the one before it")
+            raise _BrokenError(expected[0] + 1, "the row does not follow the one before it")
         expected = (row.seq, row.hash)
         yield expected
 
@@ -217,7 +217,7 @@ def verify_export(lines: Iterable[str]) -> tuple[int, str]:
         first = msgspec.json.decode(rows[0].body, type=AuditEntry) if rows else None
         for _ in chain(rows, {first.seq - 1: first.prev} if first else {}):
             count += 1
-    except (msgspec.DecodeError, _Broken) as fault:
+    except (msgspec.DecodeError, _BrokenError) as fault:
         return count, str(getattr(fault, "detail", fault))
     return count, ""
 
