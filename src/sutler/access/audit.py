@@ -2,9 +2,9 @@
 
 Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion or a swap breaks
 the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
-every 64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with the
-installation's key. The signature is an HMAC: the key and the file belong to the same user on the same machine, where a
-public-key signature would prove no more, since its private half would lie in the same place.
+every 64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with
+the installation's key. The signature is an HMAC: key and file belong to the same user on the same machine, where
+a public-key signature would prove no more, since its private half would lie in the same place.
 
 What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
 can be cut off by someone who can write both tables of the database. Nothing more.
