@@ -19,21 +19,18 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access.globs import allows, denies, fold
+from sutler.disk import defaults
 from sutler.values.access import Call, Caller, Decision, Effect, Limits, Sensitivity, Spent, Verdict, canonical, sha256
 
 CREDENTIALS = (
-    ".env", ".env.*", "*.env", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
-    "*.asc", "*.gpg", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud",
-    ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".git-credentials", ".htpasswd", ".dockercfg",
-    "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml",
-    "credentials", "credentials.*", "secrets", "secrets.*", "*.secret", "*.secrets", "*.token", "*.tfstate",
-    "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
+    *defaults.CREDENTIALS,
+    "*.env", "*.p8", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg", "id_rsa", "id_dsa", "id_ecdsa",
+    "id_ed25519", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc",
+    ".git-credentials", ".htpasswd", ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret",
+    "*.secrets", "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
 )  # fmt: skip
 CREDENTIAL_PATHS = ("**/.docker/config.json", "**/.kube/config")
-"""Never read and never written at the door, whatever any config says."""
-
-SPECIMENS = (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", "*.env.example")
-"""Names that look like credentials and by custom hold none. They are still redacted."""
+"""Never read and never written at the door, unless the user's own config names an exception."""
 
 INTERNAL = (".git", ".hg", ".svn", ".jj")
 """Version control's own files: neither content nor something to edit."""
@@ -46,7 +43,7 @@ CONTROL = (
     "azure-pipelines.yml", "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
     ".gitattributes", ".gitmodules", ".gitconfig", ".gitignore", ".ignore", ".sutlerignore", ".aiexclude", ".aiignore",
     ".cursorignore", ".geminiignore", ".codeiumignore", ".repomixignore", ".gitingestignore", ".councilignore",
-    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".envrc", ".direnv", ".mise.toml", "mise.toml", ".tool-versions",
+    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml", ".tool-versions",
     ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc", ".vimrc", ".exrc", ".nvimrc",
     "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py", "*.pth", "sitecustomize.py", "usercustomize.py",
     "setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini", "Makefile", "GNUmakefile",
@@ -75,6 +72,7 @@ class Rules(Struct, frozen=True):
     read: Verdict = "allow"
     write: Verdict = "ask"
     limits: Limits = Limits()
+    allow: tuple[str, ...] = ()  # globs of files that only look like credentials; from the user alone
 
     @property
     def digest(self) -> str:
@@ -90,6 +88,7 @@ def narrow(base: Rules, project: Rules) -> Rules:
         read=_strictest(base.read, project.read),
         write=_strictest(base.write, project.write),
         limits=least(base.limits, project.limits),
+        allow=base.allow,
     )
 
 
@@ -130,7 +129,7 @@ Voice = tuple[Verdict, int, str]
 
 
 def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[Voice]:
-    yield from _builtin(call)
+    yield from _builtin(call, rules)
     if caller.scope and call.path and not any(allows(glob, call.path) for glob in caller.scope):
         yield "deny", 3, "caller scope"
     if exhausted := _exhausted(call.effect, spent, least(caller.limits, rules.limits)):
@@ -150,47 +149,73 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
         yield default, 7, f"default: {default} {'writes' if call.effect == 'write' else 'reads'}"
 
 
-def _builtin(call: Call) -> Iterator[Voice]:
-    kind, glob = sensitivity(call.path)
-    if kind == "credentials":
+def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
+    if glob := credential(call.path, rules.allow):
         yield "deny", 0, f"credentials: {glob}"
-    if kind == "control" and glob in INTERNAL:
-        yield "deny", 1, f"internal: {glob}"
-    elif kind == "control" and call.effect == "write":
-        yield "ask", 1, f"control file: {glob}"
+    if glob := control(call.path):
+        if glob in INTERNAL:
+            yield "deny", 1, f"internal: {glob}"
+        elif call.effect == "write":
+            yield "ask", 1, f"control file: {glob}"
     if call.standing == "ai_denied":
         yield "deny", 2, "an AI-ignore file denies this path"
     elif call.standing == "ignored" and call.effect != "list":
         yield "ask", 2, "ignored files need approval"
 
 
-def _any_name(globs: tuple[str, ...]) -> re.Pattern[str]:
-    """The built-in name globs as one expression, because each decision asks all of them of every component."""
-    return re.compile("|".join(f"({fnmatch.translate(fold(glob))})" for glob in globs))
+class _NameGlobs:
+    """The built-in name globs, sorted by shape: every decision asks all of them of every component of a path."""
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        self._globs = globs
+        folded = [glob.casefold() for glob in globs]
+        self._exact = frozenset(glob for glob in folded if "*" not in glob)
+        self._tails = tuple(glob[1:] for glob in folded if glob.rfind("*") == 0)
+        self._heads = tuple(glob[:-1] for glob in folded if glob.find("*") == len(glob) - 1)
+        simple = {*self._exact, *(f"*{tail}" for tail in self._tails), *(f"{head}*" for head in self._heads)}
+        rest = [fnmatch.translate(glob) for glob in folded if glob not in simple]
+        self._rest = re.compile("|".join(rest)) if rest else None
+
+    def find(self, name: str) -> str:
+        """The first glob that matches, or nothing."""
+        if (
+            name in self._exact
+            or name.endswith(self._tails)
+            or name.startswith(self._heads)
+            or (self._rest is not None and self._rest.match(name))
+        ):
+            return next(glob for glob in self._globs if fnmatch.fnmatchcase(name, glob.casefold()))
+        return ""
 
 
-_INTERNAL, _CREDENTIALS, _CONTROL = _any_name(INTERNAL), _any_name(CREDENTIALS), _any_name(CONTROL)
-_SPECIMENS = _any_name(SPECIMENS)
+_CREDENTIALS, _CONTROL = _NameGlobs(CREDENTIALS), _NameGlobs((*INTERNAL, *CONTROL))
 
 
 @lru_cache(maxsize=16_384)
-def sensitivity(path: str) -> tuple[Sensitivity, str]:
-    """What the name alone says of a path, and the pattern that says it. Existing or not makes no difference."""
-    spellings = [form.split("/") for form in dict.fromkeys((path.casefold(), fold(path)))]
-    names = [(name, i == len(parts) - 1) for parts in spellings for i, name in enumerate(parts)]
-    for name, _ in names:
-        if found := _INTERNAL.match(name):
-            return "control", INTERNAL[(found.lastindex or 1) - 1]
-    for name, last in names:
-        if (found := _CREDENTIALS.match(name)) and not (last and _SPECIMENS.match(name)):
-            return "credentials", CREDENTIALS[(found.lastindex or 1) - 1]
-    for glob in CREDENTIAL_PATHS:
-        if denies(glob, path):
-            return "credentials", glob
-    for name, _ in names:
-        if found := _CONTROL.match(name):
-            return "control", CONTROL[(found.lastindex or 1) - 1]
-    return "", ""
+def _names(path: str) -> tuple[str, ...]:
+    """Every component of a path, as spelt and as other spellings would reach it."""
+    return tuple(dict.fromkeys((*path.casefold().split("/"), *fold(path).split("/"))))
+
+
+@lru_cache(maxsize=16_384)
+def credential(path: str, allow: tuple[str, ...] = ()) -> str:
+    """The pattern by which a path is a credential's, or nothing. Whether it exists makes no difference."""
+    names = _names(path)
+    globs = [glob for name in names if (glob := _CREDENTIALS.find(name))]
+    globs += [glob for glob in CREDENTIAL_PATHS if glob.rsplit("/", 1)[1] in names and denies(glob, path)]
+    return "" if not globs or any(allows(glob, path) for glob in allow) else globs[0]
+
+
+@lru_cache(maxsize=16_384)
+def control(path: str) -> str:
+    """The pattern by which a path is a control file or version control's own, or nothing; the latter first."""
+    globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
+    return min(globs, key=lambda glob: glob not in INTERNAL, default="")
+
+
+def sensitivity(path: str, allow: tuple[str, ...] = ()) -> Sensitivity:
+    """What the name alone says of a path."""
+    return "credentials" if credential(path, allow) else "control" if control(path) else ""
 
 
 def _exhausted(effect: Effect, spent: Spent, limits: Limits) -> str:

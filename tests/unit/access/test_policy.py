@@ -44,14 +44,17 @@ def test_version_control_is_out_of_reach(path: str, effect: Effect) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".env.example", "src/environment.py", "gitignore.md", "tests/token_test.py", "keys.py"]
+    "path", ["src/environment.py", "tests/test_env.py", "gitignore.md", "tests/token_test.py", "keys.py"]
 )
 def test_ordinary_names_are_not_over_refused(path: str) -> None:
     assert ask(path).verdict == "allow"
 
 
-def test_a_specimen_directory_shelters_nothing() -> None:
-    assert ask(".env.example/id_rsa").verdict == "deny"
+def test_the_user_may_name_an_exception_and_a_project_may_not() -> None:
+    mine = Rules(allow=(".env.example",))
+    assert ask(".env.example", "read", mine).verdict == "allow"
+    assert ask(".env", "read", mine).verdict == "deny"
+    assert ask(".env.example", "read", narrow(Rules(), mine)).verdict == "deny"
 
 
 @pytest.mark.parametrize(("standing", "verdict"), [("open", "allow"), ("ignored", "ask"), ("ai_denied", "deny")])
