@@ -55,3 +55,19 @@ def outline(path: str, text: str) -> tuple[Symbol, ...]:
             if body and _CODE.match(body):
                 found.append(Symbol(number, min((len(line) - len(body)) // 2, 8), body.rstrip()[:_LONGEST]))
     return tuple(found)
+
+
+def summary(head: str, symbols: tuple[Symbol, ...], text: str, max_tokens: int, count: Callable[[str], int]) -> str:
+    """As many outline lines as fit below the head; a text without structure gives its first lines instead."""
+    rows = [f"{symbol.line}: {'  ' * symbol.level}{symbol.text}" for symbol in symbols]
+    rows = rows or [line.rstrip()[:_LONGEST] for line in text.split("\n", 40)[:40] if line.strip()]
+
+    def shown(number: int) -> str:
+        left = [f"({len(rows) - number} more)"] if number < len(rows) else []
+        return "\n".join([head, *rows[:number], *left])
+
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(shown(middle)) <= max_tokens else (low, middle - 1)
+    return shown(low) if count(shown(low)) <= max_tokens else ""

@@ -134,6 +134,18 @@ class Pages:
             )
         return page
 
+    def digest(self, path: RelPath) -> str:
+        """The digest of a file as it is now; empty when it cannot be read."""
+        try:
+            fd = self._open(path)
+        except SutlerError:
+            return ""
+        try:
+            state = os.fstat(fd)
+            return _digest(fd, state) if stat.S_ISREG(state.st_mode) else ""
+        finally:
+            os.close(fd)
+
     def _small(
         self, fd: int, path: RelPath, first: int, last: int | None, bounds: Bounds, notes: tuple[str, ...]
     ) -> Page:

@@ -36,6 +36,14 @@ class Found(Struct, frozen=True):
     stopped: str = ""
 
 
+class Progress:
+    """How far a search came; filled while its hits are taken."""
+
+    files = 0
+    skipped = 0
+    stopped = ""
+
+
 Matcher = Callable[[str], Iterator[int]]
 """Character offsets of matches in a text, ascending."""
 

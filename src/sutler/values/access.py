@@ -121,6 +121,31 @@ class Version(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class Reading(Struct, frozen=True, kw_only=True):
+    """Content that leaves: clean lines of one version of a file, marked as data that nobody vouches for."""
+
+    path: str
+    version: str
+    first: int
+    last: int
+    total: int | None
+    text: str
+    truncated: bool = False
+    next: str = ""
+    unchanged: bool = False
+    redactions: int = 0
+    notes: tuple[str, ...] = ()
+    trust: Literal["untrusted"] = "untrusted"
+
+
+class Listing(Struct, frozen=True):
+    """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy keeps back."""
+
+    paths: tuple[str, ...]
+    withheld: int = 0
+    problems: int = 0
+
+
 class RegistryRow(Struct, frozen=True, gc=False):
     """What the registry knows of a file without opening it again."""
 

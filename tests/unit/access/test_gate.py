@@ -57,6 +57,11 @@ def nothing() -> tuple[str, Outcome]:
     return "answer", Outcome(after="v", first=1, last=2, bytes=6)
 
 
+def _mark(done: list[int]) -> tuple[None, Outcome]:
+    done.append(1)
+    return None, Outcome()
+
+
 def test_an_allowed_read_is_answered_and_recorded(gate: Gate) -> None:
     assert gate.enter(call(), nothing) == "answer"
     (row,) = gate.store.audit()
@@ -73,7 +78,7 @@ def test_an_allowed_read_is_answered_and_recorded(gate: Gate) -> None:
 def test_a_denial_is_recorded_and_nothing_is_performed(gate: Gate) -> None:
     done: list[int] = []
     with pytest.raises(DeniedError, match="denied"):
-        gate.enter(call(".env"), lambda: (done.append(1), Outcome()))
+        gate.enter(call(".env"), lambda: _mark(done))
     assert (done, unseal(gate.store.audit()[0]).phase) == ([], "refused")
 
 
@@ -114,7 +119,7 @@ def test_an_audit_store_that_cannot_be_written_refuses(gate: Gate, ledger: Ledge
         gate.enter(call(), nothing)
     opened = Gate(ledger, Rules((PolicyRule("allow", "**"),)), Caller("c", "s"), clean)
     with pytest.raises(SutlerError, match="cannot be used"):
-        opened.enter(call(effect="write"), lambda: (done.append(1), Outcome()))
+        opened.enter(call(effect="write"), lambda: _mark(done))
     assert done == []
     database._connection.execute("PRAGMA query_only = OFF")
     assert gate.enter(call(), nothing) == "answer"
