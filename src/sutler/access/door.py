@@ -39,6 +39,7 @@ Args = tuple[tuple[str, str], ...]
 MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
+_LISTS = ("list_files", "get_session")
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
@@ -81,7 +82,7 @@ class Door:
     def _enter(
         self, tool: str, raw: str, args: Args, perform: Callable[[RelPath], tuple[T, Outcome]], lines: int = 0
     ) -> T:
-        effect: Effect = "list" if tool == "list_files" else "read"
+        effect: Effect = "list" if tool in _LISTS else "read"
         call = Call(id=secrets.token_hex(16), tool=tool, effect=effect, path=ROOT, args=(("path", raw), *args))
         try:
             path = self._relpath(raw)
@@ -180,14 +181,18 @@ class Door:
         return received((unseal(row) for row in rows), digest, span)
 
     def _remember(self, path: RelPath, page: Page) -> None:
-        """Keep what was handed out, so that a later diff can say what changed since."""
-        if page.raw:
-            self.gate.store.put_blob(page.digest, page.raw)
-            at = stamp(self.gate.clock())
-            author = self.gate.caller.id
-            self.gate.store.add_version(
-                Version(id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=author)
+        """Keep what may be handed out, so that a later diff can say what changed since. Clean text only: what was
+        redacted is not kept either."""
+        if page.whole:
+            store, at = self.gate.store, stamp(self.gate.clock())
+            store.put_fact(page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
+            seen = Version(
+                id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
             )
+            store.add_version(seen)
+
+    def _clean_key(self, path: RelPath) -> str:
+        return f"{self.setup.ruleset} {quote(path)}"
 
     def get_excerpt(self, path: str, max_lines: int = 80) -> Reading:
         """A file's beginning and end in at most `max_lines` lines, with a line between that says what was left out."""
@@ -332,23 +337,35 @@ class Door:
             page = self.pages.whole(path)
             return page.version, page.text
         found = next((one for one in self.gate.store.versions(path, 1_000) if one.id == version), None)
-        data = self.gate.store.blob(found.digest) if found else None
-        decoded = decode(data) if data is not None else None
-        if found is None or decoded is None:
+        text = self._text_of(path, found.digest) if found else None
+        if text is None:
             raise SutlerError(
                 f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
             )
-        return version, self.pages.clean_text(path, decoded.text, found.digest).text
+        return version, text
+
+    def _text_of(self, path: RelPath, digest: str) -> str | None:
+        """A stored content as clean text: as it was handed out, or from the bytes that a write kept."""
+        kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
+        if kept is not None:
+            return kept.decode("utf-8", "surrogatepass")
+        data = self.gate.store.blob(digest)
+        decoded = decode(data) if data is not None else None
+        return self.pages.clean_text(path, decoded.text, digest).text if decoded else None
 
     # the session
 
     def session(self) -> SessionView:
         """What this session has seen and done, and which of its buffers are out of date."""
-        rows = self.gate.store.audit_of(self.gate.caller.session, None, 5_000)
-        found = fold(self.gate.caller.session, map(unseal, rows))
-        recent = msgspec.structs.replace(found, buffers=found.buffers[-100:])
-        behind = stale(recent, lambda shown: self.pages.digest(RelPath(unquote(shown))))
-        return SessionView(recent, tuple(buffer.path for buffer in behind))
+
+        def perform(_: RelPath) -> tuple[SessionView, Outcome]:
+            rows = self.gate.store.audit_of(self.gate.caller.session, None, 5_000)
+            found = fold(self.gate.caller.session, map(unseal, rows))
+            recent = msgspec.structs.replace(found, buffers=found.buffers[-100:])
+            behind = stale(recent, lambda shown: self.pages.digest(RelPath(unquote(shown))))
+            return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
+
+        return self._enter("get_session", "", (), perform)
 
 
 def _cursor(text: str) -> tuple[int, str]:

@@ -28,9 +28,9 @@ Outline = Callable[[str, str], tuple[Symbol, ...]]
 _CODE = re.compile(
     r"(?:export |default |pub(?:\([a-z]+\))? |public |private |protected |internal |static |abstract |final |async |"
     r"unsafe |extern |override |virtual |inline |constexpr |sealed |partial |open |data )*"
-    r"(?:def|class|fn|func|function\*?|interface|struct|enum|trait|impl|type|module|namespace|mod|macro_rules!|"
-    r"package|object|record|protocol|extension|union|contract|sub|proc|defmodule|"
-    r"defp?|const [A-Za-z_$][\w$]* = (?:async )?\()\b?"
+    r"(?:(?:def|class|fn|func|function\*?|interface|struct|enum|trait|impl|type|module|namespace|mod|macro_rules!|"
+    r"package|object|record|protocol|extension|union|contract|sub|proc|defmodule|defp)[ (<]"
+    r"|const [A-Za-z_$][\w$]* = (?:async )?\()"
 )
 _HEADING = re.compile(r"(#{1,6}) \S")
 _SECTION = re.compile(r"\[{1,2}[^\[\]]+\]{1,2}\s*$")

@@ -35,8 +35,8 @@ Clean = Callable[[str, str], CleanText]
 
 
 class Page(Struct, frozen=True):
-    """Some lines of one version of a file. `total` is None when nobody counted to the end; `raw` is there for small
-    files only, for the history; `notes` say what a reader should know."""
+    """Some lines of one version of a file. `total` is None when nobody counted to the end; `whole` is the
+    complete clean text, for small files only; `notes` say what a reader should know."""
 
     text: str
     first: int
@@ -48,7 +48,7 @@ class Page(Struct, frozen=True):
     findings: int = 0
     cut: bool = False
     notes: tuple[str, ...] = ()
-    raw: bytes = b""
+    whole: str = ""
 
     @property
     def more(self) -> bool:
@@ -161,10 +161,10 @@ class Pages:
         clean = self.clean_text(path, decoded.text, digest)
         lines = lines_of(clean.text)
         text, end, cut = _fill(lines, first, last, bounds)
-        raw = blob.data if len(blob.data) <= KEPT else b""
+        whole = clean.text if len(blob.data) <= KEPT else ""
         found = len(clean.findings)
         size, version = len(blob.data), version_id(digest)
-        return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, raw)
+        return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, whole)
 
     def _large(
         self,

@@ -83,7 +83,7 @@ def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
     """Refresh the registry and excerpt the entry documents, each read through the gate like any other."""
     rows, changed = refresh(door)
     present = {row.path for row in rows}
-    documents = []
+    documents: list[Reading] = []
     for name in ENTRY_DOCUMENTS:
         if name in present and len(documents) < MAX_DOCUMENTS:
             try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from sutler.disk.ignore import IGNORE_FILES
 from sutler.disk.judge import Judge
 from sutler.disk.root import DIRECTORY, Root
@@ -20,7 +22,8 @@ def standing(root: Root, rules: ScanRules, path: RelPath) -> Standing:
     """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git tracks it."""
     if not path:
         return "open"
-    judge = Judge(rules)
+    # The built-in exclusions are about what a pack holds, not about what may be read.
+    judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
     node, ground = judge.start(root)
     fd, prefix, ignored, by_git = os.dup(root.fd), "", False, True
     parts = path.split("/")

@@ -132,6 +132,8 @@ class SqlStore:
         return bytes(rows[0][0]) if rows else None
 
     def put_fact(self, digest: str, kind: str, tool: str, body: bytes) -> None:
+        if self.fact(digest, kind, tool) is not None:  # a read is cheap, a durable write is not
+            return
         self._write(
             "INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, kind, tool, body)
         )
