@@ -7,6 +7,7 @@ from a project ever becomes part of one.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -23,8 +24,9 @@ from sutler.engine import Project, project_config
 from sutler.stages.count import token_counter
 from sutler.store.base import Store
 from sutler.store.state import install_key, private_dir, project_id, refuse_inside, state_home
-from sutler.values.access import Caller, Effect, Limits
+from sutler.values.access import Call, Caller, Effect, Limits
 from sutler.values.errors import UsageError
+from sutler.values.paths import ROOT
 from sutler.version import VERSION
 
 # the table
@@ -171,10 +173,16 @@ BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
     """Run a tool by name. Unknown names and arguments are errors, so that a misspelt check is never skipped."""
-    tool = BY_NAME.get(name)
-    if tool is None:
-        raise UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
-    return tool.run(door, checked(tool, arguments))
+    try:
+        tool = BY_NAME.get(name)
+        if tool is None:
+            raise UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
+        given = checked(tool, arguments)
+    except UsageError as wrong:  # turned away before there was a call, and still in the ledger
+        attempt = Call(id=secrets.token_hex(16), tool=name if name in BY_NAME else "unknown", effect="list", path=ROOT)
+        door.gate.refused(attempt, "arguments", wrong.what)
+        raise door.gate.cleaned(wrong) from None
+    return tool.run(door, given)
 
 
 def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:

@@ -79,6 +79,8 @@ class Gate:
         except Exception as fault:
             failed = Outcome(ok=False, detail=self._plain(fault), before=call.base)
             self._record(call, "done", decision, failed, approval, started)
+            if isinstance(fault, SutlerError):
+                raise self.cleaned(fault) from None
             raise
         self._record(call, "done", decision, outcome, approval, started)
         return answer
@@ -92,6 +94,11 @@ class Gate:
         """A failure in words fit for the log: our own errors speak, others only give their kind."""
         what = fault.what if isinstance(fault, SutlerError) else type(fault).__name__
         return _one_line(self.clean(what, "").text)
+
+    def cleaned(self, fault: SutlerError) -> SutlerError:
+        """An error as it may leave: it can quote what the caller sent, and that can be a secret."""
+        what = self.clean(fault.what, "").text
+        return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
 
     # consent
 

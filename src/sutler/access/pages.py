@@ -7,6 +7,7 @@ margin on both sides that is longer than any key block. Lines end at `\\n` alone
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections import OrderedDict
@@ -237,20 +238,36 @@ def _stream(fd: int, size: int) -> Iterator[bytes]:
 
 def _offset_of(fd: int, size: int, line: int) -> int | None:
     """Where a line begins; None when the file ends before it, -1 when nobody looked that far."""
-    wanted, at = line - 1, 0
+    wanted, looked = line - 1, 0
     if not wanted:
         return 0
-    for chunk in _stream(fd, min(size, SCANNED)):
+    at = _next_data(fd, 0)
+    while at < size:
+        if looked >= SCANNED:
+            return -1
+        chunk = os.pread(fd, min(_CHUNK, size - at), at)
+        if not chunk:
+            break
         count = chunk.count(b"\n")
-        if count < wanted:
-            wanted -= count
-            at += len(chunk)
-            continue
-        here = -1
-        for _ in range(wanted):
-            here = chunk.find(b"\n", here + 1)
-        return at + here + 1 if at + here + 1 < size else None
-    return None if size <= SCANNED else -1
+        if count >= wanted:
+            here = -1
+            for _ in range(wanted):
+                here = chunk.find(b"\n", here + 1)
+            return at + here + 1 if at + here + 1 < size else None
+        wanted -= count
+        looked += len(chunk)
+        at = _next_data(fd, at + len(chunk))
+    return None
+
+
+def _next_data(fd: int, at: int) -> int:
+    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a terabyte long."""
+    try:
+        return os.lseek(fd, at, os.SEEK_DATA)
+    except OSError as error:
+        return at if error.errno != errno.ENXIO else 1 << 62
+    except AttributeError:  # a platform without SEEK_DATA
+        return at
 
 
 def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
