@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.doors import door_state, open_door
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
-__all__ = ["FUZZ", "OpenStore", "open_store", "postgres_url", "store"]
+__all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
 
 Tree = Mapping[str, "str | bytes | Tree"]
 Plant = Callable[[Tree], Path]

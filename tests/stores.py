@@ -9,15 +9,34 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from sutler.store.base import Store
+from sutler.values.access import AuditEntry
 
 FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))
 """A multiplier for the counts of generated cases; 1 is the short run."""
 
 OpenStore = Callable[[str], Store]
+
+
+def entry(call: str, **changes: Any) -> AuditEntry:
+    plain = AuditEntry(
+        call=call,
+        phase="done",
+        at="2026-01-01T00:00:00Z",
+        caller="c",
+        session="s",
+        tool="read_file",
+        effect="read",
+        path="a.py",
+        verdict="allow",
+        rule="default: reads",
+    )
+    return msgspec.structs.replace(plain, **changes)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.stores import OpenStore, entry
 
 from sutler.store.base import Store
 from sutler.store.migrations import MIGRATIONS, Migration, migrate
@@ -17,7 +18,6 @@ from sutler.store.sql import SqlStore
 from sutler.values.access import (
     GENESIS,
     Approval,
-    AuditEntry,
     Caller,
     Limits,
     Receipt,
@@ -28,25 +28,8 @@ from sutler.values.access import (
 )
 from sutler.values.errors import DeniedError, SutlerError
 from sutler.values.paths import RelPath
-from tests.conftest import OpenStore
 
 NASTY = RelPath('odd/"na\nme"\x1b\u2028\udcff')
-
-
-def entry(call: str, **changes: Any) -> AuditEntry:
-    plain = AuditEntry(
-        call=call,
-        phase="done",
-        at="2026-01-01T00:00:00Z",
-        caller="c",
-        session="s",
-        tool="read_file",
-        effect="read",
-        path="a.py",
-        verdict="allow",
-        rule="default: reads",
-    )
-    return msgspec.structs.replace(plain, **changes)
 
 
 def version(path: str, content: bytes, **changes: Any) -> Version:

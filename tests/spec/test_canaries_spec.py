@@ -7,19 +7,17 @@ import random
 from pathlib import Path
 
 import msgspec
+from tests.doors import OpenDoor
 
 from sutler.access.registry import opening
 from sutler.toolbox import TOOLS, call
 from sutler.values.access import REVIEW
 from sutler.values.errors import SutlerError
-from tests.unit.access.conftest import OpenDoor, open_door, state
-
-__all__ = ["open_door", "state"]
 
 COUNT = 200
 
 
-def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, state: str) -> None:
+def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, door_state: str) -> None:
     """Planted in bodies, long lines, names, removed lines and queries; every byte written or returned is searched."""
     rng = random.Random(3)
     canaries = [f"canary-{rng.getrandbits(48):012x}" for _ in range(COUNT)]
@@ -56,7 +54,7 @@ def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, state: st
         say("get_diff", {"path": "body.py", "version1": one})
         say("read_file", {"path": "body.py", one: one})
     door.gate.store.close()
-    written = b"".join(Path(folder, name).read_bytes() for folder, _, names in os.walk(state) for name in names)
+    written = b"".join(Path(folder, name).read_bytes() for folder, _, names in os.walk(door_state) for name in names)
     everything = "\n".join(said).encode("utf-8", "replace") + written
     assert len(said) > COUNT * 4
     assert b"REDACTED" in everything

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.conftest import FUZZ
+from tests.stores import entry
 
 from sutler.access.audit import EVERY, Ledger, export, verify_export
 from sutler.store.sql import SqlStore
@@ -13,8 +15,6 @@ from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
 from sutler.values.access import AuditRow, canonical, seal, sha256, unseal
 from sutler.values.errors import RefusedError
-from tests.conftest import FUZZ
-from tests.contract.test_store import entry
 
 KEY = b"k" * 32
 AT = "2026-01-01T00:00:00Z"

@@ -5,6 +5,8 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.conftest import Plant
+from tests.doors import OpenDoor
 
 from sutler.access.door import Door
 from sutler.access.files import FileAccess, delimited
@@ -13,8 +15,6 @@ from sutler.access.registry import opening, refresh
 from sutler.toolbox import TOOLS, call
 from sutler.values.access import LOCAL, REVIEW, Limits, unseal
 from sutler.values.errors import ConflictError, DeniedError, RefusedError, SutlerError, UsageError
-from tests.conftest import Plant
-from tests.unit.access.conftest import OpenDoor
 
 NUMBERS = "".join(f"line {n}\n" for n in range(1, 201))
 CANARY = "canary-0123456789ab"

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.stores import entry
 
 from sutler.access.session import Buffer, fold, join_spans, received, stale
 from sutler.values.access import AuditEntry
 from sutler.values.paths import Span
-from tests.contract.test_store import entry
 
 
 def read(seq: int, version: str, first: int, last: int, path: str = "a") -> AuditEntry:

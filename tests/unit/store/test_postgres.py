@@ -4,12 +4,12 @@ import uuid
 from typing import Any
 
 import pytest
+from tests.conftest import FUZZ
+from tests.stores import entry
 
 from sutler.store.postgres import PostgresDatabase, open_postgres
 from sutler.store.sql import SqlStore
 from sutler.values.errors import RefusedError, SutlerError
-from tests.conftest import FUZZ
-from tests.contract.test_store import entry
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,6 @@ from sutler.store.state import private_dir
 from sutler.values.access import CLOUD, BackendProfile, Caller, Limits
 from sutler.values.pack import CleanText, Finding
 from sutler.values.snapshot import ScanRules
-from tests.conftest import Plant, Tree
 
 SECRET = re.compile(r"canary-[0-9a-f]{12}|-----BEGIN KEY-----(?s:.*?)(?:-----END KEY-----|\Z)")
 
@@ -43,20 +43,21 @@ def quick(store: SqlStore) -> SqlStore:
     return store
 
 
+Tree = Mapping[str, Any]
 OpenDoor = Callable[..., Door]
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> str:
+def door_state(tmp_path: Path) -> str:
     return private_dir(str(tmp_path / "state"))
 
 
 @pytest.fixture
-def open_door(tmp_path: Path, plant: Plant, state: str) -> Iterator[OpenDoor]:
+def open_door(tmp_path: Path, plant: Callable[[Tree], Path], door_state: str) -> Iterator[OpenDoor]:
     """open_door({"a.py": "…"}, profile=LOCAL) plants the tree and opens a door into it."""
     roots: list[Root] = []
-    store = quick(open_sqlite(f"{state}/state.db", "p"))
-    ledger = Ledger(store, state, b"k" * 32)
+    store = quick(open_sqlite(f"{door_state}/state.db", "p"))
+    ledger = Ledger(store, door_state, b"k" * 32)
 
     def open_one(
         tree: Tree,
