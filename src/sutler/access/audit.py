@@ -63,7 +63,7 @@ class Ledger:
         self.store = store
         self.directory = directory
         self._path = os.path.join(directory, "checkpoints.jsonl")
-        self._key = key
+        self.key = key
 
     def record(self, row: AuditRow, at: str) -> None:
         """Called with every row appended; signs every 64th."""
@@ -83,7 +83,7 @@ class Ledger:
 
     def _mac(self, checkpoint: Checkpoint) -> str:
         plain = canonical(msgspec.structs.replace(checkpoint, mac=""))
-        return hmac.new(self._key, b"sutler checkpoint\n" + plain.encode(), "sha256").hexdigest()
+        return hmac.new(self.key, b"sutler checkpoint\n" + plain.encode(), "sha256").hexdigest()
 
     def checkpoints(self) -> list[Checkpoint]:
         """All checkpoints, each with a valid signature; one that does not hold is tampering."""

@@ -59,7 +59,7 @@ class Gate:
         self.rules = rules
         self.clean = clean
         self.clock = clock
-        self._ledger = ledger
+        self.ledger = ledger
         self._ask = ask
         self._policy = rules.digest
 
@@ -180,7 +180,7 @@ class Gate:
         except DeniedError as overdrawn:
             self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
-        self._ledger.record(row, at)
+        self.ledger.record(row, at)
         return row
 
     def refused(self, call: Call, rule: str, what: str) -> None:
