@@ -89,9 +89,9 @@ GENERATED_ENDS = tuple(
             """
             .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map
             .css.map .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts .pb.go
-            .pb.gw.go .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart .gr.dart
-            .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp .tab.hpp .snap
-            .swagger.json .api.md
+            .pb.gw.go .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart
+            .gr.dart .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp
+            .tab.hpp .snap .swagger.json .api.md
             """
         )
     )
