@@ -47,7 +47,7 @@ def _braces(pattern: str) -> list[str]:
 
 
 def _translate(pattern: str) -> str:
-    """Atomic groups throughout: after a star the leftmost match is as good as any, so nothing is tried twice."""
+    """Atomic groups: after a star the leftmost match is as good as any, so nothing is tried twice."""
     runs: list[list[str]] = [[]]
     for part in pattern.split("/"):
         if part == "**":

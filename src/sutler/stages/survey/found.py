@@ -79,6 +79,14 @@ def beside(folder: str, relative: str) -> str:
     return "/".join(parts)
 
 
+MAX_TAME = 300_000
+
+
+def tame(text: str) -> str:
+    """Text that regular expressions may read: bounded, without the blank runs that make them crawl."""
+    return re.sub(r"\s{9,}", lambda run: "\n" if "\n" in run.group() else " ", text[:MAX_TAME])
+
+
 def one_line(text: str, limit: int = 300) -> str:
     """White space collapsed, cut at a word."""
     line = " ".join(text.split())

@@ -16,7 +16,8 @@ MAX_SETUP_CHARS = 500_000
 
 _BACKENDS = (
     ("setuptools", "setuptools"), ("hatchling", "hatch"), ("flit", "flit"), ("poetry", "poetry"),
-    ("pdm", "pdm"), ("maturin", "maturin"), ("uv_build", "uv"), ("scikit_build", "scikit-build"), ("mesonpy", "meson"),
+    ("pdm", "pdm"), ("maturin", "maturin"), ("uv_build", "uv"), ("scikit_build", "scikit-build"),
+    ("mesonpy", "meson"),
 )  # fmt: skip
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?\s*((?:[<>=!~]=?=?|@)[^;#)]*)?")
 
@@ -55,14 +56,15 @@ def read_pyproject(path: str, text: str, tree: Tree) -> Found:
     found += _poetry(poetry)
     scripts = {**mapping(poetry.get("scripts")), **mapping(project.get("scripts"))}
     members = texts(mapping(mapping(tool.get("uv")).get("workspace")).get("members"))
+    name = string(project.get("name")) or string(poetry.get("name"))
     named = bool(project or poetry)
     return Found(
         path=path,
         ecosystem="python" if named or "build-system" in data else "",
-        name=string(project.get("name")) or string(poetry.get("name")),
+        name=name,
         description=string(project.get("description")) or string(poetry.get("description")),
         dependencies=tuple(found),
-        entry_points=_modules(scripts.values(), dirname(path), tree),
+        entry_points=_modules(scripts.values(), dirname(path), tree) or _package(name, dirname(path), tree),
         commands=tuple(sorted(scripts)),
         build_system=_backend(mapping(data.get("build-system"))),
         test_framework="pytest" if "pytest" in tool else _framework(found),
@@ -111,6 +113,11 @@ def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]
         ]
         paths += tree.first(beside(folder, spelling) for spelling in spellings)
     return tuple(dict.fromkeys(paths))
+
+
+def _package(name: str, folder: str, tree: Tree) -> tuple[str, ...]:
+    """A library starts at its package."""
+    return _modules([re.sub(r"[-.]", "_", name.lower())], folder, tree)
 
 
 def read_setup_cfg(path: str, text: str, tree: Tree) -> Found:
