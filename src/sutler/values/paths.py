@@ -38,6 +38,18 @@ def parse_relpath(raw: str) -> RelPath:
     return RelPath("/".join(parts))
 
 
+_DRIVE = re.compile(r"^(?:[/\\\\]{2}[?.][/\\\\])?[A-Za-z]:")
+
+
+def normalize_path(raw: str) -> str:
+    """Seed 004's normalizePath: backslashes become slashes, a drive letter goes, `.` and empty parts too.
+
+    For spellings that people and tools write; a RelPath from a scan is already the one spelling."""
+    plain = _DRIVE.sub("", raw.strip()).replace("\\", "/")
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    return ("/" if plain.startswith("/") else "") + "/".join(parts)
+
+
 def join(parent: str, name: str) -> RelPath:
     return RelPath(f"{parent}/{name}" if parent else name)
 

@@ -16,6 +16,13 @@ DEV_WORDS = re.compile(
 )
 
 
+ASIDE = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|fixtures?|testdata|templates?|benchmarks?|bench|docs?|tests?|www)/",
+    re.IGNORECASE,
+)
+"""Folders whose manifests and entry points are not the project's own."""
+
+
 class Tree(Struct, frozen=True):
     """The paths of the snapshot, for `does it exist` and workspace globs."""
 

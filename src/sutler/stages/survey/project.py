@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET, Struct
 
 from sutler.stages.classify import Classified
-from sutler.stages.survey.found import Found, Tree, one_line, tree_of
+from sutler.stages.survey.found import ASIDE, Found, Tree, one_line, tree_of
 from sutler.stages.survey.manifests import rank_of, read_all
 from sutler.stages.survey.readme import first_sentence, is_readme
 from sutler.values.paths import basename
@@ -38,9 +38,6 @@ _LANGUAGES: dict[str, tuple[str, ...]] = {
     "elixir": ("elixir",),
 }
 _PLACEHOLDERS = frozenset({"root", "monorepo", "workspace", "app"})
-_ASIDE = re.compile(
-    r"(?:^|/)(?:examples?|samples?|fixtures?|testdata|templates?|benchmarks?|bench|docs?|tests?|www)/", re.I
-)
 
 
 class Surveyed(Struct, frozen=True):
@@ -80,7 +77,7 @@ def _first(values: Iterable[str]) -> str:
 def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
     """Root manifests, their workspace members, and other ecosystems one folder down."""
     by_path = {found.path: found for found in everything}
-    ahead = [found for found in everything if not _ASIDE.search(found.path)]
+    ahead = [found for found in everything if not ASIDE.search(found.path)]
     shallow = [found for found in ahead if "/" not in found.path]
     if not any(found.ecosystem for found in shallow):
         depth = min((found.path.count("/") for found in ahead if found.ecosystem), default=0)
@@ -109,9 +106,8 @@ def _follow(root: Found, by_path: dict[str, Found], chosen: dict[str, Found], lo
             continue
         chosen[found.path] = found
         line = (*ancestors, found.path)
-        stack += [
-            (by_path[member], line) for member in found.members if member in by_path and member not in line
-        ]
+        members = [by_path[member] for member in found.members if member in by_path and member not in line]
+        stack += [(member, line) for member in members if not ASIDE.search(member.path)]
 
 
 def _weights(entries: Sequence[Classified]) -> Counter[str]:
@@ -121,7 +117,7 @@ def _weights(entries: Sequence[Classified]) -> Counter[str]:
         for entry, facts in entries
         if facts.type == "text"
         and facts.category not in ("dependency", "build")
-        and not _ASIDE.search(entry.path)
+        and not ASIDE.search(entry.path)
     )
 
 
@@ -227,7 +223,7 @@ def _entry_points(
     named = list(dict.fromkeys(path for found in scope for path in found.entry_points))
     mains = [entry.path for entry, facts in entries if facts.category == "entrypoint"]
     near = sorted(
-        (path for path in mains if not _ASIDE.search(path)), key=lambda path: (path.count("/"), path)
+        (path for path in mains if not ASIDE.search(path)), key=lambda path: (path.count("/"), path)
     )
     named += [path for path in near if basename(path) in ("__main__.py", "manage.py") and path not in named]
     if not named:

@@ -11,7 +11,7 @@ _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt|adoc|org))?$", re.IGNOR
 _SKIP = re.compile(
     r"\s*(?:#|=+\s*$|-+\s*$|~+\s*$|\^+\s*$|\.\. |:\w+:|!\[|\[!\[|\[!|<|>|\||```|\*{3,}|[-*+] |\d+\. |--+)"
 )
-_TAGGED = re.compile(r"\s*<(?:p|div|h[2-6]|b|strong|em|center)\b[^>]{0,200}>|</\w+>")
+_TAGGED = re.compile(r"\s*<(?:p|div|b|strong|em|center)\b[^>]{0,200}>|</\w+>")
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|Inc|Dr|Mr)|\b[A-Z])\.$")
 
@@ -48,6 +48,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
+    text = re.sub(r"<br\s*/?>", " ", text)
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)|<[^>]{1,300}>", "", text)
     text = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
     text = re.sub(r"`([^`<]*?)\s*<[^>]*>`_+", r"\1", text)
