@@ -134,7 +134,7 @@ class _Builder:
     def feed(self, event: Any) -> None:
         kind = type(event).__name__
         if kind == "ScalarEvent":
-            plain = event.style is None and event.tag in (None, "!", "")
+            plain = event.style in (None, "") and event.tag in (None, "!", "")
             self._add(_scalar(event.value, plain), 1, event.anchor)
         elif kind == "AliasEvent":
             if event.anchor not in self.anchors:

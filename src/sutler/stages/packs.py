@@ -15,7 +15,7 @@ from sutler.stages.survey.project import Surveyed, survey_manifest
 from sutler.stages.survey.risks import hotspots
 from sutler.stages.survey.summary import key_file_summary, repo_summary
 from sutler.values.pack import CleanText
-from sutler.values.paths import basename, normalize_path
+from sutler.values.paths import basename, normalize_path, wire_path
 from sutler.values.snapshot import Problem, Snapshot
 from sutler.values.wire import (
     ContextPackInfo,
@@ -132,12 +132,14 @@ def build_full(
         manifest=_survey(material, pairs).manifest,
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
-            KeyFile(entry.path, facts.category, facts.importance or "medium", *shown.texts[entry.path])
+            KeyFile(
+                wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path]
+            )
             for entry, facts in keys
             if entry.path in shown.texts
         ),
         contents=tuple(
-            FileContent(path, *shown.texts[path], sizes[path])
+            FileContent(wire_path(path), *shown.texts[path], sizes[path])
             for path in sorted(shown.texts)
             if path not in key_paths
         ),
@@ -175,7 +177,7 @@ def _index(
     inside = set(included)
     rows = [
         FileIndexEntry(
-            entry.path,
+            wire_path(entry.path),
             facts.type,
             facts.category,
             entry.size,
@@ -189,7 +191,9 @@ def _index(
         if not out.path.endswith("/"):
             facts = facts_of(out.path)
             rows.append(
-                FileIndexEntry(out.path, facts.type, facts.category, 0, False, seed_reason(out.reason))
+                FileIndexEntry(
+                    wire_path(out.path), facts.type, facts.category, 0, False, seed_reason(out.reason)
+                )
             )
     return tuple(sorted(rows, key=lambda row: row.path))
 

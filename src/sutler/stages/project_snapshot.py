@@ -7,7 +7,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from sutler.stages.classify import extractable, facts_of
-from sutler.values.paths import RelPath, basename, dirname, extension, normalize_path
+from sutler.values.paths import RelPath, basename, dirname, extension, normalize_path, wire_path
 from sutler.values.snapshot import Snapshot
 from sutler.values.wire import (
     ExcludedFile,
@@ -25,7 +25,7 @@ def project_snapshot(snapshot: Snapshot, root_path: str, scan_timestamp: str = "
     root = normalize_path(root_path)
     files = tuple(_metadata(root, entry.path, entry.size) for entry in snapshot.entries)
     excluded = tuple(
-        ExcludedFile(out.path, seed_reason(out.reason), out.reason, str(out.rule))
+        ExcludedFile(wire_path(out.path), seed_reason(out.reason), out.reason, str(out.rule))
         for out in snapshot.excluded
     )
     return ProjectSnapshot(
@@ -44,10 +44,10 @@ def project_snapshot(snapshot: Snapshot, root_path: str, scan_timestamp: str = "
 def _metadata(root: str, path: str, size: int) -> FileMetadata:
     facts = facts_of(path)
     return FileMetadata(
-        path=f"{root}/{path}" if root else path,
-        relative_path=path,
-        name=basename(path),
-        extension=extension(path),
+        path=wire_path(f"{root}/{path}" if root else path),
+        relative_path=wire_path(path),
+        name=wire_path(basename(path)),
+        extension=wire_path(extension(path)),
         size_bytes=size,
         type=facts.type,
         category=facts.category,
@@ -85,10 +85,14 @@ def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
     """Nested folders; children sorted by name, built from the leaves so that depth costs no recursion."""
     children: dict[str, list[TreeNode]] = {}
     for entry in snapshot.entries:
-        node = file_node(basename(entry.path), entry.path, entry.size, facts_of(entry.path).type)
+        node = file_node(
+            wire_path(basename(entry.path)), wire_path(entry.path), entry.size, facts_of(entry.path).type
+        )
         children.setdefault(dirname(entry.path), []).append(node)
     for folder in _folders(snapshot):
-        node = directory_node(basename(folder), folder, _sorted(children.pop(folder, [])))
+        node = directory_node(
+            wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, []))
+        )
         children.setdefault(dirname(folder), []).append(node)
     return directory_node(name, "", _sorted(children.get("", [])))
 

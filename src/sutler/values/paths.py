@@ -76,6 +76,7 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\"\\\\\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-7]{3})|u\{([0-9a-f]{1,6})\})")
 _LONG = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -99,6 +100,11 @@ def quote(path: str) -> str:
         return path
     escaped = _UNSAFE.sub(_escape, path)
     return f'"{escaped}"' if escaped != path or path != path.strip() else path
+
+
+def wire_path(path: str) -> str:
+    """The path as a document can carry it: itself, or quoted when its bytes are not UTF-8."""
+    return path if path.isascii() or not _SURROGATE.search(path) else quote(path)
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -109,12 +109,14 @@ class ContextFile(Struct, frozen=True, rename="camel"):
     priority: FilePriority
     level: FileLevel = "full"
     reason: str = ""
+    digest: str | UnsetType = UNSET
 
 
 class ContextDoc(Struct, frozen=True, rename="camel"):
     path: str
     content: str
     level: FileLevel = "full"
+    digest: str | UnsetType = UNSET
 
 
 class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):

@@ -232,6 +232,33 @@ class TruncationConfig(Struct, frozen=True):
     truncation_marker: str = "\n... [truncated] ...\n"
 
 
+class PackChange(Struct, frozen=True):
+    """One file between two packs; a level is how much of it is shown, empty when nothing."""
+
+    path: str
+    before: str
+    after: str
+    why: str
+
+
+class PackDiff(Struct, frozen=True):
+    """What entered, what left, what is shown at another level, and what is shown with another text."""
+
+    entered: tuple[PackChange, ...] = ()
+    left: tuple[PackChange, ...] = ()
+    level_changed: tuple[PackChange, ...] = ()
+    content_changed: tuple[PackChange, ...] = ()
+    schema_version: int = SCHEMA_VERSION
+
+
+class Moved(Struct, frozen=True):
+    """A file that is not what it was when the pack was built; `now` is empty when it is gone."""
+
+    path: str
+    was: str
+    now: str
+
+
 class ExclusionsByReason(Struct, frozen=True):
     credentials: int = 0
     binary: int = 0

@@ -219,7 +219,7 @@ def _by_patterns(language: str, text: str, lines: int) -> CodeFacts:
     )
 
 
-_COMMENT_LINE = re.compile(r"\s*(?://[/!]?|#(?![!\[])|;;+|--|\*(?!/)|/\*\*?|<!--)\s?(.*)$")
+_COMMENT_LINE = re.compile(r"\s*(?://[/!]?|#(?![!\[])|;;+|--|\*(?!/)|/\*[*!]?|<!--)\s?(.*)$")
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
     re.IGNORECASE,

@@ -115,9 +115,8 @@ def entrypoints(
     facts: dict[str, FileFacts] = {entry.path: fact for entry, fact in entries}
     commands = {path: item.commands for item in found for path in item.entry_points if item.commands}
     paths = [path for path in named if path in facts]
-    paths += [
-        path for path in sorted(texts) if path in facts and path not in paths and facts[path].tag == "code"
-    ]
+    others = [path for path in sorted(texts) if path in facts and path not in paths]
+    paths += [path for path in others if _main_code(path, facts[path])]
     out: list[EntrypointSummary] = []
     for path in paths:
         summary = _summary(

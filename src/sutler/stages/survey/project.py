@@ -37,7 +37,7 @@ _LANGUAGES: dict[str, tuple[str, ...]] = {
     "swift": ("swift", "objective-c"),
     "elixir": ("elixir",),
 }
-_PLACEHOLDERS = frozenset({"root", "monorepo", "workspace", "app"})
+_PLACEHOLDERS = frozenset({"root", "monorepo", "workspace"})
 
 
 class Surveyed(Struct, frozen=True):

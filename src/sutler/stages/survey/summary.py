@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from sutler.stages.classify import Classified
+from sutler.stages.languages import PROGRAMMING
 from sutler.stages.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.stages.survey.entries import commands_in, routes_in
 from sutler.stages.survey.found import tame
 from sutler.stages.survey.project import Surveyed
 from sutler.stages.survey.readme import is_readme
 from sutler.values.paths import basename
+from sutler.values.snapshot import FileFacts
 from sutler.values.wire import EntrypointSummary, KeyFileSummary, RepoSummary
 
 MAX_DEPENDENCIES_SHOWN = 30
@@ -91,9 +93,7 @@ def _architecture(
 
 
 def _technologies(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
-    languages = Counter(
-        facts.language for _, facts in entries if facts.tag in ("code", "test") and facts.language
-    )
+    languages = Counter(facts.language for _, facts in entries if facts.language in PROGRAMMING)
     common = sorted(languages.items(), key=lambda item: (-item[1], item[0]))
     names = [language for language, count in common[:6] if count * 100 >= languages.total()]
     manifest = surveyed.manifest
@@ -130,6 +130,10 @@ def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     return tuple(found)
 
 
+def _hand_written(facts: FileFacts) -> bool:
+    return not facts.generated and facts.category not in ("dependency", "build")
+
+
 def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
     """What is missing or broken, from the tree alone."""
     paths = [entry.path for entry, _ in entries]
@@ -147,7 +151,7 @@ def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     large = [
         entry
         for entry, facts in entries
-        if facts.tag == "code" and not facts.generated and entry.size > 100_000
+        if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000
     ]
     out += [
         f"large source file: {entry.path} ({entry.size:,} bytes)"
