@@ -166,13 +166,11 @@ def _squeeze(core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: 
         raise _refused(limit, limit - plan.room)
     for priority in ("high", "medium"):
         group = [item for item in wanted if item.priority == priority]
-        for step in (3, 2, 1):  # head, excerpt, full
-            for item in group:
-                rungs = shelf.rungs(item)
-                if len(rungs) >= step:
-                    plan.take(item, rungs[step - 1])
-                elif rungs and item.path not in plan.chosen:
-                    plan.take(item, rungs[-1])
+        offers = [(item, shelf.rungs(item)[::-1]) for item in group]
+        for step in range(max((len(rungs) for _, rungs in offers), default=0)):
+            for item, rungs in offers:
+                if step < len(rungs):
+                    plan.take(item, rungs[step])
     for item in low[:MAX_OWNED]:
         if plan.room < MIN_FILE_CHARS:
             break

@@ -71,9 +71,9 @@ def read_task(data: Any, source: str = "task") -> TaskSpec:
 def read_tier(value: Any, where: str = "tier") -> Tier:
     if value is None:
         return "default"
-    if value not in TIER_CHARS:
+    if not isinstance(value, str) or value not in TIER_CHARS:
         raise _wrong(where, f"is {value!r}", f"a tier is one of {', '.join(TIER_CHARS)}")
-    return cast(Tier, value)
+    return value
 
 
 def read_contract(data: Any, where: str = "filesContract") -> FileContract:
