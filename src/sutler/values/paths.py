@@ -61,7 +61,7 @@ def extension(path: str) -> str:
 # Everything that could break out of one line, hide, or reorder what a reader sees: controls, separators,
 # surrogates (bytes that are not UTF-8), bidi and zero-width characters, tags, private use and non-characters.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\"\\\\\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    '[\x00-\x1f\x7f-\x9f"\\\\\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e'
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -83,7 +83,13 @@ def quote(path: str) -> str:
     """The display form: unchanged when harmless, else C-style in double quotes on one line."""
     if not path:
         return '""'
-    if path.isprintable() and path.isascii() and '"' not in path and "\\" not in path and path == path.strip():
+    if (
+        path.isprintable()
+        and path.isascii()
+        and '"' not in path
+        and "\\" not in path
+        and path == path.strip()
+    ):
         return path
     escaped = _UNSAFE.sub(_escape, path)
     return f'"{escaped}"' if escaped != path or path != path.strip() else path
