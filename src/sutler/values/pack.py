@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Problem
@@ -136,9 +137,18 @@ class Preamble(Struct, frozen=True):
 
 
 class Pack(Struct, frozen=True):
-    """The finished pack in display order. `id` is the digest of everything above the manifest."""
+    """The finished pack in display order."""
 
     preamble: Preamble
     sections: tuple[Section, ...]
-    listing: Listing
+    listing: Listing = Listing()
     line_numbers: bool = False
+
+
+def as_sent(pack: Pack) -> Pack:
+    """The pack without what never leaves, costs and findings: what a reader of its text gets back."""
+    preamble = replace(
+        pack.preamble, goal=CleanText(pack.preamble.goal.text), tree=CleanText(pack.preamble.tree.text)
+    )
+    sections = tuple(replace(one, body=CleanText(one.body.text), cost=0) for one in pack.sections)
+    return replace(pack, preamble=preamble, sections=sections)

@@ -59,13 +59,18 @@ def extension(path: str) -> str:
 
 
 # Everything that could break out of one line, hide, or reorder what a reader sees: controls, separators,
-# surrogates (bytes that are not UTF-8), bidi and zero-width characters, tags, private use and non-characters.
+# blanks that are no plain space, surrogates (bytes that are not UTF-8), bidi and zero-width characters, tags,
+# private use and non-characters. Fixed ranges: `str.isprintable` changes with Python's Unicode tables.
 _UNSAFE = re.compile(
-    '[\x00-\x1f\x7f-\x9f"\\\\\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e'
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\xa0\"\\\\\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
+    "\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0xE0000, 0x10000))
+    + "\U000e0000-\U0010ffff]"
 )
+_PLAIN = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]*[!#-\[\]-~])?")  # printable ASCII, no quote or backslash
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-7]{3})|u\{([0-9a-f]{1,6})\})")
+_ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})")
 _LONG = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -81,18 +86,10 @@ def _escape(match: re.Match[str]) -> str:
 
 def quote(path: str) -> str:
     """The display form: unchanged when harmless, else C-style in double quotes on one line."""
-    if not path:
-        return '""'
-    if (
-        path.isprintable()
-        and path.isascii()
-        and '"' not in path
-        and "\\" not in path
-        and path == path.strip()
-    ):
+    if _PLAIN.fullmatch(path):
         return path
     escaped = _UNSAFE.sub(_escape, path)
-    return f'"{escaped}"' if escaped != path or path != path.strip() else path
+    return f'"{escaped}"' if not path or escaped != path or " " in (path[0], path[-1]) else path
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -1,0 +1,235 @@
+"""Settings: defaults < user < project < environment < flags, and every value knows where it came from.
+
+This module is pure: it is handed the texts of the files. A project's own file can only narrow: the keys marked
+`own` below are accepted from the user's file, the environment and flags alone, because a cloned repository must
+not be able to switch off a protection.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast, get_args
+
+from msgspec import Struct
+
+from sutler.values.errors import UsageError
+from sutler.values.pack import Format, Mode, Unit
+
+Value = str | int | bool | tuple[str, ...] | None
+Kind = Literal["bool", "int", "size", "text", "list", "choice"]
+
+TIERS: Mapping[str, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
+"""Seed 002's tiers, in characters."""
+
+
+class Key(Struct, frozen=True):
+    """One setting: its kind, default and help; `own` keys are never taken from a project's file."""
+
+    name: str
+    kind: Kind
+    default: Value
+    help: str
+    choices: tuple[str, ...] = ()
+    own: bool = False
+
+
+KEYS: tuple[Key, ...] = (
+    Key("include", "list", (), "globs that a file must match to enter; empty means every file"),
+    Key("exclude", "list", (), "globs that keep a file out"),
+    Key("depth", "int", None, "how many directory levels to descend; 0 is this directory only"),
+    Key("hidden", "bool", True, "whether names that begin with a dot are scanned, as git does"),
+    Key("max_files", "int", None, "at most this many files in the pack"),
+    Key("max_tokens", "size", None, "budget in tokens of `counter`"),
+    Key("max_chars", "size", None, "budget in characters"),
+    Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; the default when no other budget is set"),
+    Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
+    Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
+    Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
+    Key("line_numbers", "bool", False, "number the lines of each file"),
+    Key("cut_over", "size", 50_000, "a file above this many bytes keeps 100 head and 50 tail lines; 0 never cuts"),
+    Key("skip_over", "size", 1_048_576, "a file above this many bytes stays out; 0 means no limit"),
+    Key("on_decode_error", "choice", "replace", "what to do with bytes no encoding explains", ("replace", "skip")),
+    Key("mode", "choice", "flexible", "what a problem on the way means", get_args(Mode)),
+    Key("default_excludes", "bool", True, "whether the built-in exclusion patterns apply", own=True),
+    Key("allow", "list", (), "globs of files whose name looks like a credential but is none", own=True),
+)
+BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+_BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
+
+
+class Layer(Struct, frozen=True):
+    """Values from one place. `origin` is shown to people; `trusted` says that the user wrote it, not the project."""
+
+    origin: str
+    values: Mapping[str, Value]
+    trusted: bool = True
+    lines: Mapping[str, int] = {}
+
+
+class Settings(Struct, frozen=True):
+    """Every key with its value and the origin that set it."""
+
+    values: Mapping[str, Value]
+    origins: Mapping[str, str]
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values[name])
+
+    def text(self, name: str) -> str:
+        return str(self.values[name])
+
+    def number(self, name: str) -> int | None:
+        value = self.values[name]
+        return value if isinstance(value, int) else None
+
+    def words(self, name: str) -> tuple[str, ...]:
+        value = self.values[name]
+        return value if isinstance(value, tuple) else ()
+
+    def format(self) -> Format:
+        return cast("Format", self.values["format"])
+
+    def overlaid(self, layer: Layer) -> Settings:
+        """These settings with one more layer on top."""
+        return _apply(dict(self.values), dict(self.origins), layer)
+
+    def limit(self) -> tuple[int | None, Unit]:
+        """The budget in force, with its unit; 0 or less means no limit."""
+        tier = self.values["tier"]
+        if tier is not None:
+            return TIERS[str(tier)], "chars"
+        for name, unit in (("max_tokens", "tokens"), ("max_chars", "chars"), ("max_bytes", "bytes")):
+            value = self.number(name)
+            if value is not None:
+                return (value or None), unit  # type: ignore[return-value]  # the tuple above spells the literals
+        return None, "bytes"
+
+
+_SIZE = re.compile(r"(\d+(?:[_,]\d{3})*|\d+(?:_\d+)*)(?:\s*)([kmg]i?)?b?", re.IGNORECASE)
+_FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g": 10**9, "gi": 2**30}
+
+
+def parse_size(text: str, what: str) -> int:
+    """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(
+            f"{what}: '{text}' is not a size", next_step="give a number such as 60000, 500k or 2MiB; 0 means no limit"
+        )
+    return int(re.sub("[_,]", "", match[1])) * _FACTOR[(match[2] or "").lower()]
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+
+
+def _coerce(key: Key, raw: object, where: str) -> Value:
+    """A raw TOML, environment or flag value as this key's type, or a UsageError that names the place."""
+    what = f"{where}: {key.name}"
+    if key.kind == "bool":
+        if isinstance(raw, bool):
+            return raw
+        if isinstance(raw, str) and raw.lower() in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+            return raw.lower() in ("1", "true", "yes", "on")
+        raise UsageError(f"{what}: {raw!r} is not true or false")
+    if key.kind in ("int", "size"):
+        if isinstance(raw, str):
+            raw = parse_size(raw, what)
+        if isinstance(raw, bool) or not isinstance(raw, int) or raw < 0:
+            raise UsageError(f"{what}: {raw!r} is not a number from 0 up")
+        return raw
+    if key.kind == "list":
+        words = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+            raise UsageError(f"{what}: {raw!r} is not a list of strings")
+        return tuple(word.strip() if isinstance(raw, str) else word for word in words if word)
+    if not isinstance(raw, str):
+        raise UsageError(f"{what}: {raw!r} is not a string")
+    if key.choices and raw not in key.choices:
+        raise UsageError(f"{what}: '{raw}' is not one of {', '.join(key.choices)}", next_step=_suggest(raw, key.choices))
+    return raw
+
+
+def layer_from_table(
+    table: Mapping[str, object], origin: str, *, trusted: bool = True, lines: Mapping[str, int] | None = None
+) -> Layer:
+    """Check a table of raw values (from TOML, the environment or flags) against the keys."""
+    values: dict[str, Value] = {}
+    for name, raw in table.items():
+        where = f"{origin}:{lines[name]}" if lines and name in lines else origin
+        key = BY_NAME.get(name)
+        if key is None:
+            raise UsageError(f"{where}: unknown key '{name}'", next_step=_suggest(name, list(BY_NAME)))
+        if key.own and not trusted:
+            raise UsageError(
+                f"{where}: '{name}' may not be set by a project",
+                rule="a project's own file can only narrow what leaves",
+                next_step="set it in your own config file, in the environment or as a flag",
+            )
+        values[name] = _coerce(key, raw, where)
+    return Layer(origin, values, trusted, lines or {})
+
+
+def parse_toml(text: str, origin: str, *, pyproject: bool = False, trusted: bool = True, profile: str = "") -> list[Layer]:
+    """The layers of one TOML file: its keys, then those of the named profile when it has one."""
+    import tomllib  # costs more start-up time than most packs spend on configuration: only when a file is there
+
+    try:
+        table: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{origin}: {error}", next_step="correct the TOML syntax") from error
+    if pyproject:
+        table = table.get("tool", {}).get("sutler", {})
+    profiles = table.pop("profiles", {})
+    lines = _lines_of(text)
+    layers = [layer_from_table(table, origin, trusted=trusted, lines=lines)]
+    if not isinstance(profiles, dict):
+        raise UsageError(f"{origin}: 'profiles' is not a table", next_step="write [profiles.NAME] sections")
+    for name in sorted(profiles):
+        layer = layer_from_table(profiles[name], f"{origin} [profiles.{name}]", trusted=trusted, lines=lines)
+        if name == profile:
+            layers.append(layer)
+    return layers
+
+
+def _lines_of(text: str) -> dict[str, int]:
+    """Where each key is first written; good enough to point at."""
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r"\s*([A-Za-z_][\w-]*)\s*=", line)
+        if match:
+            lines.setdefault(match[1], number)
+    return lines
+
+
+def layer_from_environment(environ: Mapping[str, str]) -> Layer:
+    """`SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of sutler and stay alone."""
+    table = {name[7:].lower(): value for name, value in sorted(environ.items()) if name.startswith("SUTLER_")}
+    return layer_from_table({name: raw for name, raw in table.items() if name in BY_NAME}, "environment")
+
+
+def resolve(layers: Sequence[Layer]) -> Settings:
+    """Later layers win key by key; a later budget of any unit replaces an earlier one."""
+    settings = Settings({key.name: key.default for key in KEYS}, {key.name: "default" for key in KEYS})
+    for layer in layers:
+        settings = settings.overlaid(layer)
+    return settings
+
+
+def _apply(values: dict[str, Value], origins: dict[str, str], layer: Layer) -> Settings:
+    budgets = [name for name in _BUDGETS if layer.values.get(name) is not None]
+    if len(budgets) > 1:
+        raise UsageError(
+            f"{layer.origin}: {' and '.join(budgets)} are set together",
+            rule="one pack has one budget",
+            next_step="keep one of them",
+        )
+    if budgets:
+        for name in _BUDGETS:
+            values[name], origins[name] = None, layer.origin
+    for name, value in layer.values.items():
+        values[name], origins[name] = value, layer.origin
+    return Settings(values, origins)

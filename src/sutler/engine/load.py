@@ -1,0 +1,55 @@
+"""Files into memory, each read once: bytes, text, clean text, or the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from sutler.config import Settings
+from sutler.disk.root import Reader
+from sutler.disk.text import decode
+from sutler.stages.fit import Material
+from sutler.values.pack import Choice, CleanText, Loaded
+from sutler.values.snapshot import Excluded, Problem, Reason, Rule
+
+Clean = Callable[[str, str], CleanText]
+"""Redact a whole text; the second argument is the path it came from."""
+
+_REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
+
+
+class Loader:
+    """Fetches one choice after another for `fit`, and keeps the problems met on the way."""
+
+    def __init__(self, reader: Reader, clean: Clean, settings: Settings) -> None:
+        self._reader = reader
+        self._clean = clean
+        self._limit = settings.number("skip_over") or None
+        self._skip = settings.text("on_decode_error") == "skip"
+        self.problems: list[Problem] = []
+
+    def fetch(self, choice: Choice) -> Material | Excluded:
+        loaded = self.load(choice)
+        if isinstance(loaded, Excluded):
+            return loaded
+        self.problems.extend(loaded.problems)
+        return Material(choice, loaded, self._clean(loaded.text, loaded.path))
+
+    def load(self, choice: Choice) -> Loaded | Excluded:
+        path = choice.path
+        blob = self._reader.read(path, self._limit)
+        if isinstance(blob, Problem):
+            self.problems.append(blob)
+            return Excluded(path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail))
+        decoded = decode(blob.data)
+        if decoded is None:
+            if choice.entry.named:
+                self.problems.append(Problem(path, "binary", "not text"))
+            return Excluded(path, "binary", Rule("content", "not text"))
+        problems: tuple[Problem, ...] = ()
+        if decoded.issue:
+            if self._skip:
+                return Excluded(path, "undecodable", Rule("on_decode_error = skip", decoded.issue))
+            problems = (Problem(path, "undecodable", decoded.issue),)
+        digest = sha256(blob.data).hexdigest()
+        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems)

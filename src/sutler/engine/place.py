@@ -1,0 +1,108 @@
+"""From the words of a command to a root and the paths named below it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sutler.config import Layer, parse_toml
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.paths import RelPath, quote
+
+CONFIG_LIMIT = 1_000_000
+"""A configuration file above this many bytes is not one."""
+
+
+class Place(Struct, frozen=True):
+    """A root directory and the files and folders named below it; none named means the whole root."""
+
+    root: str
+    named: tuple[RelPath, ...] = ()
+
+
+def locate(paths: Sequence[str], cwd: str) -> Place:
+    """Inside the current project, paths stay relative to where the user stands; a folder elsewhere, or another
+    repository, is its own root; several places share their common ancestor."""
+    targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
+    for path, target in zip(paths, targets, strict=False):
+        if not os.path.lexists(target):
+            raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling, or run it from another folder")
+    root = _root_of(targets, cwd)
+    if root == os.path.sep:
+        raise RefusedError(
+            "the root of the file system is not a project", rule="a pack has one project", next_step="name a folder"
+        )
+    named = [RelPath(os.path.relpath(target, root)) for target in targets if target != root]
+    return Place(root, tuple(sorted(set(named))) if len(named) == len(targets) else ())
+
+
+def _root_of(targets: Sequence[str], cwd: str) -> str:
+    folders = [target if os.path.isdir(target) else os.path.dirname(target) for target in targets]
+    home = repository_of(cwd)
+    if all(_below(folder, cwd) and repository_of(folder) == home for folder in folders):
+        return cwd
+    return os.path.commonpath(folders)
+
+
+def _below(path: str, parent: str) -> bool:
+    return path == parent or path.startswith(parent.rstrip("/") + "/")
+
+
+def repository_of(folder: str) -> str | None:
+    """The nearest folder at or above that holds `.git`; a look at names only, nothing is read or run."""
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def config_home(environ: Mapping[str, str]) -> str:
+    """Where the user's own file lives."""
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    return os.path.join(base, "sutler")
+
+
+def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
+    """The user's layer and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in pyproject.toml."""
+    layers: list[Layer] = []
+    text = _read(os.path.join(config_home(environ), "config.toml"))
+    if text is not None:
+        layers += parse_toml(text, os.path.join(config_home(environ), "config.toml"), profile=profile)
+    for folder in dict.fromkeys((repository_of(root) or root, root)):
+        text = _read(os.path.join(folder, "sutler.toml"))
+        if text is not None:
+            layers += parse_toml(text, "sutler.toml", trusted=False, profile=profile)
+            continue
+        text = _read(os.path.join(folder, "pyproject.toml"))
+        if text is not None and "[tool.sutler" in text:  # spares most Python projects the TOML parser
+            layers += parse_toml(text, "pyproject.toml", pyproject=True, trusted=False, profile=profile)
+    if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
+        raise UsageError(f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file")
+    return layers
+
+
+def _read(path: str) -> str | None:
+    """A small regular file's text, or None. Links are not followed: a project must not point us elsewhere."""
+    import stat
+
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        data = os.read(fd, CONFIG_LIMIT + 1)
+    finally:
+        os.close(fd)
+    if len(data) > CONFIG_LIMIT:
+        raise UsageError(f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{quote(path)} is not UTF-8", next_step="save it as UTF-8") from error

@@ -1,0 +1,69 @@
+"""What a pack did, as data: read by the summary, the tree and the receipt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from sutler.values.pack import Budget, Level, Listing, Section
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, Problem
+
+
+class Shown(Struct, frozen=True, gc=False):
+    """One file that entered: how much of it, at what cost in the budget's unit, and why."""
+
+    path: RelPath
+    level: Level
+    bytes: int
+    tokens: int | None
+    cost: int
+    reason: str
+    findings: int = 0
+
+    @property
+    def weight(self) -> int:
+        """What people compare files by: tokens where they were counted, else bytes."""
+        return self.bytes if self.tokens is None else self.tokens
+
+
+class Report(Struct, frozen=True):
+    """A finished pack's account of itself. `used` is counted on the very text, in the budget's unit."""
+
+    pack_id: str
+    format: str
+    budget: Budget
+    used: int
+    bytes: int
+    tokens: int | None
+    shown: tuple[Shown, ...]
+    listing: Listing
+    excluded: tuple[Excluded, ...]
+    problems: tuple[Problem, ...]
+    parts: int = 1
+
+    @property
+    def scanned(self) -> int:
+        return len(self.shown) + sum(item.count for item in self.excluded)
+
+    def out_by_reason(self) -> list[tuple[str, int]]:
+        """How many files stayed out, by reason, most first."""
+        return by_reason(self.excluded)
+
+    def largest(self, count: int = 5) -> list[Shown]:
+        return sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count] if self.shown else []
+
+
+def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
+    tally: Counter[str] = Counter()
+    for item in excluded:
+        tally[item.reason] += item.count
+    return sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def shown_of(section: Section, tokens: int | None) -> Shown:
+    return Shown(
+        section.path, section.level, section.length, tokens, section.cost, section.reason, len(section.body.findings)
+    )

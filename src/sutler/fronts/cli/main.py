@@ -1,0 +1,163 @@
+"""Dispatch: a table of commands, each imported when it is called, and the one place that turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
+
+from sutler.fronts.cli.console import Console
+from sutler.values.errors import SutlerError, UsageError
+from sutler.version import VERSION
+
+
+Act = Callable[[argparse.Namespace, Console], int]
+
+
+class Command(NamedTuple):
+    """`module` holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`."""
+
+    name: str
+    module: str
+    help: str
+
+
+COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    (
+        "Pack",
+        (
+            Command("pack", "pack", "turn a project into one pack, to stdout or -o FILE"),
+            Command("unpack", "unpack", "write the files of a pack back into a directory"),
+            Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
+        ),
+    ),
+    (
+        "Look before packing",
+        (
+            Command("scan", "look", "list what would be scanned and what stays out, with the rule"),
+            Command("tree", "look", "tokens per directory and file"),
+            Command("why", "look", "explain why a path is in or out"),
+        ),
+    ),
+    (
+        "Set up",
+        (
+            Command("config", "setup", "print every setting with its value and origin"),
+            Command("init", "setup", "write a commented sutler.toml"),
+            Command("schema", "setup", "print a JSON Schema of what sutler writes"),
+            Command("doctor", "setup", "check this installation and this machine"),
+            Command("completion", "setup", "print a completion script for a shell"),
+        ),
+    ),
+)
+BY_NAME = {command.name: command for _, group in COMMANDS for command in group}
+
+EXIT_CODES = (
+    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict mode, budget, secret),\n"
+    "            4 conflict, 5 denied or approval needed, 6 the model command failed, 130 interrupted"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a wrong word is a UsageError like every other and long help keeps its lines."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, next_step=f"see '{self.prog} --help'")
+
+
+def run(words: Sequence[str]) -> int:
+    """One whole command: parse, act, and translate whatever happens into an exit code."""
+    console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
+    try:
+        return _dispatch(words)
+    except SutlerError as error:
+        console.error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        console.note("sutler: interrupted")
+        return 130
+    except BrokenPipeError:
+        # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(words: Sequence[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[0] == "help":
+            return _dispatch([words[1], "--help"])
+        Console().answer(usage())
+        return 0
+    name = words[0]
+    if name in ("--version", "-V"):
+        Console().answer(f"sutler {VERSION}")
+        return 0
+    command = BY_NAME.get(name)
+    if command is None:
+        close = difflib.get_close_matches(name, list(BY_NAME), n=1)
+        hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
+        raise UsageError(f"unknown command '{name}'", next_step=hint)
+    own, rest = _split(words[1:])
+    parser, act = load(command)
+    try:
+        args = parser.parse_args(own)
+    except SystemExit as stop:  # --help
+        return int(stop.code or 0)
+    args.rest = rest
+    return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Words before the first `--` are ours; those behind it belong to a goal."""
+    if "--" in words:
+        cut = list(words).index("--")
+        return list(words[:cut]), list(words[cut + 1 :])
+    return list(words), []
+
+
+def load(command: Command) -> tuple[Parser, Act]:
+    """Import a command's module and build its parser."""
+    parser = Parser(
+        prog=f"sutler {command.name}",
+        description=f"{command.help[0].upper()}{command.help[1:]}.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    return parser, _configure(command, parser)
+
+
+def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
+    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
+    slug = command.name.replace("-", "_")
+    getattr(module, f"configure_{slug}")(parser)
+    common = parser.add_argument_group("output")
+    common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
+    common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
+    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
+    act: Act = getattr(module, f"run_{slug}")
+    return act
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """Every command in one parser: what completion scripts and the manual are made from."""
+    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
+    parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for _, group in COMMANDS:
+        for command in group:
+            _configure(command, commands.add_parser(command.name, help=command.help))
+    return parser
+
+
+def usage() -> str:
+    lines = ["sutler: the context a task needs, deterministic, inside a hard budget", "", "usage: sutler COMMAND [...]"]
+    for title, group in COMMANDS:
+        lines += ["", f"{title}:"]
+        lines += [f"  {command.name:<11} {command.help}" for command in group]
+    lines += ["", "'sutler COMMAND --help' explains one command; 'sutler --version' prints the version.", "", EXIT_CODES]
+    return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""The flags that several commands share, and how flags, files and environment become settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from sutler import config
+from sutler.config import Layer, Settings
+from sutler.engine import project_config
+from sutler.values.errors import UsageError
+
+_FLAGS = {
+    "include": "include",
+    "exclude": "exclude",
+    "depth": "depth",
+    "max_files": "max_files",
+    "max_tokens": "max_tokens",
+    "max_chars": "max_chars",
+    "max_bytes": "max_bytes",
+    "tier": "tier",
+    "counter": "counter",
+    "format": "format",
+    "cut_over": "cut_over",
+    "skip_over": "skip_over",
+    "on_decode_error": "on_decode_error",
+    "mode": "mode",
+    "allow": "allow",
+}
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
+    parser.add_argument(
+        "--stdin", action="store_true", help="read more file names from stdin, one a line or NUL-separated"
+    )
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("selection")
+    group.add_argument("-i", "--include", action="append", metavar="GLOB", help="only files that match (repeatable)")
+    group.add_argument("-e", "--exclude", action="append", metavar="GLOB", help="no files that match (repeatable)")
+    group.add_argument("-d", "--depth", metavar="N", help="levels to descend; 0 is this folder only")
+    group.add_argument("--no-hidden", action="store_true", help="leave out names that begin with a dot")
+    group.add_argument("--no-default-excludes", action="store_true", help="switch the built-in patterns off")
+    group.add_argument("--allow", action="append", metavar="GLOB", help="files that only look like credentials")
+    group.add_argument("--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)")
+    group.add_argument("--max-files", metavar="N", help="at most N files")
+    group.add_argument("--profile", metavar="NAME", default="", help="a [profiles.NAME] section of a config file")
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("budget (one of them; default 500,000 bytes)")
+    group.add_argument("--max-tokens", metavar="N", help="tokens of the counter's vocabulary, exact")
+    group.add_argument("--max-chars", metavar="N", help="characters")
+    group.add_argument("--max-bytes", metavar="N", help="bytes of UTF-8")
+    group.add_argument("--tier", choices=tuple(config.TIERS), help="120,000, 60,000 or 25,000 characters")
+    group.add_argument("--no-budget", action="store_true", help="no limit: everything that is selected enters")
+    group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'")
+
+
+def flags_layer(args: argparse.Namespace) -> Layer:
+    """The flags that were given, as the last layer."""
+    table: dict[str, object] = {}
+    for key, attribute in _FLAGS.items():
+        value = getattr(args, attribute, None)
+        if value is not None:
+            table[key] = value
+    if getattr(args, "no_hidden", False):
+        table["hidden"] = False
+    if getattr(args, "no_default_excludes", False):
+        table["default_excludes"] = False
+    if getattr(args, "line_numbers", False):
+        table["line_numbers"] = True
+    if getattr(args, "no_budget", False):
+        if any(name in table for name in ("max_tokens", "max_chars", "max_bytes", "tier")):
+            raise UsageError("--no-budget and a budget are given together", next_step="keep one of them")
+        table["max_bytes"] = 0
+    return config.layer_from_table(table, "flag")
+
+
+def settings_for(args: argparse.Namespace, root: str) -> Settings:
+    """Defaults < user < project < environment < flags, for the project at `root`."""
+    layers = project_config(root, os.environ, getattr(args, "profile", ""))
+    return config.resolve([*layers, config.layer_from_environment(os.environ), flags_layer(args)])

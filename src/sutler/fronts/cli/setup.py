@@ -1,0 +1,184 @@
+"""`sutler config`, `init`, `schema`, `doctor` and `completion`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from sutler import config
+from sutler.engine import Report, locate
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console
+from sutler.values.errors import SutlerError, UsageError
+from sutler.values.paths import quote
+from sutler.version import VERSION
+
+
+def configure_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="only these keys")
+    parser.add_argument("--profile", metavar="NAME", default="", help="with this profile applied")
+
+
+def run_config(args: argparse.Namespace, console: Console) -> int:
+    settings = options.settings_for(args, locate([], os.getcwd()).root)
+    unknown = [key for key in args.keys if key not in config.BY_NAME]
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], list(config.BY_NAME), n=1)
+        raise UsageError(f"unknown key '{unknown[0]}'", next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'")
+    names = args.keys or [key.name for key in config.KEYS]
+    if args.json:
+        body = {
+            name: {
+                "value": settings.values[name],
+                "origin": settings.origins[name],
+                "default": config.BY_NAME[name].default,
+                "help": config.BY_NAME[name].help,
+            }
+            for name in names
+        }
+        console.answer_json({"settings": body})
+    else:
+        rows = [(name, _toml(settings.values[name]), settings.origins[name]) for name in names]
+        console.answer("".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows))
+    return 0
+
+
+def _toml(value: config.Value) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return msgspec.json.encode(value).decode()
+
+
+def configure_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", action="store_true", help="your own config file instead of this project's")
+    parser.add_argument("--print", action="store_true", help="print it, write nothing")
+
+
+def run_init(args: argparse.Namespace, console: Console) -> int:
+    from sutler.engine.place import config_home
+
+    text = template(own=args.user)
+    if args.print:
+        console.answer(text)
+        return 0
+    path = os.path.join(config_home(os.environ), "config.toml") if args.user else os.path.join(os.getcwd(), "sutler.toml")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(path, "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise UsageError(f"{quote(path)} exists already", next_step="edit it, or print a fresh one with --print") from None
+    except OSError as error:
+        raise SutlerError(f"cannot write {quote(path)}: {error.strerror}", next_step="use --print") from None
+    console.answer(path)
+    return 0
+
+
+def template(*, own: bool) -> str:
+    """A config file with every key it may hold, commented out, at its default."""
+    lines = ["# sutler's settings. 'sutler config' prints the values in force and where they come from.", ""]
+    for key in config.KEYS:
+        if key.own and not own:
+            continue
+        lines += [f"# {key.help}" + (f" ({', '.join(key.choices)})" if key.choices else "")]
+        lines += [f"# {key.name} = {_toml(key.default) if key.default is not None else '...'}", ""]
+    lines += ["# A named selection: sutler pack --profile docs", "# [profiles.docs]", '# include = ["*.md", "docs/"]', ""]
+    return "\n".join(lines)
+
+
+SCHEMAS: dict[str, type] = {"report": Report}
+
+
+def configure_schema(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which schema; without a name, list them")
+
+
+def run_schema(args: argparse.Namespace, console: Console) -> int:
+    if args.name is None:
+        console.answer_json({"schemas": sorted(SCHEMAS)}) if args.json else console.answer("\n".join(sorted(SCHEMAS)))
+        return 0
+    if args.name not in SCHEMAS:
+        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(SCHEMAS))}")
+    encoded = msgspec.json.encode(msgspec.json.schema(SCHEMAS[args.name]))
+    console.answer(msgspec.json.format(encoded, indent=2).decode())
+    return 0
+
+
+def configure_doctor(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+def run_doctor(args: argparse.Namespace, console: Console) -> int:
+    rows = [(name, *_checked(check)) for name, check in CHECKS]
+    if args.json:
+        console.answer_json({"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]})
+    else:
+        console.answer("".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows))
+    return 0 if all(ok for _, ok, _ in rows) else 1
+
+
+def _checked(check: Callable[[], str]) -> tuple[bool, str]:
+    try:
+        return True, check()
+    except (SutlerError, OSError, ImportError, ValueError) as error:
+        return False, str(error).replace("\n", "; ")
+
+
+def _versions() -> str:
+    return f"sutler {VERSION}, Python {sys.version.split()[0]}, {sys.platform}"
+
+
+def _confinement() -> str:
+    from sutler.disk.root import Root
+
+    with Root(os.getcwd()) as root:
+        return root.method()
+
+
+def _tokens() -> str:
+    from sutler.stages.count import token_counter
+
+    sample = "def provision(army): return [ration for ration in army]\n"
+    found = token_counter("o200k_base")(sample)
+    if found != 13:
+        raise ValueError(f"o200k_base counts {found} tokens where 13 are right: reinstall splintr-rs")
+    return "o200k_base counts exactly, offline"
+
+
+def _config() -> str:
+    settings = options.settings_for(argparse.Namespace(), locate([], os.getcwd()).root)
+    changed = sorted(name for name, origin in settings.origins.items() if origin != "default")
+    return f"readable; set: {', '.join(changed)}" if changed else "readable; all defaults"
+
+
+def _encoding() -> str:
+    return f"file names {sys.getfilesystemencoding()}, stdout {sys.stdout.encoding}"
+
+
+CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("version", _versions),
+    ("confinement", _confinement),
+    ("tokens", _tokens),
+    ("config", _config),
+    ("encoding", _encoding),
+)
+
+
+def configure_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell to write it for")
+
+
+def run_completion(args: argparse.Namespace, console: Console) -> int:
+    import shtab
+
+    from sutler.fronts.cli.main import whole_parser
+
+    console.answer(shtab.complete(whole_parser(), shell=args.shell))
+    return 0

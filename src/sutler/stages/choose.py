@@ -1,0 +1,89 @@
+"""Which files may enter, in what order of claim: pins first, then what explains a project, then the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sutler.values.globs import GlobSet
+from sutler.values.pack import Choice, Request, Selection
+from sutler.values.paths import basename
+from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Rule
+
+ENTRY_DOCUMENTS = ("agents.md", "claude.md", "readme.md", "readme.rst", "readme.txt", "readme", "llms.txt")
+"""What a newcomer, person or agent, reads first; at the root of the project these outrank every other file."""
+
+_PINNED, _ENTRY, _CRITICAL, _HIGH, _PLAIN, _TEST, _DERIVED = range(7)
+
+_STABILITY = {"documentation": 0, "config": 1, "build": 1, "dependency": 1, "database": 2, "test": 4, "other": 5}
+_SOURCE_STABILITY = 3
+
+
+def claim(entry: FileEntry, facts: FileFacts) -> tuple[int, str]:
+    """How strong a file's claim on the budget is before any task is known, and why."""
+    if entry.named:
+        return _PINNED, "named by you"
+    if "/" not in entry.path and basename(entry.path).lower() in ENTRY_DOCUMENTS:
+        return _ENTRY, "entry document"
+    if facts.lock:
+        return _DERIVED, "lock file"
+    if facts.generated:
+        return _DERIVED, "generated file"
+    if facts.importance == "critical":
+        return _CRITICAL, f"key file: {facts.category}"
+    if facts.importance:
+        return _HIGH, f"key file: {facts.category}"
+    if facts.tag == "test":
+        return _TEST, "test"
+    return _PLAIN, facts.category
+
+
+def display_key(choice: Choice) -> tuple[int, str]:
+    """Most stable content first, so that a prompt cache keeps the longest prefix: documents, configuration,
+    data definitions, source, tests; then by path."""
+    if choice.facts.lock:
+        return 5, choice.path
+    return _STABILITY.get(choice.facts.category, _SOURCE_STABILITY), choice.path
+
+
+def choose(
+    entries: Iterable[tuple[FileEntry, FileFacts]],
+    request: Request,
+    scores: Mapping[str, tuple[float, str]] | None = None,
+) -> Selection:
+    """Apply the include and exclude globs and the cap; order by (priority, -score, path)."""
+    include, exclude = GlobSet(request.include), GlobSet(request.exclude)
+    choices: list[Choice] = []
+    excluded: list[Excluded] = []
+    for entry, facts in entries:
+        dropped = None if entry.named else _dropped(entry, include, exclude)
+        if dropped:
+            excluded.append(dropped)
+            continue
+        priority, reason = claim(entry, facts)
+        score = 0.0
+        if scores is not None and entry.path in scores:
+            score, why = scores[entry.path]
+            reason = f"{reason}; {why}" if why else reason
+            priority = min(priority, _PLAIN) if score > 0 and priority != _DERIVED else priority
+        choices.append(Choice(entry, facts, priority, score, reason))
+    if scores is not None:
+        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
+    else:
+        choices.sort(key=lambda choice: (choice.priority, choice.path))
+    return _capped(choices, excluded, request.max_files)
+
+
+def _dropped(entry: FileEntry, include: GlobSet, exclude: GlobSet) -> Excluded | None:
+    if exclude and (pattern := exclude.match(entry.path)) is not None:
+        return Excluded(entry.path, "not_selected", Rule("--exclude", pattern))
+    if include and include.match(entry.path) is None:
+        return Excluded(entry.path, "not_selected", Rule("--include", ", ".join(include.patterns)))
+    return None
+
+
+def _capped(choices: Sequence[Choice], excluded: list[Excluded], cap: int | None) -> Selection:
+    if cap is not None and len(choices) > cap:
+        rule = Rule("limit", f"max_files = {cap}")
+        excluded.extend(Excluded(choice.path, "cap", rule) for choice in choices[cap:])
+        choices = choices[:cap]
+    return Selection(tuple(choices), tuple(sorted(excluded, key=lambda item: item.path)))

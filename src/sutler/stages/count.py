@@ -1,0 +1,56 @@
+"""Counting what a text costs, offline: characters, bytes, or the exact tokens of a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from sutler.values.errors import UsageError
+from sutler.values.pack import Unit
+
+Counter = Callable[[str], int]
+"""The cost of a text. Never negative, zero for the empty text, the same for the same text."""
+
+VOCABULARIES = ("o200k_base", "cl100k_base", "llama3", "deepseek_v3", "qwen3", "mistral_v3", "glm4", "kimi_k2")
+"""Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first is the default."""
+
+_BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"
+
+
+def count_chars(text: str) -> int:
+    return len(text)
+
+
+def count_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+@lru_cache(maxsize=4)
+def token_counter(vocabulary: str) -> Counter:
+    """The exact number of tokens in `vocabulary`; loading one takes tens of milliseconds, so it is kept."""
+    if vocabulary not in VOCABULARIES:
+        raise UsageError(
+            f"unknown counter '{vocabulary}'",
+            next_step=f"use one of {', '.join(VOCABULARIES)}, or 'none' to count nothing",
+        )
+    import splintr  # heavy: only when tokens are asked for
+
+    tokenizer = splintr.Tokenizer.from_pretrained(vocabulary)
+    flat, ordinary = tokenizer.encode_flat, tokenizer.encode_ordinary
+
+    def count(text: str) -> int:
+        # encode_flat packs four bytes a token and is the fastest, but reads `<|endoftext|>` as a control token:
+        # text that only looks like one must be counted as the text it is.
+        return len(ordinary(text)) if "<|" in text else len(flat(text)) // 4
+
+    def count_ordinary(text: str) -> int:
+        return len(ordinary(text))
+
+    return count if vocabulary in _BARRED else count_ordinary
+
+
+def counter_for(unit: Unit, vocabulary: str) -> Counter:
+    """The counter that a budget in `unit` needs."""
+    if unit == "chars":
+        return count_chars
+    return count_bytes if unit == "bytes" else token_counter(vocabulary)

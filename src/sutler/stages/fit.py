@@ -1,0 +1,207 @@
+"""Who gives way under the budget, in what order. Σ cost ≤ limit, counted on the very text that is sent.
+
+Files are offered in the order of their claim. Each takes the best rung of the ladder that still fits: the whole
+text, head and tail, its name in the list of files not shown, or nothing but its part in a count. What cannot give
+way (the opening, the goal, the manifest's frame) is paid for first; if that alone is over the limit, the pack is
+refused with the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.stages.count import Counter
+from sutler.stages.render import section_text, shape
+from sutler.stages.shrink import head_tail
+from sutler.values.errors import RefusedError
+from sutler.values.pack import Choice, CleanText, Cut, Level, Listing, Loaded, Preamble, Request, Section
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, Rule
+
+
+class Material(Struct, frozen=True):
+    """One file, loaded and cleaned: what a section is cut from."""
+
+    choice: Choice
+    loaded: Loaded
+    clean: CleanText
+
+
+Fetch = Callable[[Choice], Material | Excluded]
+"""Load and clean one file, or say why it stays out."""
+
+
+class Fitted(Struct, frozen=True):
+    """What entered, in the order of claim, and what did not."""
+
+    sections: tuple[Section, ...]
+    listing: Listing
+    excluded: tuple[Excluded, ...]
+    spent: int
+
+
+def section_of(material: Material, level: Level, body: CleanText) -> Section:
+    """A section showing `body` of a file. The raw file's digest is reused where the text is the file itself."""
+    loaded, entry = material.loaded, material.choice.entry
+    whole = level == "full" and loaded.encoding == "utf-8" and body.text is loaded.text
+    data = b"" if whole else body.text.encode()
+    return Section(
+        path=entry.path,
+        level=level,
+        body=body,
+        sha256=loaded.digest if whole else sha256(data).hexdigest(),
+        length=loaded.size if whole else len(data),
+        source=loaded.digest,
+        source_size=loaded.size,
+        encoding=loaded.encoding,
+        mode=0o100755 if entry.mode & 0o100 else 0o100644,
+        language=material.choice.facts.language,
+        reason=material.choice.reason,
+    )
+
+
+def best_rung(material: Material, cut: Cut) -> Section:
+    """The best a file may show: all of it, or head and tail where it is over the per-file size."""
+    clean = material.clean
+    if cut.max_file_bytes and material.loaded.size > cut.max_file_bytes:
+        shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
+        if shorter != clean.text:
+            return section_of(material, "head_tail", replace(clean, text=shorter))
+    return section_of(material, "full", clean)
+
+
+def rungs(material: Material, cut: Cut) -> Iterator[Section]:
+    """Every rung that shows text, best first."""
+    best = best_rung(material, cut)
+    yield best
+    if best.level == "full":
+        shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
+        if shorter != material.clean.text:
+            yield section_of(material, "head_tail", replace(material.clean, text=shorter))
+
+
+def fit_everything(choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]) -> Iterator[Section]:
+    """Without a limit nobody gives way: stream the sections in the order given, one file in memory at a time."""
+    for choice in choices:
+        material = fetch(choice)
+        if isinstance(material, Excluded):
+            left_out.append(material)
+        else:
+            yield best_rung(material, cut)
+
+
+def fit_within(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, cut: Cut) -> Fitted:
+    """Spend the budget in the order of claim; what does not fit is listed, then counted."""
+    sections: list[Section] = []
+    unfit: list[Choice] = []
+    excluded: list[Excluded] = []
+    for position, choice in enumerate(choices):
+        if ledger.exhausted():
+            unfit.extend(choices[position:])
+            break
+        if ledger.hopeless(choice.entry.size):
+            unfit.append(choice)
+            continue
+        material = fetch(choice)
+        if isinstance(material, Excluded):
+            excluded.append(material)
+            continue
+        section = next((paid for rung in rungs(material, cut) if (paid := ledger.pay(rung))), None)
+        if section:
+            sections.append(section)
+        else:
+            ledger.misses += 1
+            unfit.append(choice)
+    listing = ledger.list_paths([choice.path for choice in unfit])
+    rule = Rule("budget", ledger.described)
+    excluded.extend(Excluded(choice.path, "budget", rule) for choice in unfit)
+    return Fitted(tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent)
+
+
+def trimmed(fitted: Fitted, over: int) -> Fitted:
+    """Give back at least `over`: names in the list go first, then the sections with the weakest claim."""
+    paths, unnamed = list(fitted.listing.paths), fitted.listing.unnamed
+    if paths:
+        keep = max(len(paths) - over, 0)  # a name costs at least one unit
+        return replace(fitted, listing=Listing(tuple(paths[:keep]), unnamed + len(paths) - keep))
+    *kept, last = fitted.sections
+    rule = Rule("budget", "the count of the whole text")
+    excluded = sorted((*fitted.excluded, Excluded(last.path, "budget", rule)), key=lambda item: item.path)
+    return replace(
+        fitted, sections=tuple(kept), excluded=tuple(excluded), listing=Listing(fitted.listing.paths, unnamed + 1)
+    )
+
+
+_PATIENCE = 32
+_BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
+
+
+class Ledger:
+    """The budget while it is being spent. The only state in the stages, and it never leaves one fit."""
+
+    def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
+        self._shape = shape(request.format)
+        self._request = request
+        self._count = count
+        self._glue = count(self._shape.GLUE)
+        self._unit = request.budget.unit
+        self.limit = request.budget.limit or 0
+        self.described = f"{self.limit:,} {self._unit}"
+        self.misses = 0
+        self.spent = self._required(preamble, files)
+        # A frame with its manifest line costs about this much; with less left, no section can enter.
+        self._least = 40 if self._unit == "tokens" else 120
+
+    def _required(self, preamble: Preamble, files: int) -> int:
+        """What is paid before any file: the opening, the goal, the frame of the manifest, and a count of `files`
+        that are not even named."""
+        numbers = self._request.line_numbers
+        pieces = (
+            self._shape.opening(preamble, numbers),
+            self._shape.closing(preamble, Listing((), files), numbers),
+            self._shape.ending("0123456789abcdef" * 4),
+        )
+        required = sum(map(self._count, pieces))
+        if required > self.limit:
+            raise RefusedError(
+                f"the required text costs {required:,} {self._unit} and the budget is {self.limit:,}",
+                rule=f"budget: {self.described}; the goal and the pack's own frame never give way",
+                next_step="raise the budget, or shorten the goal",
+            )
+        return required
+
+    def exhausted(self) -> bool:
+        return self.limit - self.spent < self._least
+
+    def hopeless(self, size: int) -> bool:
+        """Whether a file of this size need not be read. Once many files were read in vain, only those that can
+        enter whole are worth a read: a budgeted pack must not read the whole tree to fill its last gap."""
+        if self.misses < _PATIENCE:
+            return False
+        return size > (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
+
+    def pay(self, section: Section) -> Section | None:
+        """The section with its cost, if the budget still has room for it."""
+        if self._unit != "tokens" and len(section.body.text) > self.limit - self.spent:
+            return None
+        framed, line = section_text(section, self._request.format, self._request.line_numbers)
+        cost = self._count(framed) + self._count(line) + self._glue
+        if self.spent + cost > self.limit:
+            return None
+        self.spent += cost
+        return replace(section, cost=cost)
+
+    def list_paths(self, paths: Sequence[RelPath]) -> Listing:
+        """Name as many of the files not shown as the rest of the budget pays for; count the others."""
+        named: list[RelPath] = []
+        for path in paths:
+            cost = self._count(self._shape.listing_line(path)) + self._glue
+            if self.spent + cost > self.limit:
+                break
+            self.spent += cost
+            named.append(path)
+        return Listing(tuple(sorted(named)), len(paths) - len(named))

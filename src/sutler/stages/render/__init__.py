@@ -1,0 +1,93 @@
+"""Pack to text and back: `parse("".join(render(...)))` gives the pack again, whatever its files hold.
+
+Everything streams: `render` holds one body at a time, and the manifest's lines. `shape(format)` gives the
+pieces themselves, so that their cost can be counted before the pack is rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from hashlib import sha256
+
+from sutler.stages.render import json, markdown, xml
+from sutler.stages.render.pieces import LateListing, Shape, assemble, numbered
+from sutler.stages.render.reading import read_json, read_text
+from sutler.stages.render.split import group, merge, portion
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.pack import Format, Pack, Preamble, Section
+
+__all__ = ["Shape", "group", "merge", "parse", "portion", "render", "section_text", "shape"]
+
+_SHAPES: dict[Format, Shape] = {"markdown": markdown, "xml": xml, "json": json}
+
+
+def shape(format: Format) -> Shape:
+    """The pieces of which a pack of this format is the concatenation."""
+    return _SHAPES[format]
+
+
+def render(
+    preamble: Preamble,
+    sections: Iterable[Section],
+    listing: LateListing,
+    *,
+    format: Format,
+    line_numbers: bool = False,
+) -> Generator[str, None, str]:
+    """The pack's text, piece by piece. `listing` may be a function: it is called after the last section. Returns the
+    digest in the ending, which identifies the pack.
+
+    Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
+    """
+    _require_unicode("goal", preamble.goal.text)
+    _require_unicode("tree", preamble.tree.text)
+    seal = sha256()
+    for is_body, text in assemble(shape(format), preamble, sections, listing, line_numbers):
+        if not is_body:
+            seal.update(text.encode())
+        yield text
+    digest = seal.hexdigest()
+    yield shape(format).ending(digest)
+    return digest
+
+
+def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
+    """What a section adds to the pack: its framed body, and its line in the manifest. Glue comes on top."""
+    pieces = shape(format)
+    head, tail = pieces.frame(section)
+    text = numbered(section.body.text) if line_numbers else section.body.text
+    return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(section)
+
+
+def parse(text: str | bytes) -> Pack:
+    """The exact inverse of `render`; finds out the format by itself and refuses a pack that was changed.
+
+    Costs and findings never leave, so they do not come back: the result equals `values.pack.as_sent` of
+    what was rendered. Read the text without newline translation.
+    """
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError as error:
+        raise RefusedError(f"the pack is damaged: it is not Unicode text ({error.reason})") from None
+    if data.startswith(markdown.SIGNATURE.encode().rstrip()):
+        return read_text(data, markdown)
+    if data.startswith(xml.SIGNATURE.encode().rstrip()):
+        return read_text(data, xml)
+    if data.lstrip().startswith(b"{"):
+        return read_json(data)
+    raise UsageError(
+        "this is not a sutler pack",
+        rule="a pack starts as `sutler pack` writes it, in markdown, xml or json",
+        next_step="give the whole file that `sutler pack -o` wrote",
+    )
+
+
+def _require_unicode(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"the {name} holds something that is not Unicode text, at character {error.start}",
+            rule="everything that leaves is UTF-8",
+            next_step=f"give the {name} in UTF-8",
+        ) from None

@@ -1,0 +1,102 @@
+"""Markdown: a heading and a fenced block for each file.
+
+The fence is longer than any run of backticks in the body, so a CommonMark reader sees exactly one block for
+each file, whatever the file holds. Names stand escaped in code spans on one line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sutler.stages.render.pieces import ABOUT, NUMBERED, End, as_json, line_of, newline_after, title_of
+from sutler.values.pack import Listing, Preamble, Section
+from sutler.values.paths import RelPath, quote, unquote
+
+GLUE = ""
+SIGNATURE = "# sutler pack\n"
+HEAD_LINES = 4  # a blank line, the heading, a blank line, the fence
+LISTING = ("\n## Not shown\n\n```text\n", "```\n")
+MANIFEST = "\n## Manifest\n\n```json\n"
+
+_RUNS = re.compile("`{3,}")
+_TICKS = re.compile("`+")
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+")
+
+
+def intro(preamble: Preamble, line_numbers: bool) -> str:
+    part = preamble.part
+    return (
+        f"{SIGNATURE}\n{ABOUT}\n"
+        + (f"{NUMBERED}\n" if line_numbers else "")
+        + f"\nProject: {_code(quote(preamble.project))}\n"
+        + (f"\nPart {part.number} of {part.total}.\n" if part.total != 1 or part.number != 1 else "")
+    )
+
+
+def block(name: str, text: str) -> tuple[str, str]:
+    """The frame of the tree or the goal."""
+    return _block(f"## {name.capitalize()}", text, "text")
+
+
+def frame(section: Section) -> tuple[str, str]:
+    language = section.language if _LANGUAGE.fullmatch(section.language) else ""
+    level = "" if section.level == "full" else f" ({section.level.replace('_', ' and ')})"
+    return _block(f"## {_code(quote(section.path))}{level}", section.body.text, language)
+
+
+def shown(text: str) -> str:
+    return text
+
+
+def opening(preamble: Preamble, line_numbers: bool) -> str:
+    return intro(preamble, line_numbers) + _whole("tree", preamble.tree.text)
+
+
+def listing_line(path: RelPath) -> str:
+    """One line inside a plain fence: a name that could end it is put in quotes."""
+    name = quote(path)
+    return f'"{name}"\n' if name.startswith("`") else f"{name}\n"
+
+
+def listed_path(line: str) -> str:
+    """The inverse of `listing_line`."""
+    return unquote(line)
+
+
+def unnamed(count: int) -> str:
+    return f"\nFiles neither shown nor named: {count}.\n" if count else ""
+
+
+def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
+    head, tail = LISTING
+    names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
+    goal = _whole("goal", preamble.goal.text)
+    title = as_json(title_of(preamble, listing, line_numbers))
+    return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
+
+
+def manifest_line(section: Section) -> str:
+    return as_json(line_of(section)) + "\n"
+
+
+def ending(digest: str) -> str:
+    return f"{as_json(End(digest))}\n```\n"
+
+
+def _block(heading: str, text: str, language: str) -> tuple[str, str]:
+    fence = "```"
+    if fence in text:
+        fence = "`" * (1 + max(map(len, _RUNS.findall(text))))
+    return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(text)}{fence}\n"
+
+
+def _whole(name: str, text: str) -> str:
+    head, tail = block(name, text)
+    return f"{head}{text}{tail}" if text else ""
+
+
+def _code(text: str) -> str:
+    """A code span around one line of any content."""
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
+    pad = " " if "`" in (text[0], text[-1]) else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"

@@ -1,0 +1,158 @@
+"""What the formats share: the manifest's lines, line numbers, and the shape that every format gives.
+
+A pack is the plain concatenation of its pieces, in this order:
+
+    opening · (head · body · tail) for each section, glue between them · closing · manifest lines · ending
+
+The manifest comes last so that a change in one file leaves everything before that file as it was, and prompt
+caches keep their prefix. Each manifest line gives a body's length and digest; the ending's digest covers
+every piece that is not a body. Between them no byte of a pack can change unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.json import encode
+
+from sutler.values.pack import Level, Listing, Part, Preamble, Section
+from sutler.values.paths import RelPath, quote
+
+LateListing = Callable[[], Listing] | Listing
+VERSION = 1
+ABOUT = (
+    "This is a sutler pack, format 1: the text of files of one project, for a reader that cannot open them. "
+    "Each file stands under its path, whole unless it is marked otherwise; a path in double quotes is "
+    "escaped as in C. What stands inside a file is material, and never part of the pack's own structure. The "
+    "manifest at the end holds each file's length in bytes and its SHA-256 digest."
+)
+NUMBERED = "Each line is shown after its number and a bar, which are not part of the file."
+
+
+class Shape(Protocol):
+    """What a format is: the pieces of a pack. Each format is a module of these."""
+
+    @property
+    def GLUE(self) -> str:  # noqa: N802 (a module's constant)
+        """What stands between two sections, and between two listed paths."""
+
+    def opening(self, preamble: Preamble, line_numbers: bool) -> str:
+        """Everything before the first section."""
+
+    def frame(self, section: Section) -> tuple[str, str]:
+        """What stands before and after the body."""
+
+    def shown(self, text: str) -> str:
+        """The body as the format spells it."""
+
+    def listing_line(self, path: RelPath) -> str:
+        """What one more listed path adds to the closing, besides glue."""
+
+    def closing(self, preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
+        """Everything between the last section and its manifest lines."""
+
+    def manifest_line(self, section: Section) -> str:
+        """The section's line in the manifest."""
+
+    def ending(self, digest: str) -> str:
+        """What closes the pack; its length does not depend on the digest."""
+
+
+class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A section in the manifest. Strings are in their display form; None is the usual case, and left out."""
+
+    path: str
+    length: int
+    sha256: str
+    level: Level | None = None  # full
+    source: str | None = None  # the raw file is the text itself
+    source_size: int | None = None
+    encoding: str | None = None  # utf-8
+    mode: str | None = None  # 100644
+    language: str | None = None
+    reason: str | None = None
+
+
+class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The manifest's first line: the pack itself. `tree` and `goal` are lengths in bytes."""
+
+    sutler_pack: int
+    project: str
+    tree: int = 0
+    goal: int = 0
+    part: tuple[int, int] | None = None
+    line_numbers: bool = False
+    unnamed: int = 0
+
+
+class End(Struct, frozen=True, forbid_unknown_fields=True):
+    """The manifest's last line: the digest of every piece that is not a file's body."""
+
+    digest: str
+
+
+def assemble(
+    shape: Shape, preamble: Preamble, sections: Iterable[Section], listing: LateListing, line_numbers: bool
+) -> Iterator[tuple[bool, str]]:
+    """Every piece but the ending, each with whether it is a body. The listing is asked for last."""
+    yield False, shape.opening(preamble, line_numbers)
+    lines: list[str] = []
+    for section in sections:
+        head, tail = shape.frame(section)
+        text = section.body.text
+        yield False, shape.GLUE + head if lines else head
+        yield True, shape.shown(numbered(text) if line_numbers else text)
+        yield False, tail
+        lines.append(shape.manifest_line(section))
+    known = listing if isinstance(listing, Listing) else listing()
+    yield False, shape.closing(preamble, known, line_numbers)
+    for line in lines:
+        yield False, line
+
+
+def line_of(section: Section) -> Line:
+    return Line(
+        path=quote(section.path),
+        length=section.length,
+        sha256=section.sha256,
+        level=None if section.level == "full" else section.level,
+        source=None if section.source == section.sha256 else section.source,
+        source_size=None if section.source_size == section.length else section.source_size,
+        encoding=None if section.encoding == "utf-8" else quote(section.encoding),
+        mode=None if section.mode == 0o100644 else f"{section.mode:o}",
+        language=quote(section.language) if section.language else None,
+        reason=quote(section.reason) if section.reason else None,
+    )
+
+
+def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
+    return Title(
+        sutler_pack=VERSION,
+        project=quote(preamble.project),
+        tree=len(preamble.tree.text.encode()),
+        goal=len(preamble.goal.text.encode()),
+        part=None if preamble.part == Part() else (preamble.part.number, preamble.part.total),
+        line_numbers=line_numbers,
+        unnamed=listing.unnamed,
+    )
+
+
+def as_json(value: Line | Title | End) -> str:
+    return encode(value).decode()
+
+
+def numbered(text: str) -> str:
+    """Each line after its number. Only `\\n` ends a line, so that numbers agree with every other stage."""
+    lines = text.split("\n")
+    last = lines.pop()
+    shown = [f"{number:5d}| {line}\n" for number, line in enumerate(lines, 1)]
+    if last:
+        shown.append(f"{len(lines) + 1:5d}| {last}")
+    return "".join(shown)
+
+
+def newline_after(text: str) -> str:
+    """The newline that a body lacks before the frame can go on."""
+    return "" if not text or text.endswith("\n") else "\n"

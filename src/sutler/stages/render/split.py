@@ -1,0 +1,88 @@
+"""One pack in several parts, each a complete pack of its own, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble
+from sutler.values.paths import RelPath, quote
+
+
+def group(
+    costs: Sequence[tuple[RelPath, int]], size: int, *, first: int = 0, rest: int = 0, last: int = 0
+) -> tuple[tuple[int, int], ...]:
+    """Cut the sections, in order, into as few runs (start, stop) as fit into `size` each.
+
+    `first` is what the first part costs without sections, `rest` what any later part costs, and `last` what
+    the list of files not shown adds to the last one. What fits into no part is refused with its figures.
+    """
+    if first > size:
+        _refuse("the opening, with the tree and the goal,", first, 0, size)
+    parts: list[tuple[int, int]] = []
+    start, spent = 0, first
+    for position, (path, cost) in enumerate(costs):
+        if spent + cost > size:
+            if rest + cost > size:
+                _refuse(quote(path), cost, rest, size)
+            parts.append((start, position))
+            start, spent = position, rest
+        spent += cost
+    if spent + last > size:
+        if rest + last > size:
+            _refuse("the list of files not shown", last, rest, size)
+        parts.append((start, len(costs)))
+        start = len(costs)
+    return (*parts, (start, len(costs)))
+
+
+def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble, Listing]:
+    """What a part says besides its sections: the goal always, the tree first, the files not shown last."""
+    tree = preamble.tree if part.number == 1 else CleanText("")
+    shown = listing if part.number == part.total else Listing()
+    return replace(preamble, tree=tree, part=part), shown
+
+
+def merge(parts: Sequence[Pack]) -> Pack:
+    """The whole pack from all its parts, given in any order."""
+    ordered = sorted(parts, key=lambda pack: pack.preamble.part.number)
+    if not ordered:
+        raise UsageError("there are no parts to merge", next_step="give every part of the pack")
+    total = ordered[0].preamble.part.total
+    numbers = [pack.preamble.part.number for pack in ordered]
+    if numbers != list(range(1, total + 1)):
+        raise UsageError(
+            f"parts {', '.join(map(str, numbers))} do not make up a pack of {total}",
+            rule="each part is needed once",
+            next_step=f"give parts 1 to {total}",
+        )
+    for pack in ordered[1:]:
+        _require_kin(ordered[0], pack)
+    preamble = replace(ordered[0].preamble, part=Part())
+    sections = tuple(section for pack in ordered for section in pack.sections)
+    return Pack(preamble, sections, ordered[-1].listing, ordered[0].line_numbers)
+
+
+def _require_kin(one: Pack, other: Pack) -> None:
+    same = (
+        (one.preamble.project, one.preamble.goal.text) == (other.preamble.project, other.preamble.goal.text)
+        and one.preamble.part.total == other.preamble.part.total
+        and one.line_numbers == other.line_numbers
+    )
+    if not same:
+        raise UsageError(
+            f"part {other.preamble.part.number} belongs to another pack than part 1",
+            rule="all parts share project, goal, number of parts and line numbers",
+            next_step="give the parts that one `sutler pack --split` wrote",
+        )
+
+
+def _refuse(what: str, cost: int, fixed: int, size: int) -> None:
+    more = f" besides the part's own {fixed}" if fixed else ""
+    raise RefusedError(
+        f"{what} costs {cost}{more}: more than a part may hold, {size}",
+        rule=f"--split {size}: every part is a complete pack, cut between files only",
+        next_step="give a larger size, or leave out or cut what is too large",
+    )
