@@ -34,16 +34,7 @@ Reason = Literal[
 ]
 
 ProblemKind = Literal[
-    "missing",
-    "denied",
-    "too_large",
-    "too_many",
-    "binary",
-    "undecodable",
-    "loop",
-    "vanished",
-    "special",
-    "malformed",
+    "missing", "denied", "too_large", "too_many", "binary", "undecodable", "loop", "vanished", "special", "malformed"
 ]
 
 FileType = Literal["text", "binary", "image", "data", "unknown"]
