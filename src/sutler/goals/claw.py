@@ -1,4 +1,4 @@
-"""claw.yaml: the model command and the limits for files, merged key by key from the user's file and the project's."""
+"""claw.yaml: the model command and the limits for files, key by key from the user's file and the project's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Receiver = Literal["Generic", "ClaudeCli"]
 
 
 class Claw(Struct, frozen=True):
-    """Every key of claw.yaml with its default. `origins` says which file set a key; absent means the default."""
+    """Every key of claw.yaml with its default. `origins` says which file set a key."""
 
     llm_command: str | None = "claude"
     prompt_arg_template: str = "{{prompt}}"
@@ -47,7 +47,7 @@ COMPAT_FILE = replace(
 
 
 class ClawFile(Struct, frozen=True):
-    """A claw.yaml as found: its shown name, its bytes, and whether it belongs to the user (not to a project)."""
+    """A claw.yaml as found: its shown name, its bytes, and whether it is the user's own."""
 
     name: str
     data: bytes

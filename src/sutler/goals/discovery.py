@@ -25,7 +25,7 @@ LOCAL_NAMES = (".sutler", ".claw")
 
 
 class Base(Struct, frozen=True):
-    """A directory that may hold `goals/` and `claw.yaml`. `own` says that it is the user's or ours, not a project's."""
+    """A directory that may hold `goals/` and `claw.yaml`. `own`: the user's or ours, not a project's."""
 
     path: str
     origin: Origin
@@ -33,7 +33,7 @@ class Base(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A goal with every file beside it, read once: what is trusted, parsed and rendered are the same bytes."""
+    """A goal with every file beside it, read once: the same bytes are trusted, parsed and rendered."""
 
     id: str
     goal: Goal
@@ -135,8 +135,8 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
 
 
 def _read_folder(folder: str, base: Base) -> dict[str, bytes]:
-    """Every regular file below a goal's folder by its relative name. Nothing is read through a link that leaves
-    the base: a project must not pull a file of the user's into a prompt."""
+    """Every regular file below a goal's folder by its relative name. Nothing is read through a link that
+    leaves the base: a project must not pull a file of the user's into a prompt."""
     top = os.path.realpath(base.path)
     files: dict[str, bytes] = {}
     total = 0
@@ -175,7 +175,7 @@ def _read_inside(path: str, top: str) -> bytes | None:
 
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
-    """Every goal of every base, sorted by name; of equals the nearer comes first. In compat one bad file is an error."""
+    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file is an error."""
     found: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")

@@ -38,16 +38,19 @@ class Bounds(Struct, frozen=True):
     out_bytes: int = 16 * 1024 * 1024
 
 
+DEFAULT_BOUNDS = Bounds()
+
+
 def capture(
     words: Sequence[str],
     *,
     cwd: str,
     env: Mapping[str, str],
     stdin: bytes = b"",
-    bounds: Bounds = Bounds(),
+    bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Finished:
-    """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError if it cannot
-    be started; an interrupt kills the group and travels on."""
+    """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError if it
+    cannot be started; an interrupt kills the group and travels on."""
     child = subprocess.Popen(
         list(words),
         cwd=cwd,

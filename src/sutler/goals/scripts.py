@@ -1,7 +1,7 @@
 """Context scripts: shell commands in the order declared, whose trimmed output the prompt may use.
 
-Parameters reach a script twice: spliced into the command by the template, as in the original, and as environment
-variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
+Parameters reach a script twice: spliced into the command by the template, as in the original, and as
+environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
 """
 
 from __future__ import annotations

@@ -8,12 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 from sutler.values.errors import UsageError
-
-if TYPE_CHECKING:
-    from yaml.nodes import Node as YamlNode
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _TRUE = ("true", "True", "TRUE")
@@ -23,7 +20,7 @@ _FALSE = ("false", "False", "FALSE")
 class Field:
     """One value of a file: where it stands, and what it may be read as."""
 
-    def __init__(self, file: str, name: str, node: YamlNode) -> None:
+    def __init__(self, file: str, name: str, node: Any) -> None:
         self.file = file
         self.name = name
         self._node = node
@@ -84,7 +81,7 @@ class Field:
         return fields
 
     def record(self, known: Sequence[str], *, compat: bool) -> dict[str, Field]:
-        """A mapping with a fixed set of keys. Unknown ones are errors with a suggestion; compat ignores them."""
+        """A mapping with a fixed set of keys. Unknown ones are errors with a hint; compat ignores them."""
         fields = self.pairs()
         for name, field in fields.items():
             if name not in known and not compat:
