@@ -11,8 +11,9 @@ from sutler.engine.parts import split_text
 from sutler.engine.problems import Ask, judge
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
+from sutler.stages.compose import compose_within
 from sutler.stages.count import Counter, count_bytes, counter_for, token_counter
-from sutler.stages.fit import Ledger, fit_everything, fit_within, trimmed
+from sutler.stages.fit import fit_everything
 from sutler.stages.render import render, section_text
 from sutler.stages.tree import drawn_within
 from sutler.values.errors import SutlerError
@@ -110,22 +111,15 @@ class Account:
         request = self._packing.request
         count = counter_for(request.budget.unit, request.budget.counter)
         preamble = self._packing.preamble(self._selection, count)
-        ledger = Ledger(request, count, preamble, len(self._selection.choices))
-        fitted = fit_within(self._selection.choices, self._loader.fetch, ledger, request.cut)
-        order = {choice.path: display_key(choice) for choice in self._selection.choices}
-        while True:
-            self._shown, self._listing, self._bytes = [], fitted.listing, 0
-            sections = sorted(fitted.sections, key=lambda section: order[section.path])
-            text = "".join(self._rendered(preamble, self._seen(sections)))
-            self._used = count(text)
-            if self._used <= ledger.limit:
-                break
-            # Counts of pieces need not add up to the count of the whole; the whole is what the promise is about.
-            fitted = trimmed(fitted, self._used - ledger.limit)
-        self._left_out = list(fitted.excluded)
+        done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count)
+        for _ in self._seen(done.sections):
+            pass
+        self._listing, self._left_out = done.fitted.listing, list(done.fitted.excluded)
+        self._used, self._bytes, self._pack_id = done.used, count_bytes(done.text), done.digest
         if self._packing.tokens is not None:
-            self._total_tokens = self._used if request.budget.unit == "tokens" else self._packing.tokens(text)
-        yield text
+            counted = request.budget.unit == "tokens"
+            self._total_tokens = done.used if counted else self._packing.tokens(done.text)
+        yield done.text
 
     def _seen(self, sections: Iterable[Section]) -> Iterator[Section]:
         """Sections on their way to the renderer, each noted in the report."""

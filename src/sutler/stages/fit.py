@@ -167,12 +167,15 @@ class Ledger:
         )
         required = sum(map(self._count, pieces))
         if required > self.limit:
-            raise RefusedError(
-                f"the required text costs {required:,} {self._unit} and the budget is {self.limit:,}",
-                rule=f"budget: {self.described}; the goal and the pack's own frame never give way",
-                next_step="raise the budget, or shorten the goal",
-            )
+            raise self.refusal(required)
         return required
+
+    def refusal(self, required: int) -> RefusedError:
+        return RefusedError(
+            f"the required text costs {required:,} {self._unit} and the budget is {self.limit:,}",
+            rule=f"budget: {self.described}; the goal and the pack's own frame never give way",
+            next_step="raise the budget, or shorten the goal",
+        )
 
     def exhausted(self) -> bool:
         return self.limit - self.spent < self._least

@@ -22,7 +22,7 @@ def head_tail(
     if start >= stop:
         shown = _shorten(text, marker, line_chars)
     else:
-        left_out = text.count("\n", start, stop)
+        left_out = text.count("\n", start, stop) + (stop == len(text) and not text.endswith("\n"))
         note = _note(marker, left_out, "line")
         top, bottom = (_shorten(kept, marker, line_chars) for kept in (text[:start], text[stop:]))
         shown = f"{top}{note}\n{bottom}"

@@ -7,6 +7,7 @@ are not UTF-8 ride along as surrogates); `quote` makes the one-line form that pe
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NewType
 
 from msgspec import Struct
@@ -58,16 +59,24 @@ def extension(path: str) -> str:
     return name[dot + 1 :].lower() if dot > 0 else ""
 
 
-# Everything that could break out of one line, hide, or reorder what a reader sees: controls, separators,
-# blanks that are no plain space, surrogates (bytes that are not UTF-8), bidi and zero-width characters, tags,
-# private use and non-characters. Fixed ranges: `str.isprintable` changes with Python's Unicode tables.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\xa0\"\\\\\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
-    "\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0xE0000, 0x10000))
-    + "\U000e0000-\U0010ffff]"
-)
+@cache  # compiling this takes a millisecond, and most runs meet plain names only
+def _unsafe() -> re.Pattern[str]:
+    """Everything that could break out of one line, hide, or reorder what a reader sees.
+
+    Controls, separators, blanks that are no plain space, surrogates (bytes that are not UTF-8), bidi and
+    zero-width characters, tags, private use and non-characters. Fixed ranges: `str.isprintable` changes with
+    Python's Unicode tables.
+    """
+    planes = range(0x10000, 0xE0000, 0x10000)
+    return re.compile(
+        '[\x00-\x1f\x7f-\xa0"\\\\\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f'
+        "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+        "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+        + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in planes)
+        + "\U000e0000-\U0010ffff]"
+    )
+
+
 _PLAIN = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]*[!#-\[\]-~])?")  # printable ASCII, no quote or backslash
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})")
@@ -88,7 +97,7 @@ def quote(path: str) -> str:
     """The display form: unchanged when harmless, else C-style in double quotes on one line."""
     if _PLAIN.fullmatch(path):
         return path
-    escaped = _UNSAFE.sub(_escape, path)
+    escaped = _unsafe().sub(_escape, path)
     return f'"{escaped}"' if not path or escaped != path or " " in (path[0], path[-1]) else path
 
 

@@ -124,3 +124,17 @@ class FileFacts(Struct, frozen=True, gc=False):
     @property
     def key(self) -> bool:
         return self.importance is not None
+
+
+class ScanRules(Struct, frozen=True, kw_only=True):
+    """What a scan leaves out. Credentials, AI denials and confinement are no options."""
+
+    git_rules: bool = True  # .gitignore, info/exclude, global excludes; .ignore and .sutlerignore too
+    default_excludes: bool = True
+    hidden: bool = True  # names with a leading dot are admitted, as git does
+    one_filesystem: bool = True
+    depth: int | None = None  # 0: the root's own files only
+    skip_file_bytes: int | None = 1_048_576
+    allow: tuple[str, ...] = ()  # globs of names that look like credentials and are none; only the user says so
+    excluded_directories: tuple[str, ...] = ()
+    excluded_extensions: tuple[str, ...] = ()

@@ -85,7 +85,7 @@ def ending(digest: str) -> str:
 
 def _block(heading: str, text: str, language: str) -> tuple[str, str]:
     fence = "```"
-    if fence in text:
+    if "`" in text and fence in text:  # one character is found several times faster than three
         fence = "`" * (1 + max(map(len, _RUNS.findall(text))))
     return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(text)}{fence}\n"
 

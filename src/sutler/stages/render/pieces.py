@@ -12,6 +12,7 @@ every piece that is not a body. Between them no byte of a pack can change unseen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
@@ -146,11 +147,24 @@ def as_json(value: Line | Title | End) -> str:
 def numbered(text: str) -> str:
     """Each line after its number. Only `\\n` ends a line, so that numbers agree with every other stage."""
     lines = text.split("\n")
-    last = lines.pop()
-    shown = [f"{number:5d}| {line}\n" for number, line in enumerate(lines, 1)]
-    if last:
-        shown.append(f"{len(lines) + 1:5d}| {last}")
-    return "".join(shown)
+    final = "" if lines[-1] else "\n"
+    if final:
+        lines.pop()
+    shown = [""] * (2 * len(lines))
+    shown[::2] = _numbers(len(lines))
+    shown[1::2] = lines
+    return ("".join(shown) + final)[1:] if lines else ""
+
+
+def _numbers(count: int) -> list[str]:
+    """What stands before each line, the end of the line before it included."""
+    first = _first_numbers()
+    return first[:count] + [f"\n{number:5d}| " for number in range(len(first) + 1, count + 1)]
+
+
+@cache
+def _first_numbers() -> list[str]:
+    return [f"\n{number:5d}| " for number in range(1, 10_001)]
 
 
 def newline_after(text: str) -> str:

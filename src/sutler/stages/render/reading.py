@@ -126,10 +126,10 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
 
 
 def read_json(data: bytes) -> Pack:
-    """Read a json pack. White space may have changed; nothing else may."""
+    """Read a json pack. The same values, spelt with other white space or escapes, are the same pack."""
     try:
         found = decode(data, type=json.Document)
-    except (DecodeError, ValueError) as error:
+    except (DecodeError, ValueError, RecursionError) as error:
         damaged(f"it is not the JSON object of a pack: {quote(str(error))}")
     title, lines = _entries([bytes(raw) for raw in found.manifest])
     numbers = title.line_numbers
@@ -188,7 +188,7 @@ def _entries(raw: list[bytes]) -> tuple[Title, list[Line]]:
 def _entry(raw: bytes, kind: type[_Entry], name: str) -> _Entry:
     try:
         return decode(raw, type=kind)
-    except (DecodeError, ValueError) as error:
+    except (DecodeError, ValueError, RecursionError) as error:
         damaged(f"the manifest's {name} cannot be read: {quote(str(error))}")
 
 

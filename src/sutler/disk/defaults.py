@@ -1,0 +1,76 @@
+"""What stays out unless somebody asks: seed 004's exclusion patterns, seed 001's directories and extensions.
+
+Every pattern there speaks of a name at any depth (`**/x` or `**/x/**`), so a name alone decides.
+Credentials are compared without regard to case and in Unicode's compatibility form (`.ENV`, fullwidth letters),
+so that a spelling cannot slip through; version-control folders and extensions without regard to case.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from sutler.values.snapshot import Reason, Rule
+from sutler.values.wildmatch import translate
+
+CREDENTIALS: Final = (
+    "*.pem", "*.key", "*.crt", "*.p12", ".env*",
+    "credentials*", "secrets*", "*_secret*", "*_token*", "*.keystore",
+)  # fmt: skip
+
+_DIRECTORIES: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("node_modules", "vendor", ".venv", "venv", "env", "__pypackages__"), "dependency_dir"),
+    **dict.fromkeys(("dist", "build", "out", "target", ".next", ".nuxt", "coverage"), "build_output"),
+    **dict.fromkeys((".cache", "__pycache__", ".pytest_cache"), "cache"),
+    "logs": "pattern_match",
+}
+_VERSION_CONTROL: Final = frozenset((".git", ".svn", ".hg"))
+_NAMES: Final[dict[str, Reason]] = {".eslintcache": "cache", ".tsbuildinfo": "cache"}
+_EXTENSIONS: Final[dict[str, Reason]] = {
+    "pyc": "cache",
+    **dict.fromkeys(("sql", "db", "log"), "pattern_match"),
+    **dict.fromkeys(("exe", "dll", "so", "dylib", "wasm", "bin", "o", "a"), "binary"),
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "ico", "svg", "mp4", "mp3", "pdf", "zip", "gz"), "binary"),
+}
+_OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match"), (".tar", "binary"))
+
+_CREDENTIAL: Final = re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
+_CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
+
+
+def credential(name: str) -> Rule | None:
+    """The credential pattern that this name matches in any spelling."""
+    match = _CREDENTIAL.match(name)
+    if match is None:
+        folded = name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
+        match = _CREDENTIAL.match(folded) if folded != name else None
+    return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None
+
+
+def version_control(name: str) -> Rule | None:
+    """`.git` and its kin, in any case: what lies there is the tool's, not the project's."""
+    if name[0] == "." and (folded := name.casefold()) in _VERSION_CONTROL:
+        return Rule("default", f"**/{folded}/**")
+    return None
+
+
+def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
+    """The default pattern, other than a credential's, that keeps this name out."""
+    if directory and name in _DIRECTORIES:
+        return _DIRECTORIES[name], Rule("default", f"**/{name}/**")
+    rule = version_control(name)
+    if rule is not None:
+        return "pattern_match", rule
+    if name in _NAMES:
+        return _NAMES[name], Rule("default", f"**/{name}")
+    dot = name.rfind(".")
+    if dot < 0:
+        return None
+    extension = name[dot + 1 :].lower()
+    if extension in _EXTENSIONS:
+        return _EXTENSIONS[extension], Rule("default", f"**/*.{extension}")
+    for mark, reason in _OPEN_ENDED:
+        if mark in name.lower():
+            return reason, Rule("default", f"**/*{mark}*")
+    return None

@@ -1,0 +1,92 @@
+"""Small facts about open directories: identity, kind, how much lies below."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from sutler.disk.root import DIRECTORY
+
+COUNT_LIMIT: Final = 1000
+_DEPTH: Final = 32
+
+Key = tuple[int, int]
+
+
+def key_of(fd: int) -> Key:
+    """Device and inode: which directory this is, whatever its name."""
+    state = os.fstat(fd)
+    return state.st_dev, state.st_ino
+
+
+def kind_of(mode: int) -> str:
+    """A word for what is neither file, folder nor link."""
+    if stat.S_ISFIFO(mode):
+        return "FIFO"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    return "device"
+
+
+def count_below(fd: int) -> tuple[int, bool]:
+    """How many files lie below an open directory: exact up to a limit, else the limit and True."""
+    count = visited = 0
+    more = False
+    levels: list[tuple[int, list[str]]] = []
+    current = os.dup(fd)
+    try:
+        while True:
+            files, folders = _listed(current)
+            count += files
+            visited += 1
+            if count >= COUNT_LIMIT or visited >= COUNT_LIMIT:
+                return min(count, COUNT_LIMIT), count > COUNT_LIMIT or bool(folders) or _pending(levels)
+            if folders and len(levels) >= _DEPTH:
+                more, folders = True, []
+            levels.append((current, folders))
+            current = -1
+            while levels and current < 0:
+                current = _next(levels)
+            if current < 0:
+                return count, more
+    finally:
+        for opened, _ in levels:
+            os.close(opened)
+        if current >= 0:
+            os.close(current)
+
+
+def _pending(levels: list[tuple[int, list[str]]]) -> bool:
+    return any(folders for _, folders in levels)
+
+
+def _next(levels: list[tuple[int, list[str]]]) -> int:
+    """Open the next folder of the deepest level, or leave that level."""
+    fd, folders = levels[-1]
+    while folders:
+        try:
+            return os.open(folders.pop(), DIRECTORY, dir_fd=fd)
+        except OSError:
+            continue
+    levels.pop()
+    os.close(fd)
+    return -1
+
+
+def _listed(fd: int) -> tuple[int, list[str]]:
+    folders: list[str] = []
+    count = 0
+    try:
+        with os.scandir(fd) as listing:
+            for entry in listing:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                else:
+                    count += 1
+                if count > COUNT_LIMIT:
+                    break
+    except OSError:
+        pass
+    folders.sort(reverse=True)
+    return count, folders

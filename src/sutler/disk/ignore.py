@@ -1,0 +1,230 @@
+"""Ignore files: parsed once, chained from parent to child, each match naming file, line and pattern.
+
+Which rule decides, strongest first:
+
+ 1. Within one file the last matching line wins; `!` turns a match into "not ignored".
+ 2. Among files of one family the one nearest to the path wins.
+ 3. `.sutlerignore` outranks `.ignore`, and both outrank git's rules, as ripgrep layers its own files: a `!`
+    in the stronger family keeps what the weaker one ignores.
+ 4. Git's rules: nested `.gitignore` files, then `info/exclude`, then the user's global excludes.
+ 5. A directory that is ignored is not entered, so nothing below it can be brought back.
+ 6. The AI families deny instead of ignoring: any family that denies wins over everything above, `!` speaks
+    only inside its own family, and in `.aiexclude` not at all. An empty `.aiexclude` denies all below it. One
+    that cannot be read denies all below it too, because a denial must not be lost.
+
+Files of a repository above the scanned root, up to its top, apply as well. A `.gitignore` outside any
+repository is honoured. A symbolic link in an ignore file's place is not followed, as in git; an AI file may be
+a link to a file next to it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sutler.disk.root import FILE, problem_of, read_descriptor
+from sutler.values.globs import Live, PatternList, parse_pattern
+from sutler.values.snapshot import Problem, Rule
+from sutler.values.wildmatch import unview, view
+
+GIT: Final = ".gitignore"
+AI_FILES: Final = (
+    ".aiderignore",
+    ".aiexclude",
+    ".aiignore",
+    ".codeiumignore",
+    ".councilignore",
+    ".cursorignore",
+    ".geminiignore",
+    ".gitingestignore",
+    ".repomixignore",
+)
+FAMILIES: Final = (".sutlerignore", ".ignore", GIT, *AI_FILES)
+_ORDER: Final = {name: index for index, name in enumerate(FAMILIES)}
+_FIRST_AI: Final = 3
+IGNORE_FILES: Final = frozenset(FAMILIES)
+FILE_LIMIT: Final = 1 << 20
+LINE_LIMIT: Final = 20_000
+
+
+class Source(NamedTuple):
+    """One ignore file: its patterns, their line numbers, and the name to show."""
+
+    shown: str
+    patterns: PatternList
+    lines: tuple[int, ...]
+
+    def rule(self, index: int) -> Rule:
+        return Rule(self.shown, unview(self.patterns.patterns[index].text), self.lines[index])
+
+
+class Layer(NamedTuple):
+    """A source as seen from a directory at or below its own: the way down, and the patterns still alive."""
+
+    source: Source
+    live: tuple[Live, ...]
+    prefix: str
+    depth: int
+
+    def match(self, name: str, directory: bool) -> int:
+        patterns = self.source.patterns
+        found = patterns.by_name(name, directory)
+        return patterns.by_path(self.live, self.prefix + name, directory, found) if self.live else found
+
+    def descend(self, name: str) -> Layer:
+        live = self.source.patterns.descend(self.live, self.depth, name) if self.live else ()
+        return Layer(self.source, live, f"{self.prefix}{name}/", self.depth + 1)
+
+
+class Match(NamedTuple):
+    """The rule that spoke, and whether it ignores or keeps."""
+
+    ignored: bool
+    rule: Rule
+
+
+def _trimmed(line: str) -> str:
+    """Without trailing spaces, unless a backslash guards them: git's own loop."""
+    if not line.endswith(" "):
+        return line
+    end, index = 0, 0
+    while index < len(line):
+        if line[index] == "\\":
+            index += 1
+            if index >= len(line):
+                return line
+            end = index + 1
+        elif line[index] != " ":
+            end = index + 1
+        index += 1
+    return line[:end]
+
+
+def parse_source(data: bytes, shown: str, *, fold: bool = False, negation: bool = True) -> Source:
+    """Read an ignore file's bytes as git does: BOM, CRLF, comments, trailing spaces, NUL ends a line."""
+    patterns, lines = [], []
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    for number, raw in enumerate(text.split("\n")[:LINE_LIMIT], 1):
+        if not raw or raw.startswith("#"):
+            continue
+        line = _trimmed(raw.removesuffix("\r").partition("\0")[0])
+        if not line or (line.startswith("!") and not negation):
+            continue
+        patterns.append(parse_pattern(line, fold))
+        lines.append(number)
+    return Source(shown, PatternList(patterns, fold), tuple(lines))
+
+
+def _everything(shown: str, why: str) -> Source:
+    """A source that denies all below it."""
+    pattern = parse_pattern("*")._replace(text=why)
+    return Source(shown, PatternList([pattern]), (0,))
+
+
+def load(fd: int, name: str, shown: str, fold: bool) -> Source | Problem:
+    """Read the ignore file `name` in the open directory `fd`."""
+    found = _read(fd, name, shown)
+    if name not in AI_FILES:
+        return found if isinstance(found, Problem) else parse_source(found, shown, fold=fold)
+    if isinstance(found, Problem):
+        return _everything(shown, f"(unreadable: {found.detail})")
+    if name == ".aiexclude":
+        if not found.strip():
+            return _everything(shown, "(empty file)")
+        return parse_source(found, shown, negation=False)
+    return parse_source(found, shown)
+
+
+def _read(fd: int, name: str, shown: str) -> bytes | Problem:
+    try:
+        opened = _open(fd, name)
+    except OSError as error:
+        return problem_of(shown, error)
+    try:
+        found = read_descriptor(opened, shown, FILE_LIMIT)
+    except OSError as error:
+        return problem_of(shown, error)
+    finally:
+        os.close(opened)
+    if isinstance(found, Problem):
+        return found
+    if found.data.count(b"\n") > LINE_LIMIT:
+        return Problem(shown, "too_large", f"more than {LINE_LIMIT} lines")
+    return found.data
+
+
+def _open(fd: int, name: str) -> int:
+    try:
+        return os.open(name, FILE, dir_fd=fd)
+    except OSError as error:
+        if error.errno != errno.ELOOP or name not in AI_FILES:
+            raise
+    target = os.readlink(name, dir_fd=fd)
+    if "/" in target or target == "..":
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return os.open(target, FILE, dir_fd=fd)
+
+
+class Node:
+    """The rules that hold in one directory. One without rules of its own shares its parent's node."""
+
+    __slots__ = ("ai", "directories", "families", "files", "live")
+
+    def __init__(self, families: tuple[tuple[Layer, ...], ...]) -> None:
+        self.families = families[:_FIRST_AI]
+        self.ai = families[_FIRST_AI:]
+        self.live = any(layer.live for layers in families for layer in layers)
+        self.files: dict[str, object] = {}
+        self.directories: dict[str, object] = {}
+
+    def child(self, name: str) -> Node:
+        """The node for a directory below, before that directory's own files are added."""
+        if not self.live:
+            return self
+        text = view(name)
+        families = (*self.families, *self.ai)
+        return Node(tuple(tuple(layer.descend(text) for layer in layers) for layers in families))
+
+    def with_sources(self, sources: Sequence[tuple[str, Source]]) -> Node:
+        """This node and the ignore files found in its directory; each goes before its family's older ones."""
+        families = [*self.families, *self.ai]
+        families += [()] * (len(FAMILIES) - len(families))
+        for name, source in sources:
+            layer = Layer(source, source.patterns.anchored, "", 0)
+            families[_ORDER[name]] = (layer, *families[_ORDER[name]])
+        while len(families) > _FIRST_AI and not families[-1]:
+            families.pop()
+        return Node(tuple(families))
+
+    def git(self, name: str, directory: bool) -> Match | None:
+        return decide(self.families[2], view(name), directory)
+
+    def own(self, name: str, directory: bool) -> Match | None:
+        """What `.sutlerignore`, else `.ignore`, says."""
+        families = self.families
+        if not families[0] and not families[1]:
+            return None
+        text = view(name)
+        return decide(families[0], text, directory) or decide(families[1], text, directory)
+
+    def denial(self, name: str, directory: bool) -> Rule | None:
+        """The AI file that denies this name, if any."""
+        for layers in self.ai:
+            found = decide(layers, view(name), directory) if layers else None
+            if found is not None and found.ignored:
+                return found.rule
+        return None
+
+
+def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | None:
+    for layer in layers:
+        index = layer.match(name, directory)
+        if index >= 0:
+            source = layer.source
+            return Match(not source.patterns.patterns[index].negated, source.rule(index))
+    return None
+
+
+EMPTY: Final = Node(((), (), ()))

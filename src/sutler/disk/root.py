@@ -1,0 +1,344 @@
+"""Confinement: nothing outside the root is ever opened.
+
+The kernel decides, not a string comparison: `realpath` and compare says "inside" for a chain of links longer
+than PATH_MAX while the kernel opens a file outside, and a directory may become a link between the check and the
+use. So every open goes through a descriptor of the root, either by openat2 (which resolves beneath it, without
+links) or component by component with O_NOFOLLOW. Both refuse every symbolic link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Literal, NamedTuple
+
+from sutler.values.errors import SutlerError, UsageError
+from sutler.values.paths import RelPath, parse_relpath, quote
+from sutler.values.snapshot import Problem, ProblemKind
+
+Method = Literal["openat2", "descriptor walk"]
+
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+OPEN_DIRECTORIES: Final = 64
+_STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
+
+_KINDS: Final[dict[int, ProblemKind]] = {
+    errno.ENOENT: "vanished",
+    errno.ENOTDIR: "vanished",
+    errno.ESTALE: "vanished",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+    errno.ELOOP: "loop",
+    errno.EXDEV: "denied",
+    errno.ENXIO: "special",
+    errno.ENODEV: "special",
+    errno.EISDIR: "special",
+    errno.ENAMETOOLONG: "missing",
+    errno.EMFILE: "too_many",
+    errno.ENFILE: "too_many",
+}
+
+
+class Blob(NamedTuple):
+    """A file's bytes and the state of the very descriptor they were read from."""
+
+    data: bytes
+    stat: os.stat_result
+
+
+def problem_of(path: str, error: OSError) -> Problem:
+    """An operating-system error as data, without the host path that the exception carries."""
+    number = error.errno or 0
+    detail = "a symbolic link" if number == errno.ELOOP else os.strerror(number) if number else "unreadable"
+    return Problem(path, _KINDS.get(number, "denied"), detail)
+
+
+def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
+    """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
+    state = os.fstat(fd)
+    if not stat.S_ISREG(state.st_mode):
+        return Problem(path, "special", "not a regular file")
+    size = state.st_size
+    if limit is not None and size > limit:
+        return Problem(path, "too_large", f"{size} bytes, limit {limit}")
+    data = os.read(fd, size + 1)
+    if len(data) != size:
+        data = _read_on(fd, data, limit)
+        if limit is not None and len(data) > limit:
+            return Problem(path, "too_large", f"grew beyond the limit {limit} while it was read")
+    return Blob(data, state)
+
+
+def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
+    """The size changed, or the kernel gave less than asked: read to the end, or one byte over the limit."""
+    parts, total = [start], len(start)
+    while start and (limit is None or total <= limit):
+        start = os.read(fd, 1 << 20 if limit is None else min(1 << 20, limit + 1 - total))
+        parts.append(start)
+        total += len(start)
+    return b"".join(parts)
+
+
+def _steps(path: str) -> Iterator[str]:
+    """The path in pieces that one openat2 can take, cut at slashes."""
+    while len(path) > _STEP // 4 and len(os.fsencode(path)) > _STEP:
+        cut = path.rfind("/", 0, _STEP // 4)
+        if cut <= 0:
+            cut = path.find("/")
+        if cut <= 0:
+            break
+        yield path[:cut]
+        path = path[cut + 1 :]
+    yield path
+
+
+class Root:
+    """A directory that stays open; the only door to the files below it."""
+
+    __slots__ = ("_openat2", "fd", "host_path")
+
+    def __init__(self, host_path: str, *, method: Method | None = None) -> None:
+        self.fd = -1
+        self.host_path = os.path.abspath(host_path)
+        self._openat2: bool | None = None if method is None else method == "openat2"
+        try:
+            self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
+            raise UsageError(
+                f"cannot open {quote(host_path)} as a folder: {reason}",
+                rule="a root is a readable directory",
+                next_step="name an existing folder",
+            ) from None
+
+    def __enter__(self) -> Root:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.host_path) or "/"
+
+    def method(self) -> Method:
+        """How single opens are confined here; `doctor` shows it."""
+        if self._openat2 is None:
+            from sutler.disk.openat2 import available
+
+            self._openat2 = available()
+        return "openat2" if self._openat2 else "descriptor walk"
+
+    def relpath(self, raw: str) -> RelPath:
+        """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is looked up."""
+        return parse_relpath(raw)
+
+    def open(self, path: RelPath, flags: int = FILE) -> int:
+        """A descriptor for the object at `path` itself, never through a link. Raises OSError."""
+        parse_relpath(path)
+        if self.method() == "openat2":
+            return self._open_beneath(path, flags)
+        return self._open_by_steps(path, flags)
+
+    def _open_beneath(self, path: str, flags: int) -> int:
+        from sutler.disk.openat2 import open_beneath
+
+        *heads, last = _steps(path or ".")
+        fd = self.fd
+        try:
+            for head in heads:
+                fd, old = open_beneath(fd, head, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), fd
+                if old != self.fd:
+                    os.close(old)
+            return open_beneath(fd, last, flags)
+        finally:
+            if fd != self.fd:
+                os.close(fd)
+
+    def _open_by_steps(self, path: str, flags: int) -> int:
+        *heads, last = path.split("/") if path else ["."]
+        fd = self.fd
+        try:
+            for head in heads:
+                fd, old = os.open(head, DIRECTORY, dir_fd=fd), fd
+                if old != self.fd:
+                    os.close(old)
+            return os.open(last, flags, dir_fd=fd)
+        finally:
+            if fd != self.fd:
+                os.close(fd)
+
+    def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
+        """One file's bytes; a pipe, a device or a link is refused at once."""
+        try:
+            fd = self.open(path)
+        except OSError as error:
+            return problem_of(path, error)
+        try:
+            return read_descriptor(fd, path, limit)
+        except OSError as error:
+            return problem_of(path, error)
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """For thousands of files in path order: keeps the descriptors of recent directories."""
+        reader = Reader(self)
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+
+class Reader:
+    """Reads many files; one open and one read for each, directories are opened once per visit."""
+
+    __slots__ = ("_directory", "_fd", "_fds", "_root")
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._fds: dict[str, int] = {"": root.fd}
+        self._directory = ""
+        self._fd = root.fd
+
+    def close(self) -> None:
+        for directory, fd in self._fds.items():
+            if directory:
+                os.close(fd)
+        self._fds = {}
+
+    def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
+        directory, _, name = path.rpartition("/")
+        try:
+            if directory != self._directory:
+                self._fd = self._enter(directory)
+                self._directory = directory
+            fd = os.open(name, FILE, dir_fd=self._fd)
+        except OSError as error:
+            return problem_of(path, error)
+        try:
+            return read_descriptor(fd, path, limit)
+        except OSError as error:
+            return problem_of(path, error)
+        finally:
+            os.close(fd)
+
+    def _enter(self, directory: str) -> int:
+        """The directory's descriptor, from its nearest open ancestor; the least recent ones are closed."""
+        fds = self._fds
+        if directory in fds:
+            fds[directory] = fd = fds.pop(directory)
+            return fd
+        parse_relpath(directory)
+        near = directory
+        missing = []
+        while near not in fds:
+            near, _, name = near.rpartition("/")
+            missing.append(name)
+        fd = fds[near]
+        for name in reversed(missing):
+            fd = os.open(name, DIRECTORY, dir_fd=fd)
+            near = f"{near}/{name}" if near else name
+            fds[near] = fd
+            if len(fds) > OPEN_DIRECTORIES:
+                self._forget(near)
+        return fd
+
+    def _forget(self, keep: str) -> None:
+        oldest = next(one for one in self._fds if one and one != keep)
+        if oldest == self._directory:
+            self._directory, self._fd = "", self._root.fd
+        os.close(self._fds.pop(oldest))
+
+
+def write_atomic(path: str, chunks: Iterable[bytes]) -> None:
+    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact.
+
+    A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
+    """
+    directory, name = os.path.split(path)
+    try:
+        fd = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    try:
+        mode = _mode_of(fd, name)
+        if mode is None:
+            _write_through(path, chunks)
+        else:
+            _replace(fd, name, chunks, mode)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from None
+    finally:
+        os.close(fd)
+
+
+def _unwritable(path: str, error: Exception) -> SutlerError:
+    reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
+    return SutlerError(
+        f"cannot write {quote(path)}: {reason}",
+        rule="an output file is written whole or not at all",
+        next_step="choose another place, or make room there, and run again",
+    )
+
+
+def _mode_of(fd: int, name: str) -> int | None:
+    """The mode for the new file; None for a device or pipe such as /dev/null, which is written as it is."""
+    try:
+        state = os.stat(name, dir_fd=fd)
+        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
+            return None
+        if os.path.realpath(f"/proc/self/fd/{fd}").startswith(("/dev", "/proc")):
+            return None  # /dev/stdout, redirected to a file
+        state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if stat.S_ISREG(state.st_mode):
+            return stat.S_IMODE(state.st_mode)
+    except FileNotFoundError:
+        pass
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _write_through(path: str, chunks: Iterable[bytes]) -> None:
+    with open(path, "wb", buffering=0) as stream:
+        for chunk in chunks:
+            _write_all(stream.fileno(), chunk)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _replace(fd: int, name: str, chunks: Iterable[bytes], mode: int) -> None:
+    temporary = f".{name[:60]}.{os.urandom(8).hex()}.sutler-tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(temporary, flags, 0o600, dir_fd=fd)
+    try:
+        try:
+            for chunk in chunks:
+                _write_all(file, chunk)
+            os.fchmod(file, mode)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+    except BaseException:
+        os.unlink(temporary, dir_fd=fd)
+        raise
+    os.fsync(fd)

@@ -1,0 +1,431 @@
+"""A tree becomes a Snapshot: every path seen ends as an entry, an exclusion with its rule, or a problem.
+
+The walk is iterative and holds descriptors, never path strings: each directory is opened relative to its parent
+with O_NOFOLLOW, so that a directory that turns into a link cannot lead outside. Only a window of ancestors stays
+open; the walk comes back by `..` and checks that it arrives where it left.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Final
+
+from sutler.disk import git
+from sutler.disk.descriptors import Key, count_below, key_of, kind_of
+from sutler.disk.ignore import IGNORE_FILES, Node
+from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
+from sutler.disk.root import DIRECTORY, Root, problem_of
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
+
+WINDOW: Final = 128
+PATH_LIMIT: Final = 1 << 16
+_UNSEEN: Final = object()
+_BY_PATH: Final = attrgetter("path")
+_PROC: Final = os.path.isdir("/proc/self/fd")
+
+
+class _Frame:
+    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to visit."""
+
+    __slots__ = ("depth", "fd", "ground", "key", "name", "node", "only_tracked", "prefix_length", "todo")
+
+    def __init__(self, fd: int, key: Key, name: str, node: Node, ground: Ground) -> None:
+        self.fd = fd
+        self.key = key
+        self.name = name
+        self.node = node
+        self.ground = ground
+        self.only_tracked: Rule | None = None
+        self.prefix_length = 0
+        self.depth = 0
+        self.todo: list[str] = []
+
+
+def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapshot:
+    """Everything below the root, or only the named files and folders, sorted by path."""
+    walk = _Walk(root, rules)
+    if named:
+        for path in sorted(set(named)):
+            walk.visit(path, named=True)
+    else:
+        walk.descend(walk.top(), "")
+    return walk.snapshot()
+
+
+def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False) -> FileEntry | Excluded | Problem:
+    """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
+    walk = _Walk(root, rules)
+    found = walk.visit(path, named=named, enter=False)
+    results: list[FileEntry | Excluded | Problem] = [*walk.entries, *walk.excluded, *walk.problems]
+    return results[0] if results else found or Problem(path, "missing", "no such file")
+
+
+class _Walk:
+    def __init__(self, root: Root, rules: ScanRules) -> None:
+        self.root = root
+        self.rules = rules
+        self.judge = Judge(rules)
+        self.entries: list[FileEntry] = []
+        self.excluded: list[Excluded] = []
+        self.problems: list[Problem] = []
+        self.directories = 0
+        self.several = False
+        self.known: dict[str, tuple[Node, Ground]] = {}
+        self.grounds: list[Ground] = []
+        state = os.fstat(root.fd)
+        self.device = state.st_dev
+        self.root_key = (state.st_dev, state.st_ino)
+
+    def snapshot(self) -> Snapshot:
+        problems = [*self.problems, *self.judge.problems]
+        problems += [ground.problem for ground in self.grounds if ground.problem is not None]
+        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
+            entries = {one.path: one for one in sorted(self.entries, key=attrgetter("named"))}
+            self.entries = list(entries.values())
+            excluded = {one.path: one for one in self.excluded if one.path not in entries}
+            self.excluded = list(excluded.values())
+        return Snapshot(
+            entries=tuple(sorted(self.entries, key=_BY_PATH)),
+            excluded=tuple(sorted(self.excluded, key=_BY_PATH)),
+            problems=tuple(sorted(set(problems), key=lambda one: (one.path, one.kind, one.detail))),
+            directories=self.directories,
+        )
+
+    # Going down ----------------------------------------------------------------------
+
+    def top(self) -> _Frame:
+        if not self.grounds:
+            self.known["/"] = self.judge.start(self.root)
+            self.grounds.append(self.known["/"][1])
+        return _Frame(os.dup(self.root.fd), self.root_key, "", *self.known["/"])
+
+    def visit(self, path: str, *, named: bool, enter: bool = True) -> FileEntry | None:
+        """Decide one path by walking down to it. A folder is scanned when `enter`, else given back."""
+        self.several = True
+        frame, prefix = self.top(), ""
+        *heads, last = path.split("/")
+        if not last:
+            if enter:
+                self.descend(frame, "")
+            else:
+                os.close(frame.fd)
+            return FileEntry(RelPath(""), 0, mode=0o040755, named=named)
+        for name in heads:
+            below = self.step(frame, name, prefix, path, named)
+            os.close(frame.fd)
+            if below is None:
+                return None
+            frame = below
+            prefix += name + "/"
+        try:
+            return self.arrive(frame, last, prefix, named, enter)
+        finally:
+            os.close(frame.fd)
+
+    def step(self, frame: _Frame, name: str, prefix: str, path: str, named: bool) -> _Frame | None:
+        """One directory further towards a single path."""
+        if not self.prepare(frame, prefix, named):
+            return None
+        try:
+            mode = os.stat(name, dir_fd=frame.fd, follow_symlinks=False).st_mode
+        except OSError as error:
+            self.problems.append(_missing(path, error))
+            return None
+        if not stat.S_ISDIR(mode):
+            if stat.S_ISLNK(mode):
+                self.unfit(prefix + name, mode, 0)
+            else:
+                self.problems.append(Problem(path, "missing", "no such file"))
+            return None
+        if not named:
+            return self.enter(frame, name, prefix)
+        verdict = self.judge.binding(frame.node, name, True, prefix + name)
+        if verdict is not None:
+            self.prune(frame.fd, name, prefix + name, verdict)
+            return None
+        return self.open(frame, name, prefix + name)
+
+    def prepare(self, frame: _Frame, prefix: str, named: bool) -> bool:
+        """Load the rules of a directory on the way to a single path; remembered for the next one."""
+        if prefix not in self.known:
+            try:
+                names = os.listdir(frame.fd)
+            except OSError as error:
+                self.problems.append(problem_of(prefix.rstrip("/"), error))
+                return False
+            if prefix and ".git" in names and not self.boundary(frame, prefix, named):
+                return False
+            special = IGNORE_FILES.intersection(names)
+            if special:
+                frame.node = self.judge.files_in(frame.node, frame.fd, special, prefix, frame.ground.fold)
+            self.known[prefix] = frame.node, frame.ground
+        frame.node, frame.ground = self.known[prefix]
+        return True
+
+    def arrive(self, frame: _Frame, name: str, prefix: str, named: bool, enter: bool) -> FileEntry | None:
+        if not self.prepare(frame, prefix, named):
+            return None
+        path = prefix + name
+        try:
+            state = os.stat(name, dir_fd=frame.fd, follow_symlinks=False)
+        except OSError as error:
+            self.problems.append(_missing(path, error))
+            return None
+        if stat.S_ISDIR(state.st_mode):
+            child = self.step(frame, name, prefix, path, named)
+            if child is None:
+                return None
+            if enter:
+                child.depth = 0
+                self.descend(child, path + "/")
+            else:
+                os.close(child.fd)
+            return FileEntry(RelPath(path), 0, mode=state.st_mode, named=named)
+        if named:
+            verdict = self.judge.binding(frame.node, name, False, path)
+        else:
+            verdict = self.file_verdict(frame, name, path, False)
+        if verdict is not None and self.out(frame, verdict, path):
+            return None
+        self.admit(path, state, named)
+        return None
+
+    def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
+        """A regular file of a fitting size becomes an entry."""
+        mode, size, limit = state.st_mode, state.st_size, self.rules.skip_file_bytes
+        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
+            self.unfit(path, mode, size)
+            return
+        entry = FileEntry(RelPath(path), size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink, named)
+        self.entries.append(entry)
+
+    def descend(self, frame: _Frame, prefix: str) -> None:
+        """Visit a directory and everything below it. Takes over the frame's descriptor."""
+        frame.prefix_length = len(prefix)
+        stack = [frame]
+        closed = 0  # frames below this index hold no descriptor
+        if not self.fill(frame, prefix):
+            os.close(frame.fd)
+            return
+        while stack:
+            frame = stack[-1]
+            if not frame.todo:
+                self.climb(stack, prefix)
+                closed = min(closed, max(len(stack) - 1, 0))
+                if stack:
+                    prefix = prefix[: stack[-1].prefix_length]
+                continue
+            name = frame.todo.pop()
+            child = self.enter(frame, name, prefix)
+            if child is None:
+                continue
+            below = f"{prefix}{name}/"
+            child.prefix_length = len(below)
+            if not self.fill(child, below) or not child.todo:
+                os.close(child.fd)
+                continue
+            prefix = below
+            stack.append(child)
+            if len(stack) - closed > WINDOW:
+                os.close(stack[closed].fd)
+                stack[closed].fd = -1
+                closed += 1
+
+    def climb(self, stack: list[_Frame], prefix: str) -> None:
+        """Leave the top frame; make sure that its parent is open again and is the same directory."""
+        left = stack.pop()
+        if stack and stack[-1].fd < 0:
+            parent = stack[-1]
+            parent.fd = self.reopen(left.fd, parent.key, stack)
+            if parent.fd < 0:
+                if parent.todo:
+                    where = prefix[: parent.prefix_length].rstrip("/")
+                    self.problems.append(Problem(where, "vanished", "moved while it was scanned"))
+                parent.todo = []
+                parent.fd = os.dup(self.root.fd)
+        os.close(left.fd)
+
+    def reopen(self, fd: int, key: Key, stack: list[_Frame]) -> int:
+        try:
+            above = os.open("..", DIRECTORY, dir_fd=fd)
+            if key_of(above) == key:
+                return above
+            os.close(above)
+            above = os.dup(self.root.fd)
+        except OSError:
+            return -1
+        try:
+            for frame in stack:
+                if frame.name:
+                    above, old = os.open(frame.name, DIRECTORY, dir_fd=above), above
+                    os.close(old)
+        except OSError:
+            os.close(above)
+            return -1
+        if key_of(above) == key:
+            return above
+        os.close(above)
+        return -1
+
+    def enter(self, frame: _Frame, name: str, prefix: str) -> _Frame | None:
+        """Open a directory that the rules admit, or record why not."""
+        path = prefix + name
+        tracked_rule = frame.only_tracked
+        verdict = self.directory_verdict(frame, name, path)
+        if verdict is not None:
+            if not verdict.by_git or not frame.ground.tracked().below(frame.ground.path(path)):
+                self.prune(frame.fd, name, path, verdict)
+                return None
+            tracked_rule = verdict.rule
+        elif tracked_rule is not None and not frame.ground.tracked().below(frame.ground.path(path)):
+            self.prune(frame.fd, name, path, Verdict("ignored", tracked_rule))
+            return None
+        if self.rules.depth is not None and frame.depth >= self.rules.depth:
+            self.prune(frame.fd, name, path, Verdict("depth", Rule("depth", str(self.rules.depth))))
+            return None
+        child = self.open(frame, name, path)
+        if child is not None:
+            child.only_tracked = tracked_rule
+        return child
+
+    def open(self, frame: _Frame, name: str, path: str) -> _Frame | None:
+        if len(path) > PATH_LIMIT:
+            self.problems.append(Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters"))
+            return None
+        try:
+            fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
+        except OSError as error:
+            self.problems.append(problem_of(path, error))
+            return None
+        key = key_of(fd)
+        if key[0] != self.device and self.rules.one_filesystem:
+            os.close(fd)
+            self.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
+            return None
+        child = _Frame(fd, key, name, frame.node.child(name), frame.ground)
+        child.depth = frame.depth + 1
+        return child
+
+    def directory_verdict(self, frame: _Frame, name: str, path: str) -> Verdict | None:
+        node = frame.node
+        if node.live or self.judge.allow:
+            return self.judge.verdict(node, name, True, path)
+        found = node.directories.get(name, _UNSEEN)
+        if found is _UNSEEN:
+            found = node.directories[name] = self.judge.verdict(node, name, True, path)
+        return found  # type: ignore[return-value]
+
+    # One directory ----------------------------------------------------------------------
+
+    def fill(self, frame: _Frame, prefix: str) -> bool:
+        """List a directory: decide its files now, keep its folders for later. False when it is not ours."""
+        try:
+            with os.scandir(frame.fd) as listing:
+                batch = list(listing)
+        except OSError as error:
+            self.problems.append(problem_of(prefix.rstrip("/"), error))
+            return False
+        names = [entry.name for entry in batch]
+        special = IGNORE_FILES.intersection(names)
+        if frame.depth and ".git" in names and not self.boundary(frame, prefix):
+            return False
+        if special:
+            frame.node = self.judge.files_in(frame.node, frame.fd, special, prefix, frame.ground.fold)
+        self.directories += 1
+        frame.todo = self.files(frame, prefix, batch)
+        frame.todo.sort(reverse=True)
+        return True
+
+    def boundary(self, frame: _Frame, prefix: str, named: bool = False) -> bool:
+        """A `.git` below the root: another repository's ground, unless our own index tracks files there."""
+        # Through the descriptor, so that a directory swapped for a link meanwhile is not followed.
+        here = f"/proc/self/fd/{frame.fd}" if _PROC else os.path.join(self.root.host_path, prefix)
+        found = git.repository_at(here)
+        if found is None:
+            return True
+        if frame.ground is NOWHERE or named:
+            frame.node, frame.ground = self.judge.enter_repository(frame.node, found, prefix)
+            self.grounds.append(frame.ground)
+            return True
+        if frame.ground.tracked().below(frame.ground.path(prefix[:-1])):
+            return True
+        count, more = count_below(frame.fd)
+        self.excluded.append(Excluded(prefix, "submodule", Rule("git", ".git"), count, more))
+        return False
+
+    def files(self, frame: _Frame, prefix: str, batch: list[os.DirEntry[str]]) -> list[str]:
+        """The hot loop: one dictionary look-up and one stat for each file. Gives the folders."""
+        node, folders, add, limit = frame.node, [], self.entries.append, self.rules.skip_file_bytes
+        plain = not node.live and not self.judge.allow and frame.only_tracked is None
+        seen = node.files
+        for entry in batch:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(name)
+                continue
+            verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
+            if verdict is _UNSEEN:
+                verdict = self.file_verdict(frame, name, prefix + name, plain)
+            if verdict is not None and self.out(frame, verdict, prefix + name):  # type: ignore[arg-type]
+                continue
+            try:
+                state = entry.stat(follow_symlinks=False)
+            except OSError as error:
+                self.problems.append(problem_of(prefix + name, error))
+                continue
+            mode, size = state.st_mode, state.st_size
+            if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
+                self.unfit(prefix + name, mode, size)
+                continue
+            add(
+                FileEntry(
+                    prefix + name, size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink  # type: ignore[arg-type]
+                )
+            )
+        return folders
+
+    def file_verdict(self, frame: _Frame, name: str, path: str, plain: bool) -> Verdict | None:
+        found = self.judge.verdict(frame.node, name, False, path)
+        if plain:
+            frame.node.files[name] = found
+        if found is None and frame.only_tracked is not None:
+            return Verdict("ignored", frame.only_tracked, True)
+        return found
+
+    def out(self, frame: _Frame, verdict: Verdict, path: str) -> bool:
+        """Record an exclusion; False when the file is tracked and only git's rules spoke."""
+        if verdict.by_git and frame.ground.tracked().file(frame.ground.path(path)):
+            return False
+        self.excluded.append(Excluded(path, verdict.reason, verdict.rule))
+        return True
+
+    def unfit(self, path: str, mode: int, size: int) -> None:
+        if stat.S_ISLNK(mode):
+            found = Excluded(path, "symlink", Rule("symlink"))
+        elif not stat.S_ISREG(mode):
+            found = Excluded(path, "special", Rule(kind_of(mode)))
+        else:
+            found = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.rules.skip_file_bytes}"))
+        self.excluded.append(found)
+
+    def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
+        """A directory that is not entered: one exclusion, with a count of the files below it."""
+        count, more = 0, False
+        try:
+            below = os.open(name, DIRECTORY, dir_fd=fd)
+        except OSError:
+            pass
+        else:
+            count, more = count_below(below)
+            os.close(below)
+        self.excluded.append(Excluded(path + "/", verdict.reason, verdict.rule, count, more))
+
+
+def _missing(path: str, error: OSError) -> Problem:
+    """Nothing was there to begin with, so nothing vanished."""
+    found = problem_of(path, error)
+    return Problem(path, "missing", "no such file") if found.kind == "vanished" else found

@@ -1,0 +1,57 @@
+"""From fitted sections to the text that leaves, and the last word on its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sutler.stages.choose import display_key
+from sutler.stages.count import Counter
+from sutler.stages.fit import Fetch, Fitted, Ledger, fit_within, trimmed
+from sutler.stages.render import render
+from sutler.values.pack import Choice, Preamble, Request, Section
+
+
+class Composed(Struct, frozen=True):
+    """A budgeted pack: its text, what is in it in display order, and what the whole text costs."""
+
+    text: str
+    sections: tuple[Section, ...]
+    fitted: Fitted
+    used: int
+    digest: str
+
+
+def compose_within(
+    choices: Sequence[Choice], fetch: Fetch, request: Request, preamble: Preamble, count: Counter
+) -> Composed:
+    """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the promise is about
+    the whole: while it is over the limit, the weakest claims give way."""
+    ledger = Ledger(request, count, preamble, len(choices))
+    fitted = fit_within(choices, fetch, ledger, request.cut)
+    order = {choice.path: display_key(choice) for choice in choices}
+    while True:
+        sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
+        chunks: list[str] = []
+        digest = _drain(preamble, sections, fitted, request, chunks)
+        text = "".join(chunks)
+        used = count(text)
+        if used <= ledger.limit:
+            return Composed(text, sections, fitted, used, digest)
+        if not (fitted.sections or fitted.listing.paths):
+            raise ledger.refusal(used)
+        fitted = trimmed(fitted, used - ledger.limit)
+
+
+def _drain(
+    preamble: Preamble, sections: Sequence[Section], fitted: Fitted, request: Request, into: list[str]
+) -> str:
+    rendering = render(
+        preamble, sections, fitted.listing, format=request.format, line_numbers=request.line_numbers
+    )
+    while True:
+        try:
+            into.append(next(rendering))
+        except StopIteration as stop:
+            return str(stop.value)

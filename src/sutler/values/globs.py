@@ -1,0 +1,254 @@
+"""Patterns in gitignore's language: one line, a list where the last match wins, and a user's own globs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote
+from sutler.values.wildmatch import literal, lower, translate, view
+
+_SPECIAL: Final = re.compile(r"[*?\[\\]")
+GLOB_LENGTH: Final = 4096
+GLOB_COUNT: Final = 1000
+
+
+class Pattern(NamedTuple):
+    """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and `regex` is set;
+    `lead` holds the literal first segments of a pattern with a slash."""
+
+    text: str
+    negated: bool
+    directory: bool
+    anchored: bool
+    exact: str | None
+    suffix: str | None
+    regex: str | None
+    lead: tuple[str, ...]
+
+
+def parse_pattern(text: str, fold: bool = False) -> Pattern:
+    """Read one pattern (a byte view, already trimmed) the way git's dir.c does."""
+    negated = text.startswith("!")
+    body = text[1:] if negated else text
+    directory = body.endswith("/")
+    if directory:
+        body = body[:-1]
+    anchored = "/" in body
+    special = _SPECIAL.search(body)
+    cut = special.start() if special else len(body)
+    if anchored and body.startswith("/"):
+        body, cut = body[1:], cut - 1
+    plain = lower if fold else str
+    lead = tuple(plain(body[:cut]).split("/")[: None if special is None else -1]) if anchored else ()
+    if special is None:
+        return Pattern(text, negated, directory, anchored, plain(body), None, None, lead)
+    if not anchored and body.startswith("*") and not _SPECIAL.search(body, 1):
+        return Pattern(text, negated, directory, False, None, plain(body[1:]), None, ())
+    # With a slash in it, git compares the text before the first wildcard by itself and matches the rest
+    # alone, so that `a/b**/c` reads `**/` at the start of that rest.
+    start = cut if anchored else 0
+    head = "".join(literal(char, fold) for char in body[:start])
+    return Pattern(text, negated, directory, anchored, None, None, head + translate(body[start:], fold), lead)
+
+
+class Live(NamedTuple):
+    """A pattern with a slash that may still match at or below the directory one stands in."""
+
+    order: int
+    pattern: Pattern
+    match: re.Pattern[str] | None
+
+
+class PatternList:
+    """The patterns of one source, last match wins, indexed so that a name costs two dictionary look-ups."""
+
+    __slots__ = ("_dir_exact", "_exact", "_extension", "_named", "anchored", "fold", "patterns")
+
+    def __init__(self, patterns: Iterable[Pattern], fold: bool = False) -> None:
+        self.patterns = tuple(patterns)
+        self.fold = fold
+        self._exact: dict[str, int] = {}
+        self._dir_exact: dict[str, int] = {}
+        self._extension: dict[str, int] = {}
+        self._named: list[tuple[int, Pattern, re.Pattern[str] | None]] = []
+        anchored: list[Live] = []
+        for index, pattern in enumerate(self.patterns):
+            suffix = pattern.suffix
+            if pattern.anchored:
+                anchored.append(Live(index, pattern, _compiled(pattern.regex)))
+            elif pattern.exact is not None:
+                (self._dir_exact if pattern.directory else self._exact)[pattern.exact] = index
+            elif suffix is not None and suffix.rfind(".") == 0 and not pattern.directory:
+                self._extension[suffix] = index
+            else:
+                self._named.append((index, pattern, _compiled(pattern.regex)))
+        self._named.reverse()
+        self.anchored = tuple(reversed(anchored))
+
+    def by_name(self, name: str, directory: bool) -> int:
+        """The index of the last slash-less pattern that matches this name (a byte view), or -1."""
+        if self.fold:
+            name, folded = lower(name), name
+        else:
+            folded = name
+        best = self._exact.get(name, -1)
+        dot = name.rfind(".")
+        if dot >= 0:
+            best = max(best, self._extension.get(name[dot:], -1))
+        if directory:
+            best = max(best, self._dir_exact.get(name, -1))
+        for index, pattern, regex in self._named:
+            if index < best:
+                break
+            if pattern.directory and not directory:
+                continue
+            if regex.match(folded) if regex else name.endswith(pattern.suffix or ""):
+                return index
+        return best
+
+    def by_path(self, live: Iterable[Live], path: str, directory: bool, floor: int) -> int:
+        """The last of the live patterns, above `floor`, that matches this path (a byte view), or `floor`."""
+        plain = lower(path) if self.fold else path
+        for index, pattern, regex in live:
+            if index < floor:
+                break
+            if pattern.directory and not directory:
+                continue
+            if regex.match(path) if regex else plain == pattern.exact:
+                return index
+        return floor
+
+    def match(self, path: str, directory: bool) -> Pattern | None:
+        """The pattern that decides this path by itself (its parents are not asked)."""
+        index = self.by_path(
+            self.anchored, path, directory, self.by_name(path[path.rfind("/") + 1 :], directory)
+        )
+        return self.patterns[index] if index >= 0 else None
+
+    def descend(self, live: tuple[Live, ...], depth: int, name: str) -> tuple[Live, ...]:
+        """Those that may still match below the directory `name`, which lies `depth` levels under the base."""
+        plain = lower(name) if self.fold else name
+        return tuple(one for one in live if _alive(one.pattern, depth, plain))
+
+
+def _compiled(regex: str | None) -> re.Pattern[str] | None:
+    return None if regex is None else re.compile(regex, re.DOTALL)
+
+
+def _alive(pattern: Pattern, depth: int, name: str) -> bool:
+    lead = pattern.lead
+    if depth < len(lead):
+        return lead[depth] == name and not (pattern.exact is not None and depth == len(lead) - 1)
+    return pattern.exact is None
+
+
+class GlobSet:
+    """The user's own globs. Without a slash a glob matches at any depth, with one it is anchored to the root;
+    one that matches a directory takes everything below it; `{a,b}` is spelled out."""
+
+    __slots__ = ("_below", "_list", "_shown", "patterns")
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        self.patterns = tuple(globs)
+        spelled = [(glob, one) for glob in self.patterns for one in _checked(glob)]
+        if len(spelled) > GLOB_COUNT:
+            raise UsageError(
+                f"{len(spelled)} globs after braces are spelled out",
+                rule=f"at most {GLOB_COUNT} globs",
+                next_step="use fewer or shorter brace lists",
+            )
+        self._shown = [glob for glob, _ in spelled]
+        self._list = PatternList(parse_pattern(view(one)) for _, one in spelled)
+        self._below: dict[str, int] = {"": -1}
+
+    def __bool__(self) -> bool:
+        return bool(self._shown)
+
+    def match(self, path: str, directory: bool = False) -> str | None:
+        """The glob, as the user wrote it, that selects this path or one of its parent directories."""
+        text = view(path)
+        cut = text.rfind("/")
+        index = self._decide(text, directory)
+        if index < 0 and cut > 0:
+            index = self._inherited(text[:cut])
+        return self._shown[index] if index >= 0 else None
+
+    def _decide(self, path: str, directory: bool) -> int:
+        found = self._list
+        name = path[path.rfind("/") + 1 :]
+        return found.by_path(found.anchored, path, directory, found.by_name(name, directory))
+
+    def _inherited(self, path: str) -> int:
+        """The verdict on the nearest matching directory; remembered, because neighbours ask again."""
+        below, missing = self._below, []
+        while path not in below:
+            missing.append(path)
+            path = path[: max(path.rfind("/"), 0)]
+        for one in reversed(missing):
+            below[one] = below[path] if below[path] >= 0 else self._decide(one, True)
+            path = one
+        return below[path]
+
+
+def _checked(glob: str) -> list[str]:
+    body = glob.removeprefix("./")
+    if not body.strip("/") or "\0" in body or ".." in body.split("/"):
+        raise UsageError(
+            f"glob {quote(glob)} selects nothing below the root", rule="globs stay inside the root"
+        )
+    if body.startswith("!"):
+        raise UsageError(
+            f"glob {quote(glob)} starts with '!'",
+            rule="a glob only adds to its own list",
+            next_step="use --include or --exclude, or write '\\!' for a name that starts so",
+        )
+    # `src/**` is meant as `src/`: the directory itself belongs to it.
+    return [one[:-2] if one.endswith("/**") and one != "/**" else one for one in expand_braces(body)]
+
+
+def expand_braces(glob: str) -> list[str]:
+    """Spell out `{a,b}` lists, nested ones too, as a shell does; a brace without a comma stays as it is."""
+    if len(glob) > GLOB_LENGTH:
+        raise UsageError(f"a glob of {len(glob)} characters", rule=f"at most {GLOB_LENGTH} characters")
+    done: list[str] = []
+    todo = [glob]
+    while todo:
+        if len(done) + len(todo) > GLOB_COUNT:
+            raise UsageError(
+                f"glob {quote(glob[:60])} has too many alternatives", rule=f"at most {GLOB_COUNT}"
+            )
+        one = todo.pop()
+        span = _first_list(one)
+        if span is None:
+            done.append(one)
+            continue
+        start, commas, end = span
+        marks = [start, *commas, end]
+        middles = [one[a + 1 : b] for a, b in pairwise(marks)]
+        todo.extend(one[:start] + middle + one[end + 1 :] for middle in reversed(middles))
+    return done
+
+
+def _first_list(glob: str) -> tuple[int, list[int], int] | None:
+    """The first brace list that closes and has a comma: its start, commas and end. One pass."""
+    stack: list[tuple[int, list[int]]] = []
+    best: tuple[int, list[int], int] | None = None
+    escaped = False
+    for index, char in enumerate(glob):
+        if escaped or char == "\\":
+            escaped = not escaped
+        elif char == "{":
+            stack.append((index, []))
+        elif char == "," and stack:
+            stack[-1][1].append(index)
+        elif char == "}" and stack:
+            start, commas = stack.pop()
+            if commas and (best is None or start < best[0]):
+                best = (start, commas, index)
+            if best is not None and not stack:
+                return best
+    return best

@@ -1,0 +1,80 @@
+"""Trees as literals, and the command line as a function."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+Tree = Mapping[str, "str | bytes | Tree"]
+Plant = Callable[[Tree], Path]
+
+
+class Ran(NamedTuple):
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+
+Sutler = Callable[..., Ran]
+
+
+def grow(folder: Path, tree: Tree) -> Path:
+    """Write a tree literal: text and bytes are files, mappings are folders."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in tree.items():
+        path = folder / name
+        if isinstance(content, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode())
+        elif isinstance(content, bytes):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        else:
+            grow(path, content)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees, or writes to, the home of whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("SUTLER_", "XDG_", "GIT_"))]:
+        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Plant:
+    """plant({"a.py": "x = 1\\n", "docs": {"b.md": "# B\\n"}}) makes a project and returns its folder."""
+    return lambda tree: grow(tmp_path / "project", tree)
+
+
+@pytest.fixture
+def sutler(tmp_path: Path) -> Sutler:
+    """Run the real command in a real process: sutler("pack", cwd=folder)."""
+
+    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "sutler", *words],
+            cwd=cwd or tmp_path,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, **(env or {})},
+        )
+        return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+    return run

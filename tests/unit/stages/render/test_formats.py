@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+from msgspec.structs import replace
+
+from sutler.stages.render import json, markdown, parse, render, xml
+from sutler.stages.render.pieces import numbered
+from sutler.values.pack import CleanText, Listing, Pack, Preamble, Section
+from sutler.values.paths import RelPath
+
+
+def section_of(path: str, text: str) -> Section:
+    raw = text.encode()
+    digest = sha256(raw).hexdigest()
+    return Section(RelPath(path), "full", CleanText(text), digest, len(raw), digest, len(raw))
+
+
+@pytest.mark.parametrize(
+    ("text", "fence"),
+    [
+        ("", "```"),
+        ("``", "```"),
+        ("a ``` b", "````"),
+        ("`````\n```", "``````"),
+        ("~~~~~", "```"),
+        ("`" * 999, "`" * 1000),
+    ],
+)
+def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
+    head, tail = markdown.frame(section_of("a", text))
+    assert (head.splitlines()[-1], tail.strip()) == (fence, fence)
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [("a.py", "`a.py`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("``", "``` `` ```"), ('"\n', r'`"\"\n"`')],
+)
+def test_a_heading_holds_any_name_on_one_line(path: str, heading: str) -> None:
+    assert markdown.frame(section_of(path, ""))[0].splitlines()[1] == f"## {heading}"
+
+
+@pytest.mark.parametrize(
+    ("language", "info"), [("python", "python"), ("c++", "c++"), ("a b", ""), ("`", ""), ("\n", "")]
+)
+def test_only_a_plain_language_names_the_fence(language: str, info: str) -> None:
+    head, _ = markdown.frame(replace(section_of("a", ""), language=language))
+    assert head.endswith(f"\n```{info}\n")
+
+
+def test_a_boundary_moves_until_the_body_does_not_hold_it() -> None:
+    taken = "0123456789abcdef"
+    section = replace(section_of("a", f"</file-{taken}>"), sha256=taken + "0" * 48)
+    head, tail = xml.frame(section)
+    assert taken not in head
+    again = replace(section, body=CleanText(section.body.text + head))
+    assert len({head, xml.frame(again)[0], f'<file-{taken} path="a">\n'}) == 3
+    assert tail.strip() == "</" + head[1:].split()[0] + ">"
+
+
+def test_xml_escapes_names_and_leaves_bodies_alone() -> None:
+    text = "".join(render(Preamble("<p>"), [section_of('<"&">', "a < b && c\n")], Listing(), format="xml"))
+    assert 'path="&quot;&lt;\\&quot;&amp;\\&quot;&gt;&quot;">\na < b && c\n</file-' in text
+    assert "<p>" not in text
+
+
+def test_json_pieces_are_valid_json_for_any_text() -> None:
+    assert json.shown('\0"\\\u2028\x7f</script>') == '\\u0000\\"\\\\\u2028\x7f</script>'
+
+
+def test_a_json_pack_written_anew_is_the_same_pack() -> None:
+    import json as standard
+
+    pack = Pack(Preamble("p"), (section_of("a", "é\u2028\0"),), Listing((RelPath("b"),)))
+    text = "".join(render(pack.preamble, pack.sections, pack.listing, format="json"))
+    assert parse(standard.dumps(standard.loads(text), indent=4)) == pack
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("\n", "    1| \n"),
+        ("a", "    1| a"),
+        ("a\r\n\nb", "    1| a\r\n    2| \n    3| b"),
+        ("a\rb\u2028c\n", "    1| a\rb\u2028c\n"),
+    ],
+)
+def test_line_numbers(text: str, shown: str) -> None:
+    assert numbered(text) == shown
+
+
+def test_line_numbers_grow_with_the_file() -> None:
+    lines = numbered("x\n" * 123_456).split("\n")
+    assert [lines[at] for at in (9_998, 9_999, 10_000, 99_999)] == [
+        " 9999| x",
+        "10000| x",
+        "10001| x",
+        "100000| x",
+    ]
+    pack = Pack(Preamble("p"), (section_of("a", "x\n" * 123_456),), Listing(), line_numbers=True)
+    text = "".join(render(pack.preamble, pack.sections, pack.listing, format="markdown", line_numbers=True))
+    assert parse(text) == pack

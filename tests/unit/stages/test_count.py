@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.stages.count import VOCABULARIES, count_bytes, count_chars, counter_for, token_counter
+from sutler.values.errors import UsageError
+
+
+@pytest.mark.parametrize(("text", "chars", "size"), [("", 0, 0), ("abc", 3, 3), ("é", 1, 2), ("😀x", 2, 5)])
+def test_chars_and_bytes(text: str, chars: int, size: int) -> None:
+    assert (count_chars(text), count_bytes(text)) == (chars, size)
+
+
+# Ids counted once with the reference implementation of these encodings.
+@pytest.mark.parametrize(
+    ("vocabulary", "text", "tokens"),
+    [
+        ("o200k_base", "hello world", 2),
+        ("cl100k_base", "hello world", 2),
+        ("o200k_base", "", 0),
+        ("o200k_base", "antidisestablishmentarianism", 6),
+        ("cl100k_base", "antidisestablishmentarianism", 6),
+    ],
+)
+def test_known_counts(vocabulary: str, text: str, tokens: int) -> None:
+    assert token_counter(vocabulary)(text) == tokens
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_control_tokens_in_text_are_only_text(vocabulary: str) -> None:
+    """A file that spells a control token must cost what its letters cost, never one token."""
+    count = token_counter(vocabulary)
+    for spelled in ("<|endoftext|>", "</s>", "<think>", "[INST]", "<|im_start|>"):
+        assert count(spelled) > 1
+
+
+def test_an_unknown_vocabulary_is_named() -> None:
+    with pytest.raises(UsageError, match="unknown counter 'gpt'"):
+        token_counter("gpt")
+
+
+def test_counter_for_unit() -> None:
+    assert counter_for("chars", "none")("é") == 1
+    assert counter_for("bytes", "none")("é") == 2
+    assert counter_for("tokens", "o200k_base")("hello world") == 2

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from sutler.stages.classify import facts_of
+from sutler.stages.compose import compose_within
+from sutler.stages.fit import Ledger, Material, fit_everything, rungs, trimmed
+from sutler.values.errors import RefusedError
+from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, FileEntry, Rule
+
+LONG = "".join(f"line {number}\n" for number in range(1_000))
+
+
+def material(path: str, text: str, size: int | None = None) -> Material:
+    data = text.encode()
+    entry = FileEntry(RelPath(path), len(data), mode=0o100755)
+    choice = Choice(entry, facts_of(path), 0, 0.0, "why")
+    return Material(choice, Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)), CleanText(text))
+
+
+def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> object:
+    materials = {path: material(path, text) for path, text in texts.items()}
+
+    def fetch(choice: Choice) -> Material | Excluded:
+        if read is not None:
+            read.append(choice.path)
+        return materials[choice.path]
+
+    request = Request(budget=Budget(limit, "chars"))
+    return compose_within([one.choice for one in materials.values()], fetch, request, Preamble("p"), len)
+
+
+def test_a_whole_file_keeps_the_raw_digest() -> None:
+    one = material("a.py", "x\n")
+    section = next(iter(rungs(one, Cut())))
+    assert (section.level, section.sha256, section.length, section.mode) == ("full", one.loaded.digest, 2, 0o100755)
+
+
+def test_a_file_over_the_size_keeps_head_and_tail() -> None:
+    section = next(iter(rungs(material("a.py", LONG), Cut(max_file_bytes=100))))
+    assert section.level == "head_tail"
+    assert section.body.text.startswith("line 0\n")
+    assert section.body.text.endswith("line 999\n")
+    assert "truncated: 850 lines" in section.body.text
+
+
+def test_zero_never_cuts() -> None:
+    assert next(iter(rungs(material("a.py", LONG), Cut(max_file_bytes=0)))).level == "full"
+
+
+def test_required_text_over_the_limit_is_refused_with_the_figures() -> None:
+    request = Request(budget=Budget(500, "chars"))
+    with pytest.raises(RefusedError, match=r"required text costs [\d,]+ chars and the budget is 500") as caught:
+        Ledger(request, len, Preamble("p", CleanText("g" * 1_000)), 1)
+    assert caught.value.exit_code == 3
+
+
+def test_files_give_way_in_the_order_of_claim() -> None:
+    done = compose({"first.py": "a" * 500, "second.py": "b" * 5_000, "third.py": "c" * 100}, 3_000)
+    assert [section.path for section in done.sections] == ["first.py", "third.py"]  # type: ignore[attr-defined]
+    assert done.fitted.listing.paths == ("second.py",)  # type: ignore[attr-defined]
+    assert [item.reason for item in done.fitted.excluded] == ["budget"]  # type: ignore[attr-defined]
+
+
+def test_a_spent_budget_reads_nothing_more() -> None:
+    """After patience ran out, files that cannot enter whole are not read."""
+    read: list[str] = []
+    compose({f"f{number:03}.py": "x" * 9_000 for number in range(200)}, 12_000, read)
+    assert len(read) < 50
+
+
+def test_an_exclusion_on_the_way_is_kept() -> None:
+    gone = Excluded("a.py", "unreadable", Rule("denied"))
+    left_out: list[Excluded] = []
+    choice = material("a.py", "x").choice
+    assert list(fit_everything([choice], lambda _: gone, Cut(), left_out)) == []
+    assert left_out == [gone]
+
+
+def test_trimming_gives_back_names_before_sections() -> None:
+    done = compose({"a.py": "a" * 400, "big.py": "b" * 50_000}, 2_500)
+    fitted = done.fitted  # type: ignore[attr-defined]
+    less = trimmed(fitted, 1)
+    assert (less.listing.paths, less.listing.unnamed) == ((), fitted.listing.unnamed + 1)
+    least = trimmed(less, 1)
+    assert least.sections == ()
+    assert "a.py" in [item.path for item in least.excluded]
