@@ -1,4 +1,5 @@
-"""claw.yaml: the model command and the limits for files, key by key from the user's file and the project's."""
+"""claw.yaml: the model command and the limits for files, key by key from the user's file and the
+project's."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """The context loader's API: files into a mapping, and the mapping into assign lines.
 
-Names, order, messages and the mutation of the given mapping are those of the specification (seed 000). Two things
-are added: nothing outside the root is ever read, whatever the caller or a model asks for; and tokens come from the
-content, so that the same files give the same text.
+Names, order, messages and the mutation of the given mapping are those of the specification (seed 000). Two
+things are added: nothing outside the root is ever read, whatever the caller or a model asks for; and
+tokens come from the content, so that the same files give the same text.
 
     read_requested_files(["src/a.py"], files, root="/project", filter="*.py", max_files=8)
     read_include_files(["README.md"], files, root="/project")
     text = build_context_assign_string(files, root="/project")
+
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from hashlib import sha256
 
 from sutler.disk.root import Root
+from sutler.disk.walk import explain
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, parse_relpath, quote
-from sutler.values.snapshot import Problem
+from sutler.values.snapshot import Excluded, Problem, ScanRules
 
 Clean = Callable[[str, str], str]
 """Takes a text and its path and gives the text that may leave."""
 
+_RULES = ScanRules(skip_file_bytes=None)
 _MESSAGES = {
     "missing": "no such file or directory",
     "vanished": "no such file or directory",
@@ -41,7 +44,7 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
     """
     if not pattern:
         return lambda value: True
-    pieces = [piece for piece in pattern.split("*")]
+    pieces = pattern.split("*")
 
     def matches(value: str) -> bool:
         return "\n" not in value and _match_pieces(pieces, value)
@@ -123,15 +126,22 @@ def _content(base: Root, dir: str, file_path: str, limit: float | None, clean: C
         path = resolve(base.host_path, dir, file_path)
     except RefusedError as error:
         return f"[Error reading file: {error.what}]"
+    verdict = explain(base, _RULES, path, named=True)
+    if isinstance(verdict, Excluded):
+        return f"[Error reading file: withheld ({verdict.reason}, {verdict.rule}): {quote(path)}]"
     found = base.read(path, None if limit is None else int(limit))
     if isinstance(found, Problem):
         if found.kind == "too_large" and limit is not None:
             size = _size(base, path)
-            return f"[Skipped: file size {size} bytes exceeds maxFileSize {limit:g}]"
+            return f"[Skipped: file size {size} bytes exceeds maxFileSize {_number(limit)}]"
         message = _MESSAGES.get(found.kind, found.detail)
         return f"[Error reading file: {message}: {quote(path)}]"
     text = found.data.decode("utf-8", "replace")
     return clean(text, path) if clean else text
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else str(value)
 
 
 def _size(base: Root, path: RelPath) -> int:
@@ -143,16 +153,21 @@ def _size(base: Root, path: RelPath) -> int:
 
 
 def resolve(root: str, dir: str, file_path: str) -> RelPath:
-    """A requested path as one below the root: relative to `dir` unless absolute, refused when it leads outside."""
+    """A requested path as one below the root: relative to `dir` unless absolute, refused when it leads
+    outside."""
     spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
     if spelled.startswith("/"):
         host = os.path.abspath(root)
         if not spelled.startswith(host.rstrip("/") + "/"):
-            raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
+            raise RefusedError(
+                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+            )
         return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
     joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
     if joined == ".." or joined.startswith(("../", "/")):
-        raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
+        raise RefusedError(
+            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+        )
     return parse_relpath(joined)
 
 
@@ -189,12 +204,17 @@ def build_context_assign_string(
         name = build_safe_base_name(shown)
         if not compat:
             name = _distinct(name, taken)
-        token = build_here_doc_token(content, f"context-{sha256(f'{shown}\0{content}'.encode(errors='replace')).hexdigest()[:32]}")
+            shown = quote(shown).strip('"')  # a name with a quote or a newline must not end the line
+        token = build_here_doc_token(content, f"context-{_digest(shown, content)}")
         lines += [f'@{name} assign "{shown}"', f"@{name}Content assign", f"--begin-{token}--"]
         if content:
             lines.append(content)
         lines.append(f"--end-{token}--")
     return "\n".join(lines)
+
+
+def _digest(shown: str, content: str) -> str:
+    return sha256(f"{shown}\n{content}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def _shown(root: str, dir: str, file_path: str) -> str:

@@ -1,4 +1,5 @@
-"""Sending a prompt to a program: as an argument or on stdin, with the program's own streams passed through."""
+"""Sending a prompt to a program: as an argument or on stdin, with the program's own streams passed
+through."""
 
 from __future__ import annotations
 
@@ -51,13 +52,17 @@ def profile(name: str) -> Target:
     """A named profile; `ollama:MODEL` names the model as well."""
     base, _, model = name.partition(":")
     if base not in PROFILES:
-        raise UsageError(f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command")
+        raise UsageError(
+            f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command"
+        )
     target = PROFILES[base]
     if "{model}" in target.template:
         if not model:
             raise UsageError(f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL")
         return Target(target.command, target.template.replace("{model}", shlex.quote(model)))
-    return Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
+    return (
+        Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
+    )
 
 
 def target_of_line(line: str) -> Target:
@@ -90,7 +95,8 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
 
 
 def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
-    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the note says so."""
+    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the note says
+    so."""
     program = locate(target.command, environ)
     words = split(target.template)
     if PLACEHOLDER not in target.template:
@@ -119,7 +125,9 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
     if longest >= _WORD_LIMIT:
         return f"{longest:,} bytes are more than one argument may have ({_WORD_LIMIT - 1:,})"
     total = sum(len(word.encode("utf-8", "surrogateescape")) + 9 for word in words)
-    total += sum(len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items())
+    total += sum(
+        len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items()
+    )
     limit = os.sysconf("SC_ARG_MAX") - 4096 if "SC_ARG_MAX" in os.sysconf_names else 120_000
     return f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""
 
@@ -142,9 +150,7 @@ def status(code: int) -> str:
     return f"signal: {-code} ({known.get(-code, 'unknown')})"
 
 
-def _run(
-    delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None
-) -> int:
+def _run(delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None) -> int:
     # No process group of its own: an interactive program must stay in the terminal's foreground.
     stdin = subprocess.PIPE if delivery.how == "stdin" else None
     try:
