@@ -175,7 +175,7 @@ def _read_inside(path: str, top: str) -> bytes | None:
 
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
-    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file is an error."""
+    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file fails."""
     found: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")

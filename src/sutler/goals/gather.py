@@ -207,7 +207,7 @@ def _truthy(value: object) -> bool:
 
 
 def list_directory(root: str, options: Options) -> list[str]:
-    """Files and folders below `dir`, sorted, as deep as `max_depth`; links are neither listed nor followed."""
+    """Files and folders below `dir`, sorted, as deep as `max_depth`; links are left out."""
     start = resolve(root, options.dir, ".")
     exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()
     wanted, unwanted = (

@@ -71,7 +71,10 @@ class Sent(Struct, frozen=True):
     scripts: tuple[str, ...]
 
 
-def run(job: Job, hooks: Hooks = Hooks()) -> Prompt:  # noqa: B008
+QUIET = Hooks()
+
+
+def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     """Goal, parameters, scripts, template, files: in this order, each once. Nothing is sent."""
     bases = find_bases(job.cwd, job.environ, compat=job.compat)
     found = find_goal(job.goal, bases, compat=job.compat)
@@ -82,7 +85,7 @@ def run(job: Job, hooks: Hooks = Hooks()) -> Prompt:  # noqa: B008
     store = TrustStore(job.trust_file)
     if found.goal.scripts:
         require_goal(found, store, "runs context scripts")
-    world = world_of(found, store)
+    world = world_of(found, store, job.environ)
     outputs = run_scripts(
         found.goal.scripts,
         arguments.values,
@@ -102,9 +105,9 @@ def run(job: Job, hooks: Hooks = Hooks()) -> Prompt:  # noqa: B008
     return Prompt(text, found, claw, files, tuple(outputs))
 
 
-def world_of(found: Found, store: TrustStore) -> World:
-    """A project's template sees the environment only when the project is trusted: a variable may be a secret."""
-    world = open_world()
+def world_of(found: Found, store: TrustStore, environ: Mapping[str, str]) -> World:
+    """A project's template sees the environment only when it is trusted: a variable may be a secret."""
+    world = open_world(environ)
     if goal_trusted(found, store):
         return world
 
@@ -137,8 +140,8 @@ def render_goal(
 
 def context_files(job: Job, claw: Claw, hooks: Hooks) -> tuple[ContextFile, ...]:
     wanted = Wanted(job.paths, job.cwd, claw, job.depth)
-    source = context_compat if job.compat else context
-    gathered = source.gather_files(wanted, clean=hooks.clean)
+    gather = context_compat.gather_files if job.compat else context.gather_files
+    gathered = gather(wanted, clean=hooks.clean)
     context.judge(gathered, claw.error_handling_mode, hooks.ask, hooks.note, compat=job.compat)
     return gathered.files
 

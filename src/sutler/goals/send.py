@@ -88,7 +88,8 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
     found = shutil.which(command, path=environ.get("PATH"))
     if found is None:
         raise ModelCommandError(
-            f"LLM command '{command}' not found in your PATH. Please make sure it's installed and accessible.",
+            f"LLM command '{command}' not found in your PATH. "
+            "Please make sure it's installed and accessible.",
             next_step="install it, set llm_command in claw.yaml, or use --command, --to or --print",
         )
     return found

@@ -17,11 +17,9 @@ Loader = Callable[[str], str | None]
 """The text of a file beside the prompt by its goal-relative name, or None."""
 
 
-def open_world() -> World:
-    """The process's environment, the wall clock and chance, as the original gives them to every template."""
-    return World(
-        env=os.environ.get, now=lambda: datetime.now().astimezone(), pick=random.SystemRandom().randint
-    )
+def open_world(environ: Mapping[str, str]) -> World:
+    """An environment, the wall clock and chance, as the original gives them to every template."""
+    return World(env=environ.get, now=lambda: datetime.now().astimezone(), pick=random.SystemRandom().randint)
 
 
 def render(
@@ -45,7 +43,7 @@ def render(
     if main is None:
         raise TemplateError(f"template '{name}' does not exist")
     try:
-        return Renderer(main, template, world or open_world()).render(context)
+        return Renderer(main, template, world or open_world(os.environ)).render(context)
     except TemplateError as error:
         if error.what.startswith("template '"):
             raise
