@@ -153,6 +153,15 @@ def test_a_changed_manifest_or_frame_is_refused_and_named(
     assert "\x1b" not in str(refusal.value)
 
 
+@every_format
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "../a", "a/../../b", "a//b", "./a", "a/", "a\0b"])
+def test_a_forged_pack_cannot_name_a_path_outside(format: Format, path: str) -> None:
+    """Even a pack forged with all digests right gets no path past the reader that leaves the root."""
+    pack = replace(PACK, sections=(section_of(path, "x"),))
+    with pytest.raises(RefusedError, match=r"absolute|climbs|plain form|NUL"):
+        parse(text_of(pack, format))
+
+
 @pytest.mark.parametrize("format", ["markdown", "xml"])
 def test_converted_line_ends_are_refused_with_a_hint(format: Format) -> None:
     """A pack that went through a tool that rewrites line ends says so."""

@@ -35,16 +35,24 @@ _EXTENSIONS: Final[dict[str, Reason]] = {
 }
 _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match"), (".tar", "binary"))
 
+_STARTS: Final = (".env", "credentials", "secrets")
+_ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore")
 _CREDENTIAL: Final = re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
 _CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
 
 
 def credential(name: str) -> Rule | None:
     """The credential pattern that this name matches in any spelling."""
+    if name.isascii():
+        return _credential(name.lower())
+    return _credential(name.lower()) or _credential(unicodedata.normalize("NFKC", name).casefold())
+
+
+def _credential(name: str) -> Rule | None:
+    # Four string calls for the many, the patterns themselves for the few; a test holds the two together.
+    if not (name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name):
+        return None
     match = _CREDENTIAL.match(name)
-    if match is None:
-        folded = name.lower() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
-        match = _CREDENTIAL.match(folded) if folded != name else None
     return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None
 
 
@@ -59,18 +67,19 @@ def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
     """The default pattern, other than a credential's, that keeps this name out."""
     if directory and name in _DIRECTORIES:
         return _DIRECTORIES[name], Rule("default", f"**/{name}/**")
-    rule = version_control(name)
-    if rule is not None:
-        return "pattern_match", rule
-    if name in _NAMES:
-        return _NAMES[name], Rule("default", f"**/{name}")
     dot = name.rfind(".")
     if dot < 0:
         return None
-    extension = name[dot + 1 :].lower()
-    if extension in _EXTENSIONS:
-        return _EXTENSIONS[extension], Rule("default", f"**/*.{extension}")
+    folded = name.lower()
+    if folded[dot + 1 :] in _EXTENSIONS:
+        return _EXTENSIONS[folded[dot + 1 :]], Rule("default", f"**/*{folded[dot:]}")
+    if dot == 0:
+        rule = version_control(name)
+        if rule is not None:
+            return "pattern_match", rule
+        if name in _NAMES:
+            return _NAMES[name], Rule("default", f"**/{name}")
     for mark, reason in _OPEN_ENDED:
-        if mark in name.lower():
+        if mark in folded:
             return reason, Rule("default", f"**/*{mark}*")
     return None

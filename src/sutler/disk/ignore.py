@@ -192,6 +192,8 @@ class Node:
         families = [*self.families, *self.ai]
         families += [()] * (len(FAMILIES) - len(families))
         for name, source in sources:
+            if not source.lines:
+                continue
             layer = Layer(source, source.patterns.anchored, "", 0)
             families[_ORDER[name]] = (layer, *families[_ORDER[name]])
         while len(families) > _FIRST_AI and not families[-1]:
@@ -203,11 +205,8 @@ class Node:
 
     def own(self, name: str, directory: bool) -> Match | None:
         """What `.sutlerignore`, else `.ignore`, says."""
-        families = self.families
-        if not families[0] and not families[1]:
-            return None
         text = view(name)
-        return decide(families[0], text, directory) or decide(families[1], text, directory)
+        return decide(self.families[0], text, directory) or decide(self.families[1], text, directory)
 
     def denial(self, name: str, directory: bool) -> Rule | None:
         """The AI file that denies this name, if any."""

@@ -77,11 +77,12 @@ class Judge:
         rule = credential(name)
         if rule is not None and not (self.allow and self.allow.match(path, directory)):
             return Verdict("credentials", rule)
-        rule = node.denial(name, directory)
-        if rule is not None:
-            return Verdict("ai_denied", rule)
-        if name == ".git" or (name[:4].lower() == ".git" and (rule := version_control(name))):
-            return Verdict("pattern_match", rule or Rule("git", ".git"))
+        if node.ai:
+            rule = node.denial(name, directory)
+            if rule is not None:
+                return Verdict("ai_denied", rule)
+        if name == ".git":
+            return Verdict("pattern_match", Rule("git", ".git"))
         return None
 
     def verdict(self, node: Node, name: str, directory: bool, path: str) -> Verdict | None:
@@ -92,17 +93,18 @@ class Judge:
         rules = self.rules
         if name[0] == "." and not rules.hidden:
             return Verdict("hidden", Rule("hidden"))
-        own = node.own(name, directory)
+        own = node.own(name, directory) if node.families[0] or node.families[1] else None
         if own is not None:
             return Verdict("ignored", own.rule) if own.ignored else None
         if rules.default_excludes:
             default = default_exclusion(name, directory)
             if default is not None:
                 return Verdict(*default)
-        extra = self._extra(name, directory)
-        if extra is not None:
-            return extra
-        found = node.git(name, directory)
+        if self._directories or self._extensions:
+            extra = self._extra(name, directory)
+            if extra is not None:
+                return extra
+        found = node.git(name, directory) if node.families[2] else None
         return Verdict("ignored", found.rule, True) if found is not None and found.ignored else None
 
     def _extra(self, name: str, directory: bool) -> Verdict | None:

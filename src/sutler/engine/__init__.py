@@ -1,7 +1,8 @@
 """The engine: a project, looked at and packed."""
 
-from sutler.engine.packing import Ask, Packing
+from sutler.engine.packing import Packing
 from sutler.engine.place import Place, locate, project_config
+from sutler.engine.problems import Ask
 from sutler.engine.project import Options, Project
 from sutler.engine.report import Report, Shown
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 TREE_SHARE = 10
 """The drawing of the tree may take one part in this many of a budget."""
 
+BLOCK = 1 << 18
+"""Characters that are written at once."""
+
 
 class Packing:
     """A pack on its way out. Iterate for its text, or call `text` or `write`; then read `report`."""
@@ -48,8 +51,20 @@ class Packing:
 
     def write(self, path: str) -> Report:
         """Write the pack to `path`, all of it or nothing: an old file stays until the new one is whole."""
-        write_atomic(path, (chunk.encode() for chunk in self))
+        write_atomic(path, self.encoded())
         return self.report
+
+    def encoded(self) -> Iterator[bytes]:
+        """The text as UTF-8 in blocks of some size, so that writing costs few system calls."""
+        waiting: list[str] = []
+        size = 0
+        for chunk in self:
+            waiting.append(chunk)
+            size += len(chunk)
+            if size >= BLOCK:
+                yield "".join(waiting).encode()
+                waiting, size = [], 0
+        yield "".join(waiting).encode()
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns how many."""

@@ -87,7 +87,7 @@ class Project:
             hidden=settings.flag("hidden"),
             depth=settings.number("depth"),
             skip_file_bytes=settings.number("skip_over") or None,
-            credential_allow=settings.words("allow"),
+            allow=settings.words("allow"),
         )
 
     def request(self, goal: str = "") -> Request:

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from sutler.stages.classify import key_files
 from sutler.values.globs import GlobSet
 from sutler.values.pack import Choice, Request, Selection
-from sutler.values.paths import basename
 from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Rule
 
 ENTRY_DOCUMENTS = ("agents.md", "claude.md", "readme.md", "readme.rst", "readme.txt", "readme", "llms.txt")
 """What a newcomer, person or agent, reads first; at the root of the project these outrank every other file."""
 
-_PINNED, _ENTRY, _CRITICAL, _HIGH, _PLAIN, _TEST, _DERIVED = range(7)
+_PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
 
 _STABILITY = {"documentation": 0, "config": 1, "build": 1, "dependency": 1, "database": 2, "test": 4, "other": 5}
 _SOURCE_STABILITY = 3
 
 
-def claim(entry: FileEntry, facts: FileFacts) -> tuple[int, str]:
-    """How strong a file's claim on the budget is before any task is known, and why."""
+def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
+    """How strong a file's claim on the budget is before any task is known, and why. `key` says that the file is one
+    of the few that seed 004's limits admit as key files."""
     if entry.named:
         return _PINNED, "named by you"
-    if "/" not in entry.path and basename(entry.path).lower() in ENTRY_DOCUMENTS:
+    if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
         return _ENTRY, "entry document"
     if facts.lock:
         return _DERIVED, "lock file"
     if facts.generated:
         return _DERIVED, "generated file"
-    if facts.importance == "critical":
-        return _CRITICAL, f"key file: {facts.category}"
-    if facts.importance:
-        return _HIGH, f"key file: {facts.category}"
+    if key:
+        return (_CRITICAL if facts.importance == "critical" else _HIGH), f"key file: {facts.category}"
     if facts.tag == "test":
         return _TEST, "test"
-    return _PLAIN, facts.category
+    return (_CODE if facts.tag == "code" else _OTHER), facts.category
 
 
 def display_key(choice: Choice) -> tuple[int, str]:
@@ -50,27 +49,32 @@ def choose(
     request: Request,
     scores: Mapping[str, tuple[float, str]] | None = None,
 ) -> Selection:
-    """Apply the include and exclude globs and the cap; order by (priority, -score, path)."""
+    """Apply the include and exclude globs and the cap. Without scores the order is (claim, depth, path); with them a
+    task is known, and what serves it comes first."""
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
-    choices: list[Choice] = []
     excluded: list[Excluded] = []
+    kept: list[tuple[FileEntry, FileFacts]] = []
     for entry, facts in entries:
         dropped = None if entry.named else _dropped(entry, include, exclude)
         if dropped:
             excluded.append(dropped)
-            continue
-        priority, reason = claim(entry, facts)
-        score = 0.0
-        if scores is not None and entry.path in scores:
-            score, why = scores[entry.path]
-            reason = f"{reason}; {why}" if why else reason
-            priority = min(priority, _PLAIN) if score > 0 and priority != _DERIVED else priority
-        choices.append(Choice(entry, facts, priority, score, reason))
-    if scores is not None:
-        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
+        else:
+            kept.append((entry, facts))
+    keys = {entry.path for entry, _ in key_files(kept)}
+    choices = [_choice(entry, facts, entry.path in keys, scores) for entry, facts in kept]
+    if scores is None:
+        choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
     else:
-        choices.sort(key=lambda choice: (choice.priority, choice.path))
+        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
     return _capped(choices, excluded, request.max_files)
+
+
+def _choice(
+    entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None
+) -> Choice:
+    priority, reason = claim(entry, facts, key)
+    score, why = scores.get(entry.path, (0.0, "")) if scores is not None else (0.0, "")
+    return Choice(entry, facts, priority, score, f"{reason}; {why}" if why else reason)
 
 
 def _dropped(entry: FileEntry, include: GlobSet, exclude: GlobSet) -> Excluded | None:

@@ -66,7 +66,7 @@ class Live(NamedTuple):
 class PatternList:
     """The patterns of one source, last match wins, indexed so that a name costs two dictionary look-ups."""
 
-    __slots__ = ("_dir_exact", "_exact", "_extension", "_named", "anchored", "fold", "patterns")
+    __slots__ = ("_dir_exact", "_exact", "_extension", "_maybe", "_named", "anchored", "fold", "patterns")
 
     def __init__(self, patterns: Iterable[Pattern], fold: bool = False) -> None:
         self.patterns = tuple(patterns)
@@ -87,6 +87,9 @@ class PatternList:
             else:
                 self._named.append((index, pattern, _compiled(pattern.regex)))
         self._named.reverse()
+        # One look says for most names that none of the slower patterns matches.
+        some = [one.regex or f".*{_ends(one.suffix or '', fold)}\\Z" for _, one, _ in self._named]
+        self._maybe = re.compile("|".join(f"(?:{one})" for one in some), re.DOTALL).match if some else None
         self.anchored = tuple(reversed(anchored))
 
     def by_name(self, name: str, directory: bool) -> int:
@@ -101,6 +104,8 @@ class PatternList:
             best = max(best, self._extension.get(name[dot:], -1))
         if directory:
             best = max(best, self._dir_exact.get(name, -1))
+        if self._maybe is None or not self._maybe(folded):
+            return best
         for index, pattern, regex in self._named:
             if index < best:
                 break
@@ -133,6 +138,10 @@ class PatternList:
         """Those that may still match below the directory `name`, which lies `depth` levels under the base."""
         plain = lower(name) if self.fold else name
         return tuple(one for one in live if _alive(one.pattern, depth, plain))
+
+
+def _ends(suffix: str, fold: bool) -> str:
+    return "".join(literal(char, fold) for char in suffix)
 
 
 def _compiled(regex: str | None) -> re.Pattern[str] | None:

@@ -61,6 +61,7 @@ def test_no_character_that_hides_or_reorders_is_shown() -> None:
         ("a\nb\tc\r", r'"a\nb\tc\r"'),
         ("\x1b[2J", r'"\033[2J"'),
         ("caf\udce9", r'"caf\351"'),
+        ("\udc80\udcff\udc7f", r'"\200\377\u{dc7f}"'),
         ("\x85", r'"\u{85}"'),
         ("a\u202eb", r'"a\u{202e}b"'),
         ("\U0010ffff", r'"\u{10ffff}"'),

@@ -46,22 +46,22 @@ class Console:
 
     def answer(self, text: str) -> None:
         """Data for a person: one text on stdout."""
-        self.stream([text if text.endswith("\n") or not text else f"{text}\n"])
+        self.stream([(text if text.endswith("\n") or not text else f"{text}\n").encode()])
 
     def answer_json(self, body: Mapping[str, object]) -> None:
-        self.stream([json_text(body)])
+        self.stream([json_text(body).encode()])
 
-    def stream(self, chunks: Iterable[str]) -> None:
+    def stream(self, blocks: Iterable[bytes]) -> None:
         """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made harmless."""
+        sys.stdout.flush()
         if sys.stdout.isatty():
-            for chunk in chunks:
-                sys.stdout.write(harmless(chunk))
+            for block in blocks:
+                sys.stdout.write(harmless(block.decode()))
             sys.stdout.flush()
             return
-        sys.stdout.flush()
         binary = sys.stdout.buffer
-        for chunk in chunks:
-            binary.write(chunk.encode())
+        for block in blocks:
+            binary.write(block)
         binary.flush()
 
     def paint(self, text: str, code: str) -> str:

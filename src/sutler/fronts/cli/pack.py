@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from sutler import config
-from sutler.engine import Packing, Project, Report, Shown, locate
+from sutler.engine import Ask, Project, Report, Shown, locate
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
@@ -52,7 +52,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     elif args.json:
         packing.text()
     else:
-        console.stream(packing)
+        console.stream(packing.encoded())
     report = packing.report
     if args.json:
         console.answer_json({"report": report, "destination": destination})
@@ -105,7 +105,7 @@ def names_from(data: bytes) -> list[str]:
     return [os.fsdecode(name.rstrip(b"\r")) for name in data.split(separator) if name.strip()]
 
 
-def asker(console: Console) -> object:
+def asker(console: Console) -> Ask | None:
     """Ask a person, if one is there to answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
@@ -153,7 +153,7 @@ def _notes(report: Report) -> str:
         for count, text in (
             (cut, "cut to head and tail"),
             (listed, "listed by name only"),
-            (report.listing.unnamed, "not even listed"),
+            (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
             (len(report.problems), "problems"),
         )

@@ -18,7 +18,6 @@ HEAD_LINES = 4  # a blank line, the heading, a blank line, the fence
 LISTING = ("\n## Not shown\n\n```text\n", "```\n")
 MANIFEST = "\n## Manifest\n\n```json\n"
 
-_RUNS = re.compile("`{3,}")
 _TICKS = re.compile("`+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+")
 
@@ -84,10 +83,27 @@ def ending(digest: str) -> str:
 
 
 def _block(heading: str, text: str, language: str) -> tuple[str, str]:
-    fence = "```"
-    if "`" in text and fence in text:  # one character is found several times faster than three
-        fence = "`" * (1 + max(map(len, _RUNS.findall(text))))
+    fence = "`" * _fence_length(text)
     return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(text)}{fence}\n"
+
+
+def _fence_length(text: str) -> int:
+    """The least from 3 on whose run of backticks is not in the text.
+
+    By bisection: a list of all the runs in a hostile file would take many times its size.
+    """
+    if "`" not in text or "```" not in text:  # one character is found several times faster than three
+        return 3
+    there, absent = 3, 6
+    while "`" * absent in text:
+        there, absent = absent, 2 * absent
+    while absent - there > 1:
+        middle = (there + absent) // 2
+        if "`" * middle in text:
+            there = middle
+        else:
+            absent = middle
+    return absent
 
 
 def _whole(name: str, text: str) -> str:

@@ -102,7 +102,7 @@ def unnumbered(data: bytes, start: int, length: int, name: str) -> tuple[bytes, 
 
 def read_text(data: bytes, shape: TextShape) -> Pack:
     """Read a markdown or xml pack."""
-    title, lines, end, manifest_at = _manifest(data, shape)
+    title, lines, end = _manifest(data, shape)
     walk = Walk(data)
     preamble = _preamble(title)
     walk.expect(shape.intro(preamble, title.line_numbers), "the opening")
@@ -111,8 +111,6 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     listing = Listing(tuple(_listing(walk, shape)), title.unnamed)
     walk.expect(shape.unnamed(title.unnamed), "the number of files not named")
     goal = CleanText(_block(walk, shape, "goal", title.goal))
-    if walk.at != manifest_at:
-        damaged(f"there is text between the last section and the manifest (byte {walk.at})")
     preamble = Preamble(preamble.project, goal, tree, preamble.part)
     closing = shape.closing(preamble, listing, title.line_numbers)
     walk.expect(closing[closing.rindex(shape.MANIFEST) :], "the manifest's first line")
@@ -161,7 +159,7 @@ def _json_section(line: Line, shown: json.ShownFile, line_numbers: bool) -> Sect
     return section_of(line, raw)
 
 
-def _manifest(data: bytes, shape: TextShape) -> tuple[Title, list[Line], End, int]:
+def _manifest(data: bytes, shape: TextShape) -> tuple[Title, list[Line], End]:
     head = shape.MANIFEST.encode()
     at = data.rfind(head)
     stop = data.rfind(b'{"digest":"')
@@ -169,7 +167,7 @@ def _manifest(data: bytes, shape: TextShape) -> tuple[Title, list[Line], End, in
         damaged("it has no manifest, so its end is missing or changed")
     title, lines = _entries(data[at + len(head) : stop].split(b"\n")[:-1])
     end = _entry(data[stop:].split(b"\n", 1)[0], End, "last line")
-    return title, lines, end, at
+    return title, lines, end
 
 
 def _entries(raw: list[bytes]) -> tuple[Title, list[Line]]:

@@ -25,7 +25,8 @@ def section_of(path: str, text: str) -> Section:
         ("a ``` b", "````"),
         ("`````\n```", "``````"),
         ("~~~~~", "```"),
-        ("`" * 999, "`" * 1000),
+        *(("`" * run + "\n```", "`" * (run + 1)) for run in range(3, 40)),
+        ("`" * 99_999, "`" * 100_000),
     ],
 )
 def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
@@ -63,6 +64,12 @@ def test_xml_escapes_names_and_leaves_bodies_alone() -> None:
     text = "".join(render(Preamble("<p>"), [section_of('<"&">', "a < b && c\n")], Listing(), format="xml"))
     assert 'path="&quot;&lt;\\&quot;&amp;\\&quot;&gt;&quot;">\na < b && c\n</file-' in text
     assert "<p>" not in text
+    manifest = text[text.index("<manifest>") :]
+    assert [line for line in manifest.splitlines() if "<" in line] == [
+        "<manifest>",
+        "</manifest>",
+        "</sutler-pack>",
+    ]
 
 
 def test_json_pieces_are_valid_json_for_any_text() -> None:
