@@ -65,7 +65,9 @@ def plant(tmp_path: Path) -> Plant:
 def sutler(tmp_path: Path) -> Sutler:
     """Run the real command in a real process: sutler("pack", cwd=folder)."""
 
-    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        *words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "sutler", *words],
             cwd=cwd or tmp_path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with global excludes, the same for git and for us."""
     folder = tmp_path / "home"
     folder.mkdir()
@@ -42,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for name in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_DIR"):
         monkeypatch.delenv(name, raising=False)
-    yield folder
+    return folder
 
 
 @pytest.mark.parametrize("seed", range(160 * FUZZ))
@@ -145,7 +144,9 @@ def test_generated_lines_against_generated_names(plain: str, lines: list[str], n
         assert _first(source, path)._replace(line=0) == theirs[path]._replace(line=0), (path, lines)
 
 
-@pytest.mark.skipif("SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS")
+@pytest.mark.skipif(
+    "SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS"
+)
 def test_real_repositories() -> None:
     for top in os.environ["SUTLER_REAL_REPOS"].split(os.pathsep):
         ours = our_scan(top)

@@ -1,11 +1,11 @@
 """One name, one verdict: in which order the rules speak.
 
- 1. credentials, then AI denials: they bind even a file that the user named
- 2. `.git`: the tool's own ground, never the project's
- 3. hidden names, when the user leaves them out
- 4. `.sutlerignore` and `.ignore`; their `!` also lifts the defaults below
- 5. default exclusions and the user's extra directories and extensions
- 6. git's rules, from which tracked files are exempt
+1. credentials, then AI denials: they bind even a file that the user named
+2. `.git`: the tool's own ground, never the project's
+3. hidden names, when the user leaves them out
+4. `.sutlerignore` and `.ignore`; their `!` also lifts the defaults below
+5. default exclusions and the user's extra directories and extensions
+6. git's rules, from which tracked files are exempt
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 from typing import Final, NamedTuple
 
 from sutler.disk import git
-from sutler.disk.defaults import credential, default_exclusion, version_control
+from sutler.disk.defaults import credential, default_exclusion
 from sutler.disk.ignore import EMPTY, GIT, IGNORE_FILES, Node, Source, load, parse_source
 from sutler.disk.root import DIRECTORY, Root
 from sutler.values.globs import GlobSet

@@ -56,7 +56,9 @@ def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapsho
     return walk.snapshot()
 
 
-def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False) -> FileEntry | Excluded | Problem:
+def explain(
+    root: Root, rules: ScanRules, path: RelPath, *, named: bool = False
+) -> FileEntry | Excluded | Problem:
     """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
     walk = _Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
@@ -294,7 +296,9 @@ class _Walk:
 
     def open(self, frame: _Frame, name: str, path: str) -> _Frame | None:
         if len(path) > PATH_LIMIT:
-            self.problems.append(Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters"))
+            self.problems.append(
+                Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters")
+            )
             return None
         try:
             fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
@@ -383,7 +387,12 @@ class _Walk:
                 continue
             add(
                 FileEntry(
-                    prefix + name, size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink  # type: ignore[arg-type]
+                    prefix + name,
+                    size,
+                    state.st_mtime_ns,
+                    state.st_ino,
+                    mode,
+                    state.st_nlink,  # type: ignore[arg-type]
                 )
             )
         return folders
@@ -409,7 +418,9 @@ class _Walk:
         elif not stat.S_ISREG(mode):
             found = Excluded(path, "special", Rule(kind_of(mode)))
         else:
-            found = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.rules.skip_file_bytes}"))
+            found = Excluded(
+                path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.rules.skip_file_bytes}")
+            )
         self.excluded.append(found)
 
     def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:

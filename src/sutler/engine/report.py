@@ -65,5 +65,11 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 def shown_of(section: Section, tokens: int | None) -> Shown:
     return Shown(
-        section.path, section.level, section.length, tokens, section.cost, section.reason, len(section.body.findings)
+        section.path,
+        section.level,
+        section.length,
+        tokens,
+        section.cost,
+        section.reason,
+        len(section.body.findings),
     )

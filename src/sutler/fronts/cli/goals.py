@@ -144,7 +144,7 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
         return _explain(job, console)
     prompt = runner.run(job, _hooks(console, job.compat))
     if args.show:
-        console.stream([prompt.text])
+        console.stream([_bytes(prompt.text)])
         return 0
     target = _target(args, job)
     delivery = send.plan(target or runner.target_of(prompt.claw, job), prompt.text, job.environ)
@@ -193,13 +193,17 @@ def run_dry_run(args: argparse.Namespace, console: Console) -> int:
         files = [file.path for file in prompt.files]
         console.answer_json({"goal": prompt.found.id, "prompt": prompt.text, "files": files})
     else:
-        console.stream([prompt.text])
+        console.stream([_bytes(prompt.text)])
     return 0
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _write(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        with open(path, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(text)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
@@ -367,7 +371,7 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
         rounds = [{"number": one.number, "answer": one.answer, "files": one.known} for one in result.rounds]
         console.answer_json({"text": result.text, "files": list(result.files), "rounds": rounds})
     else:
-        console.stream([result.text])
+        console.stream([_bytes(result.text)])
     return 0
 
 
