@@ -129,13 +129,14 @@ class Judge:
 
     def start(self, root: Root) -> tuple[Node, Ground]:
         """The rules that hold at the root before its own files: global, per repository, from parents."""
+        empty = Node(EMPTY.families)  # of its own: a node remembers verdicts, and another scan has other rules
         repository = git.find_repository(root.host_path)
         if repository is None:
-            return (self._excludes(EMPTY, NOWHERE) if self.rules.git_rules else EMPTY), NOWHERE
+            return (self._excludes(empty, NOWHERE) if self.rules.git_rules else empty), NOWHERE
         here = os.path.realpath(root.host_path)
         names = os.path.relpath(here, repository.top).split("/") if here != repository.top else []
         ground = Ground(repository, "".join(f"{name}/" for name in names), "")
-        node = self._excludes(EMPTY, ground) if self.rules.git_rules else EMPTY
+        node = self._excludes(empty, ground) if self.rules.git_rules else empty
         for depth, name in enumerate(names):
             folder = os.path.join(repository.top, *names[:depth])
             node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold).child(name)
