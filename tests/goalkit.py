@@ -9,9 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from msgspec.structs import replace
 
+from sutler.fronts.cli import main
 from sutler.goals.runner import Hooks, Job, Prompt, run
+from tests.conftest import Ran, Tree
+
+Capture = pytest.CaptureFixture[bytes]
+Files = dict[str, "str | bytes | Tree"]
 
 PLAIN = "name: Plain\nprompt: |\n  Say {{ Args.word | default(value='hello') }}.\n"
 
@@ -37,6 +43,25 @@ def write_goal(folder: Path, name: str = "plain", text: str = PLAIN, base: str =
     return home
 
 
+def configured(claw: str = "", prompt: str = "hello") -> Files:
+    """A project's own folder with a claw.yaml and a goal named plain."""
+    return {
+        ".sutler": {"claw.yaml": claw, "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}}}
+    }
+
+
+def cli(capfd: Capture, folder: Path, *words: str) -> Ran:
+    """The command line in this process; programs that it starts are real ones."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        code = main.run(words)
+    finally:
+        os.chdir(before)
+    out, err = capfd.readouterr()
+    return Ran(code, out, err.decode())
+
+
 def job(folder: Path, goal: str = "plain", *paths: str, mode: str = "strict") -> Job:
     """A job in `folder` with these context paths; strict, so that no test passes by ignoring a problem."""
     return Job(
@@ -52,9 +77,13 @@ def job(folder: Path, goal: str = "plain", *paths: str, mode: str = "strict") ->
 def go(work: Job, *words: str, answer: bool | None = None, depth: int | None = None) -> Run:
     """Run a job; `answer` is what the person says when asked, None means that nobody is there."""
     notes: list[str] = []
-    ask = None if answer is None else lambda report: notes.append(report) or answer
+
+    def person(report: str) -> bool:
+        notes.append(report)
+        return bool(answer)
+
     work = replace(work, words=words or work.words, depth=depth if depth is not None else work.depth)
-    return Run(run(work, Hooks(note=notes.append, ask=ask)), notes)
+    return Run(run(work, Hooks(note=notes.append, ask=None if answer is None else person)), notes)
 
 
 def trusted(work: Job) -> Job:

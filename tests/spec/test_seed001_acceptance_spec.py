@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.conftest import Plant
-from tests.goalkit import go, job, trusted, without_privileges, write_goal
+from tests.goalkit import Files, go, job, trusted, without_privileges, write_goal
 
 from sutler.goals.section import HEADER
 from sutler.values.errors import RefusedError
@@ -78,7 +78,7 @@ def test_ac7_ignore_mode_goes_on_without_denied_files(plant: Plant) -> None:
 
 def test_ac7_ignore_mode_goes_on(plant: Plant) -> None:
     """AC7: too large, binary, undecodable and missing ones are logged in ignore mode, valid files are included."""
-    tree = {
+    tree: Files = {
         "ok.txt": "fine",
         "big.txt": "x" * 5000,
         "pic.dat": b"\x00\x01\x02",

@@ -7,8 +7,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant, Sutler
-from tests.goalkit import go, job, program, trusted, without_privileges, write_goal
+from tests.conftest import Plant
+from tests.goalkit import (
+    Capture,
+    Files,
+    cli,
+    configured,
+    go,
+    job,
+    program,
+    trusted,
+    without_privileges,
+    write_goal,
+)
 
 from sutler.goals.claw import ClawFile, load_claw
 from sutler.values.errors import RefusedError, UsageError
@@ -18,18 +29,14 @@ def paths(folder: Path, *given: str, depth: int | None = None, mode: str = "stri
     return [file.path for file in go(job(folder, "plain", *given, mode=mode), depth=depth).prompt.files]
 
 
-def configured(text: str) -> dict[str, object]:
-    return {".sutler": {"claw.yaml": text, "goals": {"plain": {"prompt.yaml": "name: P\nprompt: hello\n"}}}}
-
-
 # FR1: command line
 
 
-def test_fr1_1_context_takes_several_paths(plant: Plant, sutler: Sutler) -> None:
+def test_fr1_1_context_takes_several_paths(plant: Plant, capfdbinary: Capture) -> None:
     """FR1.1: -c and --context take a list of files and directories."""
     folder = plant({"a.txt": "A", "b.txt": "B", "d": {"c.txt": "C"}, **configured("")})
     for flag in ("-c", "--context"):
-        ran = sutler("dry-run", "plain", flag, "a.txt", "d", "b.txt", cwd=folder)
+        ran = cli(capfdbinary, folder, "dry-run", "plain", flag, "a.txt", "d", "b.txt")
         assert ran.code == 0
         assert [line for line in ran.text.split("\n") if line.startswith("### ")] == [
             "### a.txt",
@@ -39,19 +46,19 @@ def test_fr1_1_context_takes_several_paths(plant: Plant, sutler: Sutler) -> None
 
 
 @pytest.mark.parametrize("flag", ["-d", "--recurse_depth", "--recurse-depth"])
-def test_fr1_2_recurse_depth(plant: Plant, sutler: Sutler, flag: str) -> None:
+def test_fr1_2_recurse_depth(plant: Plant, capfdbinary: Capture, flag: str) -> None:
     """FR1.2: the depth can be limited; the default is unlimited."""
     folder = plant({"s": {"a.txt": "A", "t": {"b.txt": "B"}}, **configured("")})
-    assert "s/t/b.txt" in sutler("dry-run", "plain", "-c", "s", cwd=folder).text
-    limited = sutler("dry-run", "plain", "-c", "s", flag, "0", cwd=folder).text
+    assert "s/t/b.txt" in cli(capfdbinary, folder, "dry-run", "plain", "-c", "s").text
+    limited = cli(capfdbinary, folder, "dry-run", "plain", "-c", "s", flag, "0").text
     assert "s/t/b.txt" not in limited
     assert "- Recursion depth: 0\n" in limited
 
 
 @pytest.mark.parametrize("value", ["-1", "two", "1.5", ""])
-def test_fr1_2_a_bad_depth_is_a_usage_error(plant: Plant, sutler: Sutler, value: str) -> None:
+def test_fr1_2_a_bad_depth_is_a_usage_error(plant: Plant, capfdbinary: Capture, value: str) -> None:
     """FR1.2: a depth that is not a whole number is refused."""
-    ran = sutler("dry-run", "plain", f"--recurse_depth={value}", cwd=plant(configured("")))
+    ran = cli(capfdbinary, plant(configured("")), "dry-run", "plain", f"--recurse_depth={value}")
     assert ran.code == 2
     assert "whole number" in ran.err
 
@@ -89,7 +96,7 @@ def test_fr2_4_depth_counts_levels(plant: Plant, depth: int, count: int) -> None
 
 def test_fr2_5_gitignore_is_respected(plant: Plant) -> None:
     """FR2.5: .gitignore patterns hold, nested ones and negations too."""
-    tree = {
+    tree: Files = {
         ".gitignore": "*.log\n!keep.log\nout/\n",
         "a.log": "",
         "keep.log": "",
@@ -156,7 +163,7 @@ def test_fr3_2_default_is_fifty(plant: Plant) -> None:
 )
 def test_fr3_3_excluded_directories(plant: Plant, pattern: str, left: int) -> None:
     """FR3.3: directories by name or pattern, at any depth."""
-    tree = {"vend": {"y": ""}, "p.egg-info": {"z": ""}, "deep": {"vend": {"w": ""}}}
+    tree: Files = {"vend": {"y": ""}, "p.egg-info": {"z": ""}, "deep": {"vend": {"w": ""}}}
     folder = plant({"t": tree, **configured(f"excluded_directories: ['{pattern}']\n")})
     assert len(paths(folder, "t")) == left
 
@@ -195,10 +202,10 @@ def test_fr4_1_strict_reports_all_errors(plant: Plant) -> None:
         assert part in str(caught.value)
 
 
-def test_fr4_1_flexible_without_anyone_to_ask_refuses(plant: Plant, sutler: Sutler) -> None:
+def test_fr4_1_flexible_without_anyone_to_ask_refuses(plant: Plant, capfdbinary: Capture) -> None:
     """FR4.1: without a terminal flexible refuses, says so, and reads nothing from stdin."""
     folder = plant(configured(""))
-    ran = sutler("dry-run", "plain", "-c", "gone", cwd=folder, stdin=b"y\n")
+    ran = cli(capfdbinary, folder, "dry-run", "plain", "-c", "gone")
     assert ran.code == 3
     assert "no terminal to ask on" in ran.err
     assert "--mode ignore" in ran.err
@@ -329,32 +336,32 @@ def test_nfr2_warnings_near_limits(plant: Plant) -> None:
     ]
 
 
-def test_nfr2_errors_say_what_to_do(plant: Plant, sutler: Sutler) -> None:
+def test_nfr2_errors_say_what_to_do(plant: Plant, capfdbinary: Capture) -> None:
     """NFR2: an unknown goal is answered with the nearest name."""
-    ran = sutler("run", "plian", cwd=plant(configured("")))
+    ran = cli(capfdbinary, plant(configured("")), "run", "plian")
     assert ran.code == 2
     assert "Goal 'plian' not found in local or global configuration" in ran.err
     assert "did you mean 'plain'?" in ran.err
 
 
-def test_nfr3_every_option_is_documented_in_help(sutler: Sutler) -> None:
+def test_nfr3_every_option_is_documented_in_help(capfdbinary: Capture) -> None:
     """NFR3: the command line explains each option."""
-    text = sutler("run", "--help").text
+    text = cli(capfdbinary, Path("/"), "run", "--help").text
     for word in ("--context", "--recurse_depth", "--mode", "--explain", "--compat", "--print", "--receipt"):
         assert word in text
 
 
-def test_nfr4_goals_of_claw_still_work(plant: Plant, sutler: Sutler) -> None:
+def test_nfr4_goals_of_claw_still_work(plant: Plant, capfdbinary: Capture) -> None:
     """NFR4: a .claw folder is found from below, and its goal renders."""
     text = "name: Old\nprompt: |\n  Hi {{ Args.who }}\n"
     folder = plant({".claw": {"goals": {"old": {"prompt.yaml": text}}}, "a": {"b": {"x": ""}}})
-    ran = sutler("dry-run", "old", "--", "--who", "you", cwd=folder / "a/b")
+    ran = cli(capfdbinary, folder / "a/b", "dry-run", "old", "--", "--who", "you")
     assert ran.text == "Hi you\n"
 
 
-def test_the_model_gets_prompt_and_section(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_the_model_gets_prompt_and_section(plant: Plant, capfdbinary: Capture, tmp_path: Path) -> None:
     """FR5.3, FR6.1: what the program receives is the prompt, a blank line and the section."""
     folder = plant({"a.txt": "A", **configured("prompt_arg_template: ''\n")})
     fake = program(tmp_path / "bin", "fake", "cat")
-    sent = sutler("run", "plain", "-c", "a.txt", "--command", str(fake), cwd=folder)
-    assert sent.out == sutler("dry-run", "plain", "-c", "a.txt", cwd=folder).out
+    sent = cli(capfdbinary, folder, "run", "plain", "-c", "a.txt", "--command", str(fake))
+    assert sent.out == cli(capfdbinary, folder, "dry-run", "plain", "-c", "a.txt").out
