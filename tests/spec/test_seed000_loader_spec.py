@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Plant
 
 from sutler.goals.loader import (
+    LoadOptions,
     build_context_assign_string,
     build_here_doc_token,
     build_matcher,
@@ -21,13 +22,13 @@ from sutler.goals.loader import (
 
 def read(folder: Path, *paths: str, **options: object) -> dict[str, str]:
     files: dict[str, str] = {}
-    read_requested_files(paths, files, root=str(folder), **options)  # type: ignore[arg-type]
+    read_requested_files(paths, files, LoadOptions(root=str(folder), **options))  # type: ignore[arg-type]
     return files
 
 
 def include(folder: Path, *paths: str, **options: object) -> dict[str, str]:
     files: dict[str, str] = {}
-    read_include_files(paths, files, root=str(folder), **options)  # type: ignore[arg-type]
+    read_include_files(paths, files, LoadOptions(root=str(folder), **options))  # type: ignore[arg-type]
     return files
 
 
@@ -78,7 +79,7 @@ def test_step_2a_max_files_breaks(plant: Plant) -> None:
     folder = plant({"a": "A", "b": "B", "c": "C"})
     assert list(read(folder, "a", "b", "c", max_files=2)) == ["a", "b"]
     files = {"x": "known", "y": "known"}
-    read_requested_files(["a"], files, root=str(folder), max_files=2)
+    read_requested_files(["a"], files, LoadOptions(root=str(folder), max_files=2))
     assert list(files) == ["x", "y"]
 
 
@@ -86,7 +87,7 @@ def test_step_2b_known_files_are_skipped(plant: Plant) -> None:
     """Step 2b: a path in the mapping is not read again."""
     folder = plant({"a": "new"})
     files = {"a": "old"}
-    read_requested_files(["a", "a"], files, root=str(folder))
+    read_requested_files(["a", "a"], files, LoadOptions(root=str(folder)))
     assert files == {"a": "old"}
 
 
@@ -140,14 +141,14 @@ def test_include_ignores_filter_and_cap_but_not_size(plant: Plant) -> None:
 def test_include_without_a_list_does_nothing(plant: Plant, paths: list[str] | None) -> None:
     """Nothing to include, or something that is no list, leaves the mapping alone."""
     files: dict[str, str] = {}
-    read_include_files(paths, files, root=str(plant({"a.md": "A"})))
+    read_include_files(paths, files, LoadOptions(root=str(plant({"a.md": "A"}))))
     assert files == {}
 
 
 def test_include_does_not_read_twice(plant: Plant) -> None:
     """An include that is known keeps its content."""
     files = {"a": "old"}
-    read_include_files(["a"], files, root=str(plant({"a": "new"})))
+    read_include_files(["a"], files, LoadOptions(root=str(plant({"a": "new"}))))
     assert files == {"a": "old"}
 
 
@@ -251,7 +252,7 @@ def test_a_hostile_name_stays_on_its_line(plant: Plant) -> None:
 def test_the_mapping_is_the_callers_and_is_changed(plant: Plant) -> None:
     """Guideline: the mapping is passed by reference and mutated; nothing is returned."""
     files: dict[str, str] = {"first": "1"}
-    read_requested_files(["a"], files, root=str(plant({"a": "A"})))
+    read_requested_files(["a"], files, LoadOptions(root=str(plant({"a": "A"}))))
     assert list(files) == ["first", "a"]
 
 

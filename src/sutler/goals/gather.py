@@ -19,6 +19,7 @@ from sutler.disk.root import DIRECTORY, Root
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.loader import (
     Clean,
+    LoadOptions,
     build_context_assign_string,
     build_matcher,
     read_include_files,
@@ -86,10 +87,7 @@ def gather(
     options, request = parsed.options, _cleaned(parsed.prompt, ground)
     resolve(ground.root, options.dir, ".")
     files: dict[str, str] = {}
-    read_include_files(
-        options.include, files, root=ground.root, dir=options.dir,
-        max_file_size=options.max_file_size, clean=ground.clean,
-    )  # fmt: skip
+    read_include_files(options.include, files, _loading(options, ground))
     if first:
         _read(first(parsed.prompt), files, options, ground)
     tree = "\n".join(list_directory(ground.root, options))
@@ -101,6 +99,17 @@ def gather(
         _read(answer.files, files, options, ground)
         answer = asked.ask(_assigned(files, options, ground), len(files))
     return Gathering(_assigned(files, options, ground), files, tuple(asked.rounds), parsed.error)
+
+
+def _loading(options: Options, ground: Ground) -> LoadOptions:
+    return LoadOptions(
+        dir=options.dir,
+        filter=options.filter,
+        max_files=options.max_files,
+        max_file_size=options.max_file_size,
+        root=ground.root,
+        clean=ground.clean,
+    )
 
 
 def _cleaned(text: str, ground: Ground) -> str:
@@ -118,10 +127,7 @@ def _read(paths: Sequence[str], files: dict[str, str], options: Options, ground:
         if ground.max_chars is not None and spent >= ground.max_chars and path not in files:
             files[path] = f"[Skipped: the budget of {ground.max_chars} characters is spent]"
             continue
-        read_requested_files(
-            [path], files, root=ground.root, dir=options.dir, filter=options.filter,
-            max_files=options.max_files, max_file_size=options.max_file_size, clean=ground.clean,
-        )  # fmt: skip
+        read_requested_files([path], files, _loading(options, ground))
         if ground.max_chars is not None and path in files and spent + len(files[path]) > ground.max_chars:
             size = len(files[path])
             files[path] = f"[Skipped: {size} characters exceed what is left of the budget {ground.max_chars}]"

@@ -4,8 +4,9 @@ Names, order, messages and the mutation of the given mapping are those of the sp
 things are added: nothing outside the root is ever read, whatever the caller or a model asks for; and
 tokens come from the content, so that the same files give the same text.
 
-    read_requested_files(["src/a.py"], files, root="/project", filter="*.py", max_files=8)
-    read_include_files(["README.md"], files, root="/project")
+    options = LoadOptions(root="/project", filter="*.py", max_files=8)
+    read_include_files(["README.md"], files, options)
+    read_requested_files(["src/a.py"], files, options)
     text = build_context_assign_string(files, root="/project")
 
 """
@@ -17,6 +18,8 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from hashlib import sha256
+
+from msgspec import Struct
 
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
@@ -74,61 +77,62 @@ def _fits(piece: str, value: str, at: int) -> bool:
     return all(want in ("?", value[at + n]) for n, want in enumerate(piece))
 
 
+class LoadOptions(Struct, frozen=True, kw_only=True):
+    """The options of the specification, and what is ours: the root that nothing leaves, and the redactor."""
+
+    dir: str = "."
+    filter: str | None = None
+    max_files: float | None = None
+    max_file_size: float | None = None
+    root: str = "."
+    clean: Clean | None = None
+
+
+DEFAULTS = LoadOptions()
+
+
 def read_requested_files(
-    file_paths: Iterable[str],
-    read_files: MutableMapping[str, str],
-    *,
-    root: str = ".",
-    dir: str = ".",
-    filter: str | None = None,
-    max_files: float | None = None,
-    max_file_size: float | None = None,
-    clean: Clean | None = None,
+    file_paths: Iterable[str], read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
 ) -> None:
     """Read the files a model asked for into `read_files`, in order.
 
     Stops at `max_files` entries, skips what is there already and, silently, names that do not match `filter`.
     A file over `max_file_size`, or one that cannot be read, leaves a message in place of its content.
     """
-    matches = build_matcher(filter) if filter else None
-    with Root(root) as base:
+    matches = build_matcher(options.filter) if options.filter else None
+    with Root(options.root) as base:
         for file_path in file_paths:
-            if max_files is not None and len(read_files) >= max_files:
+            if options.max_files is not None and len(read_files) >= options.max_files:
                 break
             if file_path in read_files:
                 continue
             if matches and not matches(file_path.rsplit("/", 1)[-1]):
                 continue
-            read_files[file_path] = _content(base, dir, file_path, max_file_size, clean)
+            read_files[file_path] = _content(base, file_path, options)
 
 
 def read_include_files(
-    include_paths: Iterable[str] | None,
-    read_files: MutableMapping[str, str],
-    *,
-    root: str = ".",
-    dir: str = ".",
-    max_file_size: float | None = None,
-    clean: Clean | None = None,
+    include_paths: Iterable[str] | None, read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
 ) -> None:
     """Read the files the user insists on: no filter and no cap on their number, but the same size limit."""
     if not include_paths or isinstance(include_paths, str):
         return
-    with Root(root) as base:
+    with Root(options.root) as base:
         for file_path in include_paths:
             if file_path not in read_files:
-                read_files[file_path] = _content(base, dir, file_path, max_file_size, clean)
+                read_files[file_path] = _content(base, file_path, options)
 
 
-def _content(base: Root, dir: str, file_path: str, limit: float | None, clean: Clean | None) -> str:
+def _content(base: Root, file_path: str, options: LoadOptions) -> str:
     """A file's text, or the message that stands for it."""
     try:
-        path = resolve(base.host_path, dir, file_path)
+        path = resolve(base.host_path, options.dir, file_path)
     except RefusedError as error:
         return f"[Error reading file: {error.what}]"
     verdict = explain(base, _RULES, path, named=True)
     if isinstance(verdict, Excluded):
         return f"[Error reading file: withheld ({verdict.reason}, {verdict.rule}): {quote(path)}]"
+    limit = options.max_file_size
     found = base.read(path, None if limit is None else int(limit))
     if isinstance(found, Problem):
         if found.kind == "too_large" and limit is not None:
@@ -137,7 +141,7 @@ def _content(base: Root, dir: str, file_path: str, limit: float | None, clean: C
         message = _MESSAGES.get(found.kind, found.detail)
         return f"[Error reading file: {message}: {quote(path)}]"
     text = found.data.decode("utf-8", "replace")
-    return clean(text, path) if clean else text
+    return options.clean(text, path) if options.clean else text
 
 
 def _number(value: float) -> str:

@@ -6,9 +6,11 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import Literal
 
 from msgspec import Struct
@@ -51,24 +53,53 @@ def capture(
 ) -> Finished:
     """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError if it
     cannot be started; an interrupt kills the group and travels on."""
-    child = subprocess.Popen(
-        list(words),
-        cwd=cwd,
-        env=dict(env),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        out, err, stopped = _talk(child, stdin, bounds)
-    finally:
-        _kill_group(child)
-        for pipe in (child.stdin, child.stdout, child.stderr):
-            if pipe:
-                with suppress(OSError):
-                    pipe.close()
+    with _Held() as held:  # an interrupt must not fall between the start of the child and our knowing it
+        child = subprocess.Popen(
+            list(words),
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            held.release()
+            out, err, stopped = _talk(child, stdin, bounds)
+        finally:
+            _kill_group(child)
+            for pipe in (child.stdin, child.stdout, child.stderr):
+                if pipe:
+                    with suppress(OSError):
+                        pipe.close()
     return Finished(child.returncode, out, err, stopped)
+
+
+class _Held:
+    """Ctrl-C waits until `release`, which raises it then. In other threads there is nothing to hold."""
+
+    def __enter__(self) -> _Held:
+        self.pending = False
+        self.holding = threading.current_thread() is threading.main_thread()
+        if self.holding:
+            self.old = signal.signal(signal.SIGINT, self._remember)
+        return self
+
+    def _remember(self, _number: int, _frame: FrameType | None) -> None:
+        self.pending = True
+
+    def release(self) -> None:
+        if self.holding:
+            signal.signal(signal.SIGINT, self.old)
+            self.holding = False
+        if self.pending:
+            raise KeyboardInterrupt
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if self.holding:
+            signal.signal(signal.SIGINT, self.old)
+            if self.pending and kind is None:
+                raise KeyboardInterrupt
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:

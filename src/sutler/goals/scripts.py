@@ -7,7 +7,7 @@ environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sutler.goals.goal import Script
 from sutler.goals.process import Bounds, capture
@@ -31,15 +31,12 @@ def run_scripts(
     env: Mapping[str, str],
     world: World | None = None,
     seconds: float = DEFAULT_SECONDS,
-    progress: Callable[[str], None] | None = None,
 ) -> dict[str, str]:
     """Output by script name. The first one that fails ends the run."""
     full_env = {**env, **{variable(name): value for name, value in args.items()}}
     outputs: dict[str, str] = {}
     for script in scripts:
         command = render(script.command, {"Args": dict(args)}, name=script.name, world=world)
-        if progress:
-            progress(script.name)
         outputs[script.name] = _run(script.name, command, cwd, full_env, seconds)
     return outputs
 

@@ -87,7 +87,7 @@ def test_booleans(word: str) -> None:
         ("name: a\nprompt: b\nparameters:\n  - name: x\n", "p:4: 'description' is missing"),
         ("name: a\nprompt: b\nparameters: [{name: x, description: y, required: yes}]\n", "must be true or false"),
         ("name: a\nprompt: b\nparameters: [{name: x, description: y, required: 'true'}]\n", "must be true or false"),
-        ("name: a\nprompt: b\nparameters: [{name: x, description: y, required: true, type: int}]\n", "not a parameter type"),
+        ("name: a\nprompt: b\nparameters: [{name: x, description: y, required: true, type: i}]\n", "not a parameter"),
         ("name: a\nprompt: b\ncontext_scripts: [a]\n", "p:3: 'context_scripts' must be a mapping"),
         ("name: a\nprompt: b\ncontext_scripts:\n  x: [1]\n", "p:4: 'x' must be a text"),
         ("name: a\n---\nname: b\n", "malformed YAML"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -90,6 +91,15 @@ def test_stdin_is_empty(tmp_path: Path) -> None:
     assert outputs(tmp_path, "cat; echo done") == ["done"]
 
 
+def gone(pid: int) -> bool:
+    """A killed process may need a moment to be gone; give it ten seconds."""
+    for _ in range(200):
+        if not alive(pid):
+            return True
+        select.select([], [], [], 0.05)
+    return False
+
+
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -102,7 +112,7 @@ def alive(pid: int) -> bool:
 def test_time_out_kills_everything_that_was_started(tmp_path: Path) -> None:
     with pytest.raises(SutlerError, match=r"did not finish in 0\.5 seconds"):
         outputs(tmp_path, "trap '' TERM; sleep 600 & echo $! > child; wait", seconds=0.5)
-    assert not alive(int((tmp_path / "child").read_text()))
+    assert gone(int((tmp_path / "child").read_text()))
 
 
 def test_an_interrupt_kills_the_group(tmp_path: Path) -> None:
@@ -116,7 +126,7 @@ def test_an_interrupt_kills_the_group(tmp_path: Path) -> None:
     assert (tmp_path / "ready").read_text() == "up\n"
     runner.send_signal(signal.SIGINT)
     assert runner.wait(30) != 0
-    assert not alive(int((tmp_path / "child").read_text()))
+    assert gone(int((tmp_path / "child").read_text()))
 
 
 def test_capture_feeds_and_reads_at_once(tmp_path: Path) -> None:
