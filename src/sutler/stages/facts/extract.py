@@ -37,6 +37,8 @@ _SPACES = re.compile(r"\s+")
 _DOCSTRING = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')\s*([^\n\"']*(?:['\"][^\n\"']+)*)")
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+|--|%)\s?(.*?)(?:\*/)?\s*$")
 _CONTAINERS = frozenset({"class", "module"})
+_WITH_BODY = frozenset({"class", "function", "method"})
+_BODIES = ("body", "block", "field_declaration_list")  # grammars that have no `body` field call the child so
 _OUTER = {"decorated_definition", "export_statement", "template_declaration"}
 
 
@@ -207,6 +209,8 @@ def _symbols(language: str, found: dict[tuple[int, str], _Found], source: bytes)
 def _symbol(language: str, item: _Found, kind: str, parent: int, source: bytes, lines: list[bytes]) -> Symbol:
     node = item.node
     body = node.child_by_field_name("body")
+    if body is None and kind in _WITH_BODY:
+        body = next((child for child in reversed(node.named_children) if child.type.endswith(_BODIES)), None)
     outer = node.parent
     start = (outer if outer is not None and outer.type in _OUTER else node).start_point.row
     end_point = node.end_point
