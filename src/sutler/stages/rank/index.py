@@ -147,17 +147,25 @@ def _index_file(postings: dict[str, array[int]], number: int, path: str, digest:
                 entry = postings[key] = array("I")
             entry.append(number)
             entry.append(value)
-    body = sum(value & 255 for value in facts.terms.values())
-    names = sum(value >> 8 & 255 for value in facts.terms.values())
-    texts = sum(value >> 16 & 255 for value in facts.terms.values())
-    lengths = (body, names, texts, sum(in_path.values()))
+    lengths = (*_lengths(facts), sum(in_path.values()))
     return Doc(path, digest, class_of(path), facts.language, facts.chars, lengths, "\n".join(targets), _top(facts))
 
 
+def _lengths(facts: Facts) -> tuple[int, int, int]:
+    body = names = texts = 0
+    for value in facts.terms.values():
+        body += value & 255
+        if value > 255:
+            names += value >> 8 & 255
+            texts += value >> 16
+    return body, names, texts
+
+
 def _top(facts: Facts, size: int = 40) -> str:
-    """The terms a file says most often, for feedback; names count double."""
-    scored = sorted(((-(value & 255) - (value >> 8 & 255), term) for term, value in facts.terms.items()))
-    return " ".join(f"{term}:{-count}" for count, term in scored[:size])
+    """The terms a file says most often, for feedback; those in names count double."""
+    often = [((value & 255) + (value >> 8 & 255), term) for term, value in facts.terms.items() if value & 254]
+    often.sort(key=lambda item: (-item[0], item[1]))
+    return " ".join(f"{term}:{count}" for count, term in often[:size])
 
 
 def path_terms(path: str) -> dict[str, int]:

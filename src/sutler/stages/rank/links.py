@@ -19,6 +19,8 @@ class Links:
         self._docs = docs
         self.modules: dict[int, list[str]] = {}
         self._by_stem: dict[str, list[int]] = {}
+        self._by_pair: dict[tuple[str, str], list[int]] = {}
+        self._imported: dict[int, list[int]] = {}
         self._by_name: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
@@ -28,6 +30,8 @@ class Links:
             self.modules[number] = module
             if module:
                 self._by_stem.setdefault(module[-1], []).append(number)
+            if len(module) > 1:
+                self._by_pair.setdefault((module[-2], module[-1]), []).append(number)
             if doc.language in _ONE_DIRECTORY and len(parts) > 1:
                 self._by_folder.setdefault(parts[-2], []).append(number)
 
@@ -61,18 +65,21 @@ class Links:
 
     def _by_module(self, parts: list[str]) -> list[int]:
         size = len(parts)
-        hits = [n for n in self._by_stem.get(parts[-1], ()) if self.modules[n][-size:] == parts]
+        hits = [n for n in self._by_pair.get((parts[-2], parts[-1]), ()) if self.modules[n][-size:] == parts]
         return hits if len(hits) <= 4 else []
 
     def imported(self, number: int) -> list[int]:
         """Documents that a document imports, as far as the names say."""
-        doc = self._docs[number]
-        found: dict[int, None] = {}
-        for target in doc.imports.split("\n") if doc.imports else ():
-            for hit in self._resolve(target, doc):
-                if hit != number:
-                    found[hit] = None
-        return list(found)
+        known = self._imported.get(number)
+        if known is None:
+            doc = self._docs[number]
+            found: dict[int, None] = {}
+            for target in doc.imports.split("\n") if doc.imports else ():
+                for hit in self._resolve(target, doc):
+                    if hit != number:
+                        found[hit] = None
+            known = self._imported[number] = list(found)
+        return known
 
     def _resolve(self, target: str, doc: Doc) -> list[int]:
         parts = target_parts(target, doc.path)
@@ -84,14 +91,14 @@ class Links:
         return self._closest(parts) or (self._closest(parts[:-1]) if len(parts) > 2 else [])
 
     def _closest(self, parts: list[str]) -> list[int]:
-        """Documents whose module path shares the longest suffix with `parts`; one shared part alone proves little."""
+        """Documents whose module path shares the longest suffix with `parts`, and at least two parts of it."""
+        if len(parts) == 1:
+            hits = self._by_stem.get(parts[0], [])
+            return hits if len(hits) <= 3 else []
         best: list[int] = []
         depth = 0
-        for number in self._by_stem.get(parts[-1], ()):
-            module = self.modules[number]
-            common = _common_suffix(module, parts)
-            if common < min(len(parts), 2) and common < len(module):
-                continue
+        for number in self._by_pair.get((parts[-2], parts[-1]), ()):
+            common = _common_suffix(self.modules[number], parts)
             if common > depth:
                 best, depth = [number], common
             elif common == depth:
@@ -109,7 +116,9 @@ def _tail_matches(path: str, parts: list[str]) -> bool:
 
 def _common_suffix(one: list[str], other: list[str]) -> int:
     count = 0
-    while count < min(len(one), len(other)) and one[-1 - count] == other[-1 - count]:
+    for left, right in zip(reversed(one), reversed(other), strict=False):
+        if left != right:
+            break
         count += 1
     return count
 
