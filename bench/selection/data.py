@@ -89,7 +89,8 @@ def read_blobs(git_dir: str, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]
     """Contents by id, through one `cat-file --batch`."""
     words = ["git", "--git-dir", git_dir, "cat-file", "--batch"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         for blob in blobs:
             process.stdin.write(blob.encode() + b"\n")
             process.stdin.flush()
@@ -131,7 +132,9 @@ class FactsCache:
         for i, (_, raw) in enumerate(read_blobs(git_dir, [tree[path].id for path in paths])):
             text = text_of(raw)
             facts = None if text is None else extract(paths[i], text)
-            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (keys[i], self._encoder.encode(facts)))
+            self._db.execute(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (keys[i], self._encoder.encode(facts))
+            )
             if i % 500 == 499:
                 self._db.commit()
         self._db.commit()
@@ -142,7 +145,9 @@ class FactsCache:
         for i in range(0, len(keys), 500):
             part = keys[i : i + 500]
             marks = ",".join("?" * len(part))
-            known += [row[0] for row in self._db.execute(f"SELECT key FROM facts WHERE key IN ({marks})", part)]  # noqa: S608
+            known += [
+                row[0] for row in self._db.execute(f"SELECT key FROM facts WHERE key IN ({marks})", part)
+            ]  # noqa: S608
         return known
 
     def load(self, keys: Iterable[str]) -> dict[str, Facts]:
@@ -158,7 +163,9 @@ class FactsCache:
         return found
 
 
-def read_history(git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000) -> tuple[Commit, ...]:
+def read_history(
+    git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000
+) -> tuple[Commit, ...]:
     """The commits before and at `commit`, newest first; `cache` is shared by the instances of one project."""
     words = ["git", "--git-dir", git_dir, "rev-list", f"--max-count={limit}", commit]
     ids = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()

@@ -14,7 +14,7 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 _MAX_WORD = 64
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
-STOP = frozenset(
+_STOP = (
     # English
     "a about above after again all also am an and any are as at be because been before being below between both but "
     "by can could did do does doing don down during each few for from further had has have having he her here him his "
@@ -25,8 +25,9 @@ STOP = frozenset(
     # what every program is made of
     "self def import return else elif none true false null undefined try except raise assert pass print class "
     "var const function public private protected static void int str string new end begin elseif endif fi func fn let "
-    "mut impl pub struct package http https com www org io github html".split()
+    "mut impl pub struct package http https com www org io github html"
 )
+STOP = frozenset(_STOP.split())
 
 
 def stem(word: str) -> str:

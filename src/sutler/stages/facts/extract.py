@@ -83,7 +83,11 @@ def _count_terms(path: str, text: str, symbols: tuple[Symbol, ...]) -> dict[str,
     for word, count in Counter(words.WORD.findall(text)).items():
         for term in words.split(word):
             body[term] = seen(term, 0) + count
-    kept = body if len(body) <= limit else dict(sorted(body.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    kept = (
+        body
+        if len(body) <= limit
+        else dict(sorted(body.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    )
     packed = {term: min(count, 255) for term, count in kept.items()}
     for shift, field in ((8, _terms_of_names(symbols)), (16, _terms_of_docs(symbols))):
         for term, count in field.items():
@@ -188,7 +192,9 @@ def _import(language: str, node: Node, source: bytes) -> Import:
 
 def _symbols(language: str, found: dict[tuple[int, str], _Found], source: bytes) -> tuple[Symbol, ...]:
     """Symbols by position, each knowing the symbol around it."""
-    ordered = sorted(found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0]))
+    ordered = sorted(
+        found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0])
+    )
     lines = source.split(b"\n")
     made: list[Symbol] = []
     open_: list[tuple[int, int, str]] = []  # (end byte, index, kind) of the symbols around the current one
@@ -199,7 +205,9 @@ def _symbols(language: str, found: dict[tuple[int, str], _Found], source: bytes)
         parent = open_[-1] if open_ else None
         if item.kind in ("constant", "field") and parent is not None and parent[2] not in _CONTAINERS:
             continue  # a local of a function
-        kind = "method" if item.kind == "function" and parent is not None and parent[2] == "class" else item.kind
+        kind = (
+            "method" if item.kind == "function" and parent is not None and parent[2] == "class" else item.kind
+        )
         made.append(_symbol(language, item, kind, -1 if parent is None else parent[1], source, lines))
         if item.rank:
             open_.append((node.end_byte, len(made) - 1, kind))
@@ -216,7 +224,9 @@ def _symbol(language: str, item: _Found, kind: str, parent: int, source: bytes, 
     end_point = node.end_point
     end = max(node.start_point.row, end_point.row - (end_point.column == 0))
     stop = body.start_byte if body is not None else node.end_byte
-    signature = _signature(_decode(source[node.start_byte : min(stop, node.start_byte + 4 * _MAX_SIGNATURE)]), kind)
+    signature = _signature(
+        _decode(source[node.start_byte : min(stop, node.start_byte + 4 * _MAX_SIGNATURE)]), kind
+    )
     if language == "python":
         doc = _docstring(source, body.start_byte) if body is not None else ""
     else:

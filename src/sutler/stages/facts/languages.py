@@ -30,7 +30,13 @@ _EXTENSIONS = {
     "lua": "lua",
 }
 _BY_EXTENSION = {ext: language for language, exts in _EXTENSIONS.items() for ext in exts.split()}
-_BY_NAME = {"Rakefile": "ruby", "Gemfile": "ruby", "Podfile": "ruby", "SConstruct": "python", "SConscript": "python"}
+_BY_NAME = {
+    "Rakefile": "ruby",
+    "Gemfile": "ruby",
+    "Podfile": "ruby",
+    "SConstruct": "python",
+    "SConscript": "python",
+}
 
 # language: (module of the grammar's wheel, the function in it that yields the grammar)
 _GRAMMARS = {
@@ -53,9 +59,10 @@ _GRAMMARS = {
     "lua": ("tree_sitter_lua", "language"),
 }
 
-DATA = frozenset(
-    "json jsonl ndjson csv tsv svg po pot xml lock log map ipynb geojson sql dat yaml yml toml ini cfg snap".split()
+_DATA = (
+    "json jsonl ndjson csv tsv svg po pot xml lock log map ipynb geojson sql dat yaml yml toml ini cfg snap"
 )
+DATA = frozenset(_DATA.split())
 """Kinds of file that are mostly data: their words count, but only the most frequent."""
 
 
@@ -65,7 +72,13 @@ def language_of(path: str, head: str = "") -> str:
     found = _BY_NAME.get(name) or _BY_EXTENSION.get(extension(path), "")
     if not found and "." not in name and head.startswith("#!"):
         first = head[: head.find("\n")] if "\n" in head else head
-        for word, language in (("python", "python"), ("bash", "bash"), ("/sh", "bash"), ("ruby", "ruby"), ("node", "javascript")):
+        for word, language in (
+            ("python", "python"),
+            ("bash", "bash"),
+            ("/sh", "bash"),
+            ("ruby", "ruby"),
+            ("node", "javascript"),
+        ):
             if word in first:
                 return language
     return found

@@ -1,7 +1,7 @@
 """Which files matter for a task, in order, each with its reasons.
 
-    index = build((path, digest, facts) …)        once, then update(index, …) after edits
-    rank(index, task, history)                    -> Ranked, best first; total order (-score, path)
+index = build((path, digest, facts) …)        once, then update(index, …) after edits
+rank(index, task, history)                    -> Ranked, best first; total order (-score, path)
 """
 
 from __future__ import annotations

@@ -12,36 +12,41 @@ from sutler.values.paths import basename, extension
 
 FileClass = Literal["source", "test", "doc", "example", "bench", "build", "data", "vendor", "generated", "ci"]
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _SPLIT = re.compile(r"[/\\]")
-_TEST_DIRS = frozenset(
+_TEST_DIRS = _set(
     "tests test __tests__ spec specs e2e testdata test-data test_data testcases unittests unit_tests integration_tests "
     "__mocks__ __snapshots__ functional_tests itest itests androidtest regtest regression_tests testsuite "
-    "test-suite fixtures cypress".split()
+    "test-suite fixtures cypress"
 )
 _TEST_NAME = re.compile(
     r"^(?:test_.*|tests|conftest|.*[_.-](?:tests?|spec|specs|unittest)|test-.*|.*[a-z0-9](?:Tests?|TestCase|Spec|IT)|Test[A-Z].*)$"
 )
-_DOC_DIRS = frozenset("doc docs documentation man manual website site wiki changelog changelogs news releasenotes".split())
-_DOC_EXTENSIONS = frozenset("md rst txt adoc asciidoc markdown mdx tex rdoc pod org html htm".split())
-_DOC_NAMES = frozenset("readme changelog changes history news license licence copying authors contributing notice".split())
-_EXAMPLE_DIRS = frozenset(
+_DOC_DIRS = _set("doc docs documentation man manual website site wiki changelog changelogs news releasenotes")
+_DOC_EXTENSIONS = _set("md rst txt adoc asciidoc markdown mdx tex rdoc pod org html htm")
+_DOC_NAMES = _set("readme changelog changes history news license licence copying authors contributing notice")
+_EXAMPLE_DIRS = _set(
     "example examples sample samples demo demos tutorial tutorials gallery galleries playground cookbook "
-    "quickstart".split()
+    "quickstart"
 )
-_BENCH_DIRS = frozenset("bench benches benchmark benchmarks asv_bench perf".split())
-_VENDOR_DIRS = frozenset(
+_BENCH_DIRS = _set("bench benches benchmark benchmarks asv_bench perf")
+_VENDOR_DIRS = _set(
     "vendor vendored _vendor third_party third-party thirdparty extern external externals node_modules deps "
-    "bower_components cextern".split()
+    "bower_components cextern"
 )
-_CI_DIRS = frozenset(".github .gitlab .circleci .azure-pipelines .buildkite ci .ci .vscode .idea .husky".split())
-_BUILD_NAMES = frozenset(
+_CI_DIRS = _set(".github .gitlab .circleci .azure-pipelines .buildkite ci .ci .vscode .idea .husky")
+_BUILD_NAMES = _set(
     "setup.py setup.cfg pyproject.toml noxfile.py tasks.py conf.py makefile cmakelists.txt build.gradle pom.xml "
     "package.json cargo.toml go.mod gemfile rakefile build.rs gulpfile.js gruntfile.js webpack.config.js "
-    "dockerfile jenkinsfile build.xml meson.build tox.ini manifest.in composer.json".split()
+    "dockerfile jenkinsfile build.xml meson.build tox.ini manifest.in composer.json"
 )
-_DATA_EXTENSIONS = frozenset(
+_DATA_EXTENSIONS = _set(
     "json jsonl csv tsv yaml yml toml ini cfg xml svg po pot lock sql css scss less sass snap log dat proto graphql "
-    "properties conf plist strings resx ipynb mplstyle dcm fits tmpl env".split()
+    "properties conf plist strings resx ipynb mplstyle dcm fits tmpl env"
 )
 _GENERATED = re.compile(
     r"(?:\.min\.(?:js|css)|_pb2(?:_grpc)?\.py|\.pb\.(?:go|cc|h)|\.g\.(?:dart|cs)|\.designer\.cs|\.generated\.\w+|"
@@ -81,4 +86,6 @@ def _is_test(name: str, folders: list[str]) -> bool:
         return True
     if any(folder in _TEST_DIRS and folder != "test" for folder in folders):
         return True
-    return "test" in folders and (folders[0] == "test" or folders[: folders.index("test")][-1] in ("src", "app", "lib"))
+    return "test" in folders and (
+        folders[0] == "test" or folders[: folders.index("test")][-1] in ("src", "app", "lib")
+    )

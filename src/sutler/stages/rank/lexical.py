@@ -97,7 +97,9 @@ def _add_zones(
         if in_title:
             found.title_body[doc] = found.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
             if names:
-                found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + in_title * names / (names + 2.0)
+                found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + in_title * names / (
+                    names + 2.0
+                )
             if places:
                 found.title_path[doc] = found.title_path.get(doc, 0.0) + in_title * places / (places + 2.0)
         if in_ticks:

@@ -12,7 +12,15 @@ from msgspec import Struct
 
 from sutler.stages.terms import STOP, WORD, phrases, split
 
-ZONE_WEIGHTS = {"title": 3.0, "ticked": 2.0, "error": 2.0, "code": 1.0, "prose": 1.0, "trace": 0.4, "setup": 0.1}
+ZONE_WEIGHTS = {
+    "title": 3.0,
+    "ticked": 2.0,
+    "error": 2.0,
+    "code": 1.0,
+    "prose": 1.0,
+    "trace": 0.4,
+    "setup": 0.1,
+}
 """How much a word weighs by where it stands; `setup` is version lists and templates."""
 
 MAX_CHARS = 60_000
@@ -28,7 +36,9 @@ _PY_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in (\S+))?')
 _IPY_FRAME = re.compile(r"^\s*(?:File )?([\w~./\\<>:-]+\.\w+)(?: in |:\d+, in )(\w+)", re.M)
 _AT_FRAME = re.compile(r"^\s*at\s+(?:([\w$.<>\[\] ]+?)\s*)?\(?((?:[\w.$/\\:@-]+)\.(\w{1,5})):(\d+)", re.M)
 _DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+")
-_ERROR = re.compile(r"^\s*(?:E\s+)?([\w.]*(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]*)", re.M)
+_ERROR = re.compile(
+    r"^\s*(?:E\s+)?([\w.]*(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]*)", re.M
+)
 _CODE_LINE = re.compile(r"^(?:\s{4,}|\t)\S|^\s*(?:>>>|\.\.\.|\$|In \[\d+\]:)", re.M)
 _SETUP_HEAD = re.compile(
     r"^\W*(?:environment|versions?\b|system (?:info|details)|platform|dependencies|installed versions|"
@@ -41,12 +51,19 @@ _VERSION_LINE = re.compile(r"^\s*[\w.-]+\s*(?:[:=]+|\s{2,}|\s)\s*v?\d+(?:\.\d+)+
 _CODELIKE = re.compile(r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__")
 
 _ABOUT = {
-    "doc": re.compile(r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b", re.I),
-    "test": re.compile(r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests? fail\w*)\b", re.I),
+    "doc": re.compile(
+        r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b", re.I
+    ),
+    "test": re.compile(
+        r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests? fail\w*)\b",
+        re.I,
+    ),
     "example": re.compile(r"\b(?:examples?|demos?|tutorials?|samples?)\b", re.I),
     "bench": re.compile(r"\bbench(?:mark)?s?\b", re.I),
     "ci": re.compile(r"\b(?:ci|workflow|github actions?|pipeline)\b", re.I),
-    "build": re.compile(r"\b(?:setup\.py|pyproject|packag\w+|wheels?|sdist|build|install\w*|makefile|cmake)\b", re.I),
+    "build": re.compile(
+        r"\b(?:setup\.py|pyproject|packag\w+|wheels?|sdist|build|install\w*|makefile|cmake)\b", re.I
+    ),
 }
 
 
@@ -170,7 +187,11 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
         weight = ZONE_WEIGHTS[zone]
         for word in WORD.findall(text):
             codelike = _CODELIKE.fullmatch(word) is not None
-            if zone == "setup" or (zone in ("prose", "trace", "error") and not codelike) or word.lower() in STOP:
+            if (
+                zone == "setup"
+                or (zone in ("prose", "trace", "error") and not codelike)
+                or word.lower() in STOP
+            ):
                 continue
             names[word] = max(names.get(word, 0.0), weight * (1.0 if codelike else 0.35))
     return names
@@ -211,7 +232,11 @@ def _mentions(text: str) -> tuple[Mention, ...]:
 
 def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
     clean = Mention(
-        mention.path.replace("\\", "/").lstrip("~./"), mention.line, mention.frame, mention.strength, mention.function
+        mention.path.replace("\\", "/").lstrip("~./"),
+        mention.line,
+        mention.frame,
+        mention.strength,
+        mention.function,
     )
     key = (clean.path, clean.line, clean.frame)
     if key not in found or found[key].strength < clean.strength:

@@ -7,11 +7,13 @@ from msgspec.structs import asdict
 
 from sutler.stages.rank import history as past
 from sutler.stages.rank import lexical, signals
+from sutler.stages.rank.explain import sentences
 from sutler.stages.rank.index import Index, Reader
 from sutler.stages.rank.lexical import Scores
 from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query, analyse
 from sutler.stages.rank.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
+from sutler.stages.terms import whole
 from sutler.values.facts import History, Ranked, Signal
 
 _BEST = 12  # how many of the best files pull others along
@@ -24,10 +26,15 @@ class Evidence(Struct, frozen=True):
     values: dict[str, Scores]
     priors: Scores
     lines: dict[int, list[int]]
+    names: dict[int, list[str]]
 
 
 def rank(
-    index: Index, task: str, history: History | None = None, weights: Weights = WEIGHTS, limit: int | None = None
+    index: Index,
+    task: str,
+    history: History | None = None,
+    weights: Weights = WEIGHTS,
+    limit: int | None = None,
 ) -> tuple[Ranked, ...]:
     """Files by their worth for a task. Files no signal speaks for are left out."""
     reader = Reader(index)
@@ -35,10 +42,18 @@ def rank(
     table = asdict(weights)
     scored = [(-_total(evidence, table, doc), reader.docs[doc].path, doc) for doc in _touched(evidence)]
     scored.sort()
-    return tuple(
-        Ranked(path, -negative, explain(evidence, doc, reader), _shares(evidence, table, doc), _lines(evidence, doc))
-        for negative, path, doc in scored[:limit]
-        if negative < 0
+    return tuple(_ranked(evidence, table, reader, doc) for negative, _, doc in scored[:limit] if negative < 0)
+
+
+def _ranked(evidence: Evidence, table: dict[str, float], reader: Reader, doc: int) -> Ranked:
+    shares = _shares(evidence, table, doc)
+    kind, prior = reader.docs[doc].kind, evidence.priors.get(doc, 1.0)
+    return Ranked(
+        path=reader.docs[doc].path,
+        score=_total(evidence, table, doc),
+        reasons=sentences(shares, evidence.names.get(doc, ()), kind, prior),
+        signals=shares,
+        lines=tuple(sorted(set(evidence.lines.get(doc, ())))),
     )
 
 
@@ -49,7 +64,9 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     found = lexical.score(reader, query, norms)
     paths, frames, lines = signals.mentions(query, links)
     known = {doc.path: number for number, doc in reader.docs.items()}
-    title_names = [(name, weight) for name, weight in query.names.items() if name.lower() in query.title]
+    by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
+    title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
+    names: dict[int, list[str]] = {}
     values: dict[str, Scores] = {
         "lexical": _scaled(found.whole),
         "path": _scaled(found.path),
@@ -61,18 +78,22 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
         "mention": _scaled(paths),
         "frame": _scaled(frames),
         "dotted": _scaled(signals.dotted(query, links, reader)),
-        "defines": _scaled(signals.definitions(sorted(query.names.items()), reader)),
-        "title_defines": _scaled(signals.definitions(sorted(title_names), reader)),
+        "defines": _scaled(signals.definitions(by_weight, reader, names)),
+        "title_defines": _scaled(signals.definitions(title_names, reader, {})),
         "phrase": _scaled(signals.quoted(query, reader)),
         "message": _scaled(past.message_scores(history, query.terms, known)),
         "recent": _scaled(past.recency_scores(history, known)),
     }
-    evidence = Evidence(values, _priors(reader, query, paths, frames, weights), lines)
+    evidence = Evidence(values, _priors(reader, query, paths, frames, weights), lines, names)
     table = asdict(weights)
     totals = {doc: _total(evidence, table, doc) for doc in _touched(evidence)}
     best = _best(totals, _BEST)
     importers, imported = signals.neighbours(best, links, reader)
-    helpers = {doc: value for doc, value in values["lexical"].items() if reader.docs[doc].kind in ("test", "example", "doc")}
+    helpers = {
+        doc: value
+        for doc, value in values["lexical"].items()
+        if reader.docs[doc].kind in ("test", "example", "doc")
+    }
     values["imports"] = _scaled(importers)
     values["imported"] = _scaled(imported)
     values["tested"] = _scaled(signals.exercised(_best(helpers, _EXERCISERS), links, reader))
@@ -124,11 +145,3 @@ def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Si
         if doc in scores
     ]
     return tuple(sorted(found, key=lambda signal: (-signal.share, signal.name)))
-
-
-def _lines(evidence: Evidence, doc: int) -> tuple[int, ...]:
-    return tuple(sorted(set(evidence.lines.get(doc, ()))))
-
-
-def explain(evidence: Evidence, doc: int, reader: Reader) -> tuple[str, ...]:
-    return ()

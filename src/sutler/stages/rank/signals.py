@@ -11,7 +11,20 @@ from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query
 
 _MAX_DEFINERS = 30
-_AFFIXES = ("test_", "tests_", "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "Spec", "TestCase", "IT")
+_AFFIXES = (
+    "test_",
+    "tests_",
+    "_test",
+    "_tests",
+    ".test",
+    ".spec",
+    "_spec",
+    "Test",
+    "Tests",
+    "Spec",
+    "TestCase",
+    "IT",
+)
 
 
 def mentions(query: Query, links: Links) -> tuple[Scores, Scores, dict[int, list[int]]]:
@@ -44,8 +57,9 @@ def dotted(query: Query, links: Links, reader: Reader) -> Scores:
     return found
 
 
-def definitions(names: Iterable[tuple[str, float]], reader: Reader) -> Scores:
-    """Who defines the names the task uses: a name defined once is worth much, one defined everywhere nothing."""
+def definitions(names: Iterable[tuple[str, float]], reader: Reader, who: dict[int, list[str]]) -> Scores:
+    """Who defines the names the task uses: a name defined once is worth much, one defined everywhere nothing.
+    `who` is told which names each file defines."""
     found: Scores = {}
     total = len(reader.docs)
     for name, weight in names:
@@ -55,6 +69,7 @@ def definitions(names: Iterable[tuple[str, float]], reader: Reader) -> Scores:
         each = weight * idf(len(docs), total) / len(docs)
         for number, kind in zip(docs, kinds, strict=True):
             found[number] = found.get(number, 0.0) + each * (1.3 if kind & 2 else 1.0 if kind & 1 else 0.5)
+            who.setdefault(number, []).append(name)
     return found
 
 

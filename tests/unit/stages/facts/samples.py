@@ -479,7 +479,12 @@ export NAME="x"
 build() { local inner=1; echo hi; }
 function clean { rm -rf out; }
 """,
-    [("LIMIT", "constant", ""), ("NAME", "constant", ""), ("build", "function", ""), ("clean", "function", "")],
+    [
+        ("LIMIT", "constant", ""),
+        ("NAME", "constant", ""),
+        ("build", "function", ""),
+        ("clean", "function", ""),
+    ],
     ["./lib.sh", "env.sh"],
 )
 

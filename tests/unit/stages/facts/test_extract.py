@@ -112,4 +112,7 @@ def test_terms_are_split_counted_and_packed() -> None:
 
 
 def test_phrases_come_from_string_literals() -> None:
-    assert extract("a.py", 'raise ValueError("cannot open the shop")').phrases == ("cannot open the", "open the shop")
+    assert extract("a.py", 'raise ValueError("cannot open the shop")').phrases == (
+        "cannot open the",
+        "open the shop",
+    )
