@@ -145,9 +145,8 @@ class FactsCache:
         for i in range(0, len(keys), 500):
             part = keys[i : i + 500]
             marks = ",".join("?" * len(part))
-            known += [
-                row[0] for row in self._db.execute(f"SELECT key FROM facts WHERE key IN ({marks})", part)
-            ]  # noqa: S608
+            query = f"SELECT key FROM facts WHERE key IN ({marks})"  # noqa: S608
+            known += [row[0] for row in self._db.execute(query, part)]
         return known
 
     def load(self, keys: Iterable[str]) -> dict[str, Facts]:
