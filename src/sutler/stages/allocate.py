@@ -20,13 +20,14 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 
 
 class Offer(Struct, frozen=True):
-    """A file as the budget sees it. `score` is the ranking's; `prices` are of its regions, in order; `outline` and
+    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order; `outline` and
     `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in full first."""
 
     path: str
     score: float
     full: int
     regions: tuple[Region, ...] = ()
+    scores: tuple[float, ...] = ()
     prices: tuple[int, ...] = ()
     outline: int = 0
     listed: int = 0
@@ -108,12 +109,12 @@ def fit_exactly(
 def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
     """All regions of all files, the most valuable for their cost first; ties by rank and line."""
     top_file = max((offer.score for offer in offers), default=0.0) or 1.0
-    top_region = max((region.score for offer in offers for region in offer.regions), default=0.0) or 1.0
+    top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
         file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power
-        for j, region in enumerate(offer.regions):
-            own = taste.floor + (region.score / top_region) ** taste.region_power
+        for j, score in enumerate(offer.scores):
+            own = taste.floor + (score / top_region) ** taste.region_power
             rated.append((-file_value * own / max(1, offer.prices[j]) ** taste.cost_power, i, j))
     rated.sort()
     return [(i, j) for _, i, j in rated]

@@ -7,6 +7,7 @@ underscore, lower-cased and lightly stemmed; an identifier of several words is k
 from __future__ import annotations
 
 import re
+import zlib
 from functools import lru_cache
 
 WORD = re.compile(r"[^\W\d]\w+")
@@ -64,6 +65,12 @@ def split(identifier: str) -> tuple[str, ...]:
     if len(parts) > 1 or (parts and parts[0] != whole):
         terms.append(whole)
     return tuple(terms)
+
+
+@lru_cache(maxsize=1 << 18)
+def checksum(term: str) -> int:
+    """A term as 32 bits, for sets of terms that are only ever asked whether they hold one."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-FACTS_VERSION = 1
+FACTS_VERSION = 2
 """Raise it whenever extraction changes what it yields; every cached Facts of another version is stale."""
 
 SymbolKind = Literal["class", "function", "method", "field", "constant", "type", "module", "macro"]
@@ -48,10 +48,26 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
     targets: tuple[str, ...]
 
 
+RegionKind = Literal["head", "function", "class", "gap"]
+
+
+class Region(Struct, frozen=True, gc=False, array_like=True):
+    """A stretch of lines that makes sense on its own: a function, a class's head, the top of a file, or what lies
+    between. `terms` holds the CRC-32 of each of its terms, sorted, four bytes each: enough to ask whether a term is
+    there, without the text."""
+
+    start: int
+    end: int
+    kind: RegionKind
+    name: str = ""
+    terms: bytes = b""
+
+
 class Facts(Struct, frozen=True, array_like=True):
     """`terms` maps a normalised term to packed counts: body | symbols << 8 | docs << 16, each at most 255.
     A whole identifier of several words is a term of its own, so `terms` also answers who refers to what.
-    `phrases` are word triples inside string literals: what an error message is found by."""
+    `phrases` are word triples inside string literals: what an error message is found by.
+    `regions` cover every line once, in order."""
 
     version: int
     language: str
@@ -62,21 +78,7 @@ class Facts(Struct, frozen=True, array_like=True):
     phrases: tuple[str, ...]
     symbols: tuple[Symbol, ...]
     imports: tuple[Import, ...]
-
-
-RegionKind = Literal["head", "function", "class", "gap"]
-
-
-class Region(Struct, frozen=True, gc=False):
-    """A stretch of lines that makes sense on its own: a function, a class's head, the top of a file, or what lies
-    between. `score` is set by excerpting; `chars` counts the lines' text with their line ends."""
-
-    start: int
-    end: int
-    kind: RegionKind
-    name: str = ""
-    chars: int = 0
-    score: float = 0.0
+    regions: tuple[Region, ...]
 
 
 class Signal(Struct, frozen=True, gc=False):

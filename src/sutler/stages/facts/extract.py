@@ -8,26 +8,30 @@ processes; it is a top-level function and takes and returns plain values for tha
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from sutler.stages import terms as words
 from sutler.stages.facts.imports import targets_of
 from sutler.stages.facts.languages import DATA, grammar, language_of
 from sutler.stages.facts.queries import QUERIES
-from sutler.values.facts import FACTS_VERSION, Facts, Import, ParseStatus, Symbol
+from sutler.stages.facts.regions import cut_regions
+from sutler.values.facts import FACTS_VERSION, Facts, Import, ParseStatus, Region, Symbol
 from sutler.values.paths import extension
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Query
+    from tree_sitter import Node, Parser, Query, Tree
 
 MAX_BYTES = 1_000_000
 """Above this a file is not parsed; only the words of its first `MAX_BYTES` characters count."""
 TIMEOUT_MICROS = 500_000
 _MAX_TERMS = 4_000
 _MAX_DATA_TERMS = 400
-_MAX_DATA_CHARS = 10_000  # what a catalogue or a data file is about shows in its head
+_MAX_DATA_LINES = 300  # what a catalogue or a data file is about shows in its head
 _MAX_PHRASES = 600
 _MAX_SYMBOLS = 5_000
 _MAX_SIGNATURE = 400
@@ -55,16 +59,21 @@ def extract(path: str, text: str) -> Facts:
     elif language:
         status, symbols, imports = _parse(language, text)
     head = text[:MAX_BYTES]
+    lines = head.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    terms, regions = _count_terms(path, lines, symbols)
     return Facts(
         version=FACTS_VERSION,
         language=language,
         status=status,
         lines=text.count("\n") + (not text.endswith("\n") and text != ""),
         chars=len(text),
-        terms=_count_terms(path, head, symbols),
+        terms=terms,
         phrases=_phrases(head) if language else (),
         symbols=symbols,
         imports=imports,
+        regions=regions,
     )
 
 
@@ -73,26 +82,50 @@ def _is_minified(text: str) -> bool:
     return len(text) > 5_000 and (len(text) / lines > 300 or max(map(len, text.split("\n"))) > _LONG_LINE)
 
 
-def _count_terms(path: str, text: str, symbols: tuple[Symbol, ...]) -> dict[str, int]:
-    """Packed counts by field, in sorted order so that equal facts have equal bytes."""
+def _count_terms(
+    path: str, lines: list[str], symbols: tuple[Symbol, ...]
+) -> tuple[dict[str, int], tuple[Region, ...]]:
+    """Packed counts by field, in sorted order so that equal facts have equal bytes, and regions with their terms."""
+    limit, reach = _MAX_TERMS, len(lines)
+    if extension(path) in DATA:
+        limit, reach = _MAX_DATA_TERMS, _MAX_DATA_LINES
+    regions = cut_regions(symbols, lines)
+    counts: Counter[str] = Counter()
+    held: list[set[str]] = []
+    for region in regions:
+        found = (
+            words.WORD.findall("\n".join(lines[region.start - 1 : region.end]))
+            if region.start <= reach
+            else []
+        )
+        counts.update(found)
+        held.append(set(found))
+    split = {word: words.split(word) for word in counts}
     body: dict[str, int] = {}
     seen = body.get
-    limit = _MAX_TERMS
-    if extension(path) in DATA:
-        text, limit = text[:_MAX_DATA_CHARS], _MAX_DATA_TERMS
-    for word, count in Counter(words.WORD.findall(text)).items():
-        for term in words.split(word):
+    for word, count in counts.items():
+        for term in split[word]:
             body[term] = seen(term, 0) + count
-    kept = (
-        body
-        if len(body) <= limit
-        else dict(sorted(body.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    packed = _pack(body, symbols, limit)
+    return packed, tuple(
+        replace(region, terms=_bag(words_, split)) for region, words_ in zip(regions, held, strict=True)
     )
-    packed = {term: min(count, 255) for term, count in kept.items()}
+
+
+def _pack(body: dict[str, int], symbols: tuple[Symbol, ...], limit: int) -> dict[str, int]:
+    if len(body) > limit:
+        body = dict(sorted(body.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    packed = {term: min(count, 255) for term, count in body.items()}
     for shift, field in ((8, _terms_of_names(symbols)), (16, _terms_of_docs(symbols))):
         for term, count in field.items():
             packed[term] = packed.get(term, 0) + (min(count, 255) << shift)
     return dict(sorted(packed.items()))
+
+
+def _bag(held: set[str], split: dict[str, tuple[str, ...]]) -> bytes:
+    """The terms of a region as sorted check sums. The set is sorted before it becomes bytes."""
+    terms: set[str] = set().union(*map(split.__getitem__, held))
+    return array("I", sorted(map(words.checksum, terms))).tobytes()
 
 
 def _terms_of_names(symbols: tuple[Symbol, ...]) -> Counter[str]:
@@ -115,8 +148,8 @@ def _phrases(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-@lru_cache(maxsize=32)
-def _reader(language: str) -> tuple[Parser, Query] | None:
+@lru_cache(maxsize=64)
+def _reader(language: str, micros: int) -> tuple[Parser, Query] | None:
     import warnings
 
     from tree_sitter import Parser, Query
@@ -126,24 +159,32 @@ def _reader(language: str) -> tuple[Parser, Query] | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return Parser(found, timeout_micros=TIMEOUT_MICROS), Query(found, QUERIES[language])
+        return Parser(found, timeout_micros=micros), Query(found, QUERIES[language])
 
 
 def _parse(language: str, text: str) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
+    """One try at the time cap and one at four times as much: the cap is wall time, and a busy machine must not
+    change what is known of a harmless file."""
+    source = text.encode("utf-8", "replace")
+    for micros in (TIMEOUT_MICROS, 4 * TIMEOUT_MICROS):
+        reader = _reader(language, micros)
+        if reader is None:
+            return "failed", (), ()
+        parser, query = reader
+        try:
+            return _read(language, source, parser.parse(source), query)
+        except ValueError:  # what the time cap raises
+            parser.reset()
+    return "timeout", (), ()
+
+
+def _read(
+    language: str, source: bytes, tree: Tree, query: Query
+) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
     import warnings
 
     from tree_sitter import QueryCursor
 
-    reader = _reader(language)
-    if reader is None:
-        return "failed", (), ()
-    parser, query = reader
-    source = text.encode("utf-8", "replace")
-    try:
-        tree = parser.parse(source)
-    except ValueError:  # what the time cap raises
-        parser.reset()
-        return "timeout", (), ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         cursor = QueryCursor(query, match_limit=1_000, timeout_micros=TIMEOUT_MICROS)

@@ -8,6 +8,7 @@ from sutler.values.facts import Signal
 
 _SENTENCES = {
     "lexical": "its text shares the task's words",
+    "passage": "one place in it holds many of the task's words",
     "path": "its path has words of the task",
     "symbols": "its definitions are named with words of the task",
     "title_path": "its path has words of the title",

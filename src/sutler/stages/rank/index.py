@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -21,7 +22,7 @@ from msgspec import Struct
 
 from sutler.stages.rank.classes import FileClass, class_of
 from sutler.stages.terms import WORD, split
-from sutler.values.facts import FACTS_VERSION, Facts
+from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
 INDEX_VERSION = 1
@@ -44,8 +45,11 @@ class Doc(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Segment(Struct, frozen=True, array_like=True):
+    """`regions` holds each document's regions in MessagePack: only those of the best documents are ever decoded."""
+
     docs: tuple[Doc, ...]
     shards: tuple[bytes, ...]
+    regions: tuple[bytes, ...]
 
 
 class Index(Struct, frozen=True, array_like=True):
@@ -125,7 +129,8 @@ def _segment(files: list[tuple[str, str, Facts]]) -> Segment:
     for key in sorted(postings):
         buckets[_shard(key)][key] = postings[key].tobytes()
     encode = msgspec.msgpack.Encoder().encode
-    return Segment(tuple(docs), tuple(encode(bucket) for bucket in buckets))
+    regions = tuple(encode(facts.regions) for _, _, facts in files)
+    return Segment(tuple(docs), tuple(encode(bucket) for bucket in buckets), regions)
 
 
 def _index_file(postings: dict[str, array[int]], number: int, path: str, digest: str, facts: Facts) -> Doc:
@@ -215,6 +220,12 @@ class Reader:
         self._dead = [frozenset(gone) for gone in index.dead]
         self._shards: dict[tuple[int, int], dict[str, bytes]] = {}
         self._decode = msgspec.msgpack.Decoder(dict[str, bytes]).decode
+        self._decode_regions = msgspec.msgpack.Decoder(tuple[Region, ...]).decode
+
+    def regions(self, number: int) -> tuple[Region, ...]:
+        """The regions of one document."""
+        at = bisect_right(self._bases, number) - 1
+        return self._decode_regions(self._index.segments[at].regions[number - self._bases[at]])
 
     def postings(self, key: str) -> tuple[list[int], list[int]]:
         """Documents that hold a key, and their packed counts."""

@@ -12,6 +12,7 @@ from sutler.stages.rank.query import Query
 from sutler.stages.rank.weights import FIELDS, K1
 
 Scores = dict[int, float]
+_HALF = 2.0  # where a field of its own is half saturated
 
 
 class Lexical(Struct, frozen=True):
@@ -57,34 +58,27 @@ def score(reader: Reader, query: Query, norms: Norms) -> Lexical:
     found = Lexical({}, {}, {}, {}, {}, {}, {})
     for term, weight in query.terms.items():
         docs, values = reader.postings(term)
-        if not docs:
-            continue
-        rarity = idf(len(docs), total)
-        in_title = query.title.get(term, 0.0) * rarity
-        in_ticks = query.ticked.get(term, 0.0) * rarity
-        _add_whole(found, docs, values, weight * rarity, norms)
-        if in_title or in_ticks:
-            _add_zones(found, docs, values, in_title, in_ticks, norms)
+        if docs:
+            rarity = idf(len(docs), total)
+            titled, ticked = query.title.get(term, 0.0), query.ticked.get(term, 0.0)
+            _add_whole(found, docs, values, weight * rarity, norms)
+            if titled or ticked:
+                _add_zones(found, docs, values, titled * rarity, ticked * rarity, norms)
+            _add_fields(found, docs, values, weight, titled, norms, total)
     return found
 
 
 def _add_whole(found: Lexical, docs: list[int], values: list[int], weight: float, norms: Norms) -> None:
     body_norm, name_norm, doc_norm = norms.body, norms.symbols, norms.docs
     path_weight = FIELDS[3][0]
-    whole, path, symbols = found.whole, found.path, found.symbols
-    top = weight * (K1 + 1)
+    whole = found.whole
     seen = whole.get
     for doc, value in zip(docs, values, strict=True):
         x = (value & 255) * body_norm[doc]
         if value > 255:
-            names = (value >> 8 & 255) * name_norm[doc]
-            places = (value >> 24) * path_weight
-            x += names + (value >> 16 & 255) * doc_norm[doc] + places
-            if names:
-                symbols[doc] = symbols.get(doc, 0.0) + weight * names / (names + 2.0)
-            if places:
-                path[doc] = path.get(doc, 0.0) + weight * places / (places + 2.0)
-        whole[doc] = seen(doc, 0.0) + top * x / (K1 + x)
+            x += (value >> 8 & 255) * name_norm[doc] + (value >> 16 & 255) * doc_norm[doc]
+            x += (value >> 24) * path_weight
+        whole[doc] = seen(doc, 0.0) + weight * x / (K1 + x)
 
 
 def _add_zones(
@@ -92,19 +86,33 @@ def _add_zones(
 ) -> None:
     for doc, value in zip(docs, values, strict=True):
         body = (value & 255) * norms.body[doc]
-        names = (value >> 8 & 255) * norms.symbols[doc]
-        places = float(value >> 24) * FIELDS[3][0]
-        if in_title:
+        if in_title and body:
             found.title_body[doc] = found.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
-            if names:
-                found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + in_title * names / (
-                    names + 2.0
-                )
-            if places:
-                found.title_path[doc] = found.title_path.get(doc, 0.0) + in_title * places / (places + 2.0)
         if in_ticks:
-            x = body + names + places
+            x = body + (value >> 8 & 255) * norms.symbols[doc] + (value >> 24) * FIELDS[3][0]
             found.ticked[doc] = found.ticked.get(doc, 0.0) + in_ticks * x / (K1 + x)
+
+
+def _add_fields(
+    found: Lexical, docs: list[int], values: list[int], weight: float, titled: float, norms: Norms, total: int
+) -> None:
+    """Paths and names apart, each with the rarity a term has in that field: every path may hold a project's name."""
+    named = [(doc, value >> 8 & 255) for doc, value in zip(docs, values, strict=True) if value & 0xFF00]
+    placed = [(doc, value >> 24) for doc, value in zip(docs, values, strict=True) if value >> 24]
+    rarity = idf(len(named), total)
+    for doc, count in named:
+        x = count * norms.symbols[doc]
+        share = rarity * x / (x + _HALF)
+        found.symbols[doc] = found.symbols.get(doc, 0.0) + weight * share
+        if titled:
+            found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + titled * share
+    rarity = idf(len(placed), total)
+    for doc, count in placed:
+        x = count * FIELDS[3][0]
+        share = rarity * x / (x + _HALF)
+        found.path[doc] = found.path.get(doc, 0.0) + weight * share
+        if titled:
+            found.title_path[doc] = found.title_path.get(doc, 0.0) + titled * share
 
 
 def feedback(reader: Reader, best: list[tuple[int, float]], norms: Norms, query: Query) -> Scores:

@@ -9,15 +9,17 @@ from sutler.stages.rank import history as past
 from sutler.stages.rank import lexical, signals
 from sutler.stages.rank.explain import sentences
 from sutler.stages.rank.index import Index, Reader
-from sutler.stages.rank.lexical import Scores
+from sutler.stages.rank.lexical import Scores, idf
 from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query, analyse
+from sutler.stages.rank.regions import lens_of, passage
 from sutler.stages.rank.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
 from sutler.stages.terms import whole
 from sutler.values.facts import History, Ranked, Signal
 
 _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 12
+_READ = 80  # how many files have their regions looked at
 
 
 class Evidence(Struct, frozen=True):
@@ -87,7 +89,9 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     evidence = Evidence(values, _priors(reader, query, paths, frames, weights), lines, names)
     table = asdict(weights)
     totals = {doc: _total(evidence, table, doc) for doc in _touched(evidence)}
-    best = _best(totals, _BEST)
+    if weights.passage:
+        values["passage"] = _passages(reader, query, [doc for doc, _ in _best(totals, _READ)])
+    best = _best({doc: _total(evidence, table, doc) for doc, _ in _best(totals, _READ)}, _BEST)
     importers, imported = signals.neighbours(best, links, reader)
     helpers = {
         doc: value
@@ -100,6 +104,13 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     values["cochange"] = _scaled(past.cochange_scores(history, known, best))
     values["feedback"] = _scaled(lexical.feedback(reader, best[:8], norms, query))
     return evidence
+
+
+def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
+    total = len(reader.docs)
+    worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}
+    lens = lens_of(query, worth)
+    return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
 
 
 def _priors(reader: Reader, query: Query, paths: Scores, frames: Scores, weights: Weights) -> Scores:

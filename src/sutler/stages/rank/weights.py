@@ -12,6 +12,7 @@ from msgspec import Struct
 
 class Weights(Struct, frozen=True):
     lexical: float = 1.0  # zoned BM25F over body, symbols, docs and path
+    passage: float = 0.8  # its best region: many of the task's words in one place
     path: float = 0.3  # the path field alone
     symbols: float = 0.2  # the names of definitions alone
     title_path: float = 0.3  # the same for the words of the title
