@@ -20,10 +20,9 @@ from sutler.access.door import Door, Setup
 from sutler.access.gate import Ask, Gate
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.config import Layer, parse_size
-from sutler.engine import Project, project_config
+from sutler.engine import Project, home, project_config
 from sutler.stages.count import token_counter
 from sutler.store.base import Store
-from sutler.store.state import install_key, private_dir, project_id, refuse_inside, state_home
 from sutler.values.access import Call, Caller, Effect, Limits
 from sutler.values.errors import UsageError
 from sutler.values.paths import ROOT
@@ -279,25 +278,8 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
-    """The project's store, by `SUTLER_STORE` when it is a PostgreSQL URL, and the ledger over it."""
-    home = state_home(dict(environ))
-    refuse_inside(home, root)
-    private_dir(home)
-    key = install_key(home)
-    project = project_id(root, key)
-    directory = private_dir(os.path.join(home, project))
-    url = environ.get("SUTLER_STORE", "")
-    store: Store
-    if url.startswith(("postgresql://", "postgres://")):
-        from sutler.store.postgres import open_postgres
-
-        store = open_postgres(url, environ.get("SUTLER_PROJECT", "") or project)
-    elif url:
-        raise UsageError("SUTLER_STORE is not a PostgreSQL URL", next_step="use postgresql://…, or unset it for SQLite")
-    else:
-        from sutler.store.sqlite import open_sqlite
-
-        store = open_sqlite(os.path.join(directory, "state.db"), project)
+    """The project's store and the ledger over it."""
+    store, directory, key = home.open_store(root, environ)
     return store, Ledger(store, directory, key)
 
 

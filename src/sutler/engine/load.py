@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import sha256
 
 from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
+from sutler.engine.clean import Clean
 from sutler.stages.fit import Material
-from sutler.values.pack import Choice, CleanText, Loaded
+from sutler.values.pack import Choice, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
-
-Clean = Callable[[str, str], CleanText]
-"""Redact a whole text; the second argument is the path it came from."""
 
 _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
+from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
 from sutler.engine.parts import split_text
 from sutler.engine.problems import Ask, judge
@@ -39,6 +40,7 @@ class Packing:
         self._ask = ask
         self.tokens: Counter | None = token_counter(request.budget.counter) if count_tokens else None
         self._report: Report | None = None
+        self._clean: Clean = as_it_is
 
     @property
     def report(self) -> Report:
@@ -81,7 +83,9 @@ class Packing:
         snapshot = project.scan()
         selection = project.select(snapshot, request)
         with Root(project.place.root) as root, root.reader() as reader:
-            loader = Loader(reader, project.clean(), project.settings)
+            size = sum(choice.entry.size for choice in selection.choices)
+            self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
+            loader = Loader(reader, self._clean, project.settings)
             loader.problems.extend(snapshot.problems)
             account = Account(self, snapshot, selection, loader)
             chunks = account.everything() if request.budget.limit is None else account.within()
@@ -96,8 +100,8 @@ class Packing:
         limit = self.request.budget.limit
         paths = sorted(choice.path for choice in selection.choices)
         drawing = drawn_within(paths, count, None if limit is None else limit // TREE_SHARE)
-        goal = self.project.clean()(self.request.goal, "goal") if self.request.goal else CleanText("")
-        return Preamble(self.project.name, goal, CleanText(drawing))
+        goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
+        return Preamble(self._clean(self.project.name, "").text, goal, CleanText(drawing))
 
 
 class Account:

@@ -12,13 +12,14 @@ from sutler import config
 from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
-from sutler.engine.load import Clean
+from sutler.engine import home
+from sutler.engine.clean import Clean, cleaner, masked
 from sutler.engine.packing import Packing
 from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
-from sutler.values.pack import Budget, CleanText, Cut, Format, Request, Selection
+from sutler.values.pack import Budget, Cut, Format, Request, Selection
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 
@@ -43,6 +44,9 @@ class Options(TypedDict, total=False):
     mode: str
     default_excludes: bool
     allow: Sequence[str]
+    redact: bool
+    allow_secrets: Sequence[str]
+    allow_lines: Sequence[str]
 
 
 class Project:
@@ -61,6 +65,7 @@ class Project:
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
+        self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
         """The project without the files that this run writes: a pack must not pack the pack before it."""
@@ -71,6 +76,7 @@ class Project:
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
+        copy._private = self._private
         return copy
 
     @property
@@ -80,7 +86,7 @@ class Project:
     def scan(self) -> Snapshot:
         """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
         with Root(self.place.root) as root:
-            return scan(root, self.rules(), self.place.named)
+            return masked(scan(root, self.rules(), self.place.named), self.clean())
 
     def pack(
         self, *, goal: str = "", ask: Ask | None = None, count_tokens: bool = True, **options: Unpack[Options]
@@ -132,8 +138,8 @@ class Project:
 
     def _ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""
-        return path in self.outputs or path.endswith(TEMPORARY)
+        return path in self.outputs or path.endswith(TEMPORARY) or path.startswith(self._private)
 
-    def clean(self) -> Clean:
-        """The redactor that every text passes before it is cut, counted or shown."""
-        return lambda text, path: CleanText(text)
+    def clean(self, size: int = 0) -> Clean:
+        """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
+        return cleaner(self.settings, size)

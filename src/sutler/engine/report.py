@@ -21,7 +21,12 @@ class Shown(Struct, frozen=True, gc=False):
     tokens: int | None
     cost: int
     reason: str
-    findings: int = 0
+    sha256: str = ""
+    rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
+
+    @property
+    def findings(self) -> int:
+        return len(self.rules)
 
     @property
     def weight(self) -> int:
@@ -66,12 +71,7 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 
 def shown_of(section: Section, tokens: int | None) -> Shown:
+    rules = tuple(finding.rule for finding in section.body.findings if finding.confidence > 0)
     return Shown(
-        section.path,
-        section.level,
-        section.length,
-        tokens,
-        section.cost,
-        section.reason,
-        len(section.body.findings),
+        section.path, section.level, section.length, tokens, section.cost, section.reason, section.sha256, rules
     )

@@ -31,6 +31,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("pack", "pack", "turn a project into one pack, to stdout or -o FILE"),
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
+            Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
+            Command("receipt", "secrets", "list, show and verify the receipts of what left"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),
@@ -105,7 +107,7 @@ def run(words: Sequence[str]) -> int:
     try:
         return _dispatch(words)
     except SutlerError as error:
-        console.error(error)
+        console.error(_without_secrets(error))
         return error.exit_code
     except KeyboardInterrupt:
         console.note("sutler: interrupted")
@@ -114,6 +116,17 @@ def run(words: Sequence[str]) -> int:
         # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _without_secrets(error: SutlerError) -> SutlerError:
+    """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
+    from sutler.config import resolve
+    from sutler.engine.clean import cleaner
+
+    clean = cleaner(resolve([]))
+    for field in ("what", "rule", "next_step"):
+        setattr(error, field, clean(getattr(error, field), "").text)
+    return error
 
 
 def _dispatch(words: Sequence[str]) -> int:

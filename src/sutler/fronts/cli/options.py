@@ -84,6 +84,8 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["hidden"] = False
     if getattr(args, "no_default_excludes", False):
         table["default_excludes"] = False
+    if getattr(args, "no_redact", False):
+        table["redact"] = False
     if getattr(args, "line_numbers", False):
         table["line_numbers"] = True
     if getattr(args, "no_budget", False):

@@ -8,8 +8,11 @@ import re
 import sys
 from collections.abc import Sequence
 
+import msgspec
+
 from sutler import config
-from sutler.engine import Ask, Project, Report, Shown, locate
+from sutler.disk.root import write_atomic
+from sutler.engine import Ask, Project, Report, Shown, locate, receipts
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import UsageError
@@ -36,9 +39,11 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means"
     )
+    text.add_argument("--no-redact", action="store_true", help="leave secrets in; the receipt says so")
     out = parser.add_argument_group("destination")
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
+    out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
     out.add_argument(
         "--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …"
     )
@@ -67,10 +72,23 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     else:
         console.stream(packing.encoded())
     report = packing.report
+    leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
     console.note(summary(report, destination, console))
     return 0
+
+
+def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
+    """Store what left, and write it to `file` too if one is named."""
+    receipt = receipts.receipt_of(
+        report, project=project.name, destination=destination, redacted=project.settings.flag("redact")
+    )
+    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
+    if trouble:
+        console.note(trouble)
+    if file:
+        write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
 
 
 def outputs(output: str, split: str | None) -> list[str]:
