@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import Final
 
@@ -90,3 +91,18 @@ def _listed(fd: int) -> tuple[int, list[str]]:
         pass
     folders.sort(reverse=True)
     return count, folders
+
+
+def mounts_below(folder: str) -> frozenset[str]:
+    """Paths below a folder where something else is mounted, a file or a bind mount of the same device included."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+            places = [line.split(" ", 5)[4] for line in stream]
+    except (OSError, IndexError):
+        return frozenset()
+    start = os.path.realpath(folder).rstrip("/") + "/"
+    plain = (_OCTAL.sub(lambda match: chr(int(match[1], 8)), place) for place in places)
+    return frozenset(place[len(start) :] for place in plain if place.startswith(start) and place != start)
+
+
+_OCTAL: Final = re.compile(r"\\([0-7]{3})")

@@ -281,14 +281,12 @@ def _tracked(data: bytes, width: int, repository: Repository) -> Tracked:
         base = _entries(shared, width)
         gone = _bits(link, width, len(base.names))
         pairs += [pair for i, pair in enumerate(zip(base.names, base.modes, strict=True)) if i not in gone]
-    paths: list[str] = []
-    links: list[str] = []
-    sparse: list[str] = []
-    for raw, mode in pairs:
-        kind = mode & 0o170000
-        (links if kind == 0o160000 else sparse if kind == 0o040000 else paths).append(os.fsdecode(raw))
+    names = os.fsdecode(b"\0".join(name for name, _ in pairs)).split("\0")
+    kinds = [mode & 0o170000 for _, mode in pairs]
+    links = {name for name, kind in zip(names, kinds, strict=True) if kind == 0o160000} if pairs else set()
+    sparse = {name for name, kind in zip(names, kinds, strict=True) if kind == 0o040000} if pairs else set()
     # An entry without a name replaces one of the shared index and keeps that one's name.
-    return Tracked(frozenset(paths) - {""}, frozenset(links), tuple(sorted(one for one in sparse if one)))
+    return Tracked(frozenset(names) - links - sparse - {""}, frozenset(links), tuple(sorted(sparse - {""})))
 
 
 def _entries(data: bytes, width: int) -> _Entries:

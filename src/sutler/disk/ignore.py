@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -117,22 +118,24 @@ def parse_source(data: bytes, shown: str, *, fold: bool = False, negation: bool 
     return Source(shown, PatternList(patterns, fold), tuple(lines))
 
 
-def _everything(shown: str, why: str) -> Source:
+def deny_all(shown: str, why: str, line: int = 0) -> Source:
     """A source that denies all below it."""
     pattern = parse_pattern("*")._replace(text=why)
-    return Source(shown, PatternList([pattern]), (0,))
+    return Source(shown, PatternList([pattern]), (line,))
 
 
 def load(fd: int, name: str, shown: str, fold: bool) -> Source | Problem:
     """Read the ignore file `name` in the open directory `fd`."""
     found = _read(fd, name, shown)
+    if isinstance(found, Problem) and _is_folder(fd, name):
+        return parse_source(b"", shown)
     if name not in AI_FILES:
         return found if isinstance(found, Problem) else parse_source(found, shown, fold=fold)
     if isinstance(found, Problem):
-        return _everything(shown, f"(unreadable: {found.detail})")
+        return deny_all(shown, f"(unreadable: {found.detail})")
     if name == ".aiexclude":
         if not found.strip():
-            return _everything(shown, "(empty file)")
+            return deny_all(shown, "(empty file)")
         return parse_source(found, shown, negation=False)
     return parse_source(found, shown)
 
@@ -153,6 +156,13 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
     if found.data.count(b"\n") > LINE_LIMIT:
         return Problem(shown, "too_large", f"more than {LINE_LIMIT} lines")
     return found.data
+
+
+def _is_folder(fd: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def _open(fd: int, name: str) -> int:
