@@ -1,4 +1,4 @@
-"""Make docs/pack.svg: run the program on a real folder and draw what it prints. Usage: python docs/make_picture.py DIR"""
+"""Make docs/pack.svg: run the program on a real folder, draw what it prints. python docs/make_picture.py DIR"""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def transcript(folder: str) -> list[tuple[str, str]]:
     """(class, text) rows: each command and what it printed."""
     rows: list[tuple[str, str]] = []
     for command in COMMANDS:
+        if os.path.exists(os.path.join(folder, "pack.md")):
+            os.remove(os.path.join(folder, "pack.md"))
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=folder,
@@ -35,7 +37,6 @@ def transcript(folder: str) -> list[tuple[str, str]]:
             printed = printed[:ROWS_OF_TREE]
         rows += [("n" if command[1] == "pack" else "", line[:118]) for line in printed]
         rows.append(("", ""))
-    os.remove(os.path.join(folder, "pack.md"))
     return rows[:-1]
 
 

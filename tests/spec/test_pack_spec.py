@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant, Sutler
 
 import sutler as api
+from tests.conftest import Plant, Sutler
 
 TREE = {
     "README.md": "# Wheel\n",
@@ -143,6 +143,18 @@ def test_one_changed_file_changes_its_section_and_the_manifest(plant: Plant, sut
     changed = [(a, b) for a, b in zip(before.split("\n"), after.split("\n"), strict=True) if a != b]
     assert changed[0] == ("AXLES = 2", "AXLES = 3")
     assert [json.loads(b).get("path", "end") for _, b in changed[1:]] == ["src/axle.py", "end"]
+
+
+def test_a_pack_does_not_pack_the_pack_before_it(plant: Plant, sutler: Sutler) -> None:
+    """-o inside the tree: the second run gives the same bytes."""
+    folder = plant(TREE)
+    for words in (["-o", "pack.md"], ["-o", "part.md", "--split", "20k"]):
+        written = "pack.md" if len(words) == 2 else "part.1.md"
+        assert sutler("pack", *words, cwd=folder).code == 0
+        first = (folder / written).read_bytes()
+        assert sutler("pack", *words, cwd=folder).code == 0
+        assert (folder / written).read_bytes() == first
+        (folder / written).unlink()
 
 
 def test_budget_flags(plant: Plant, sutler: Sutler) -> None:
