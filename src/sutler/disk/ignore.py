@@ -22,6 +22,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -226,12 +227,21 @@ class Node:
         return decide(self.families[0], text, directory) or decide(self.families[1], text, directory)
 
     def denial(self, name: str, directory: bool) -> Rule | None:
-        """The AI file that denies this name, if any."""
+        """The AI file that denies this name, in any of its spellings: a denial is not to be dodged by case."""
         for layers in self.ai:
-            found = decide(layers, view(name), directory) if layers else None
-            if found is not None and found.ignored:
-                return found.rule
+            for spelling in spellings(name) if layers else ():
+                found = decide(layers, view(spelling), directory)
+                if found is not None and found.ignored:
+                    return found.rule
         return None
+
+
+def spellings(name: str) -> Sequence[str]:
+    """The name as it is, in lower case, and in Unicode's composed, decomposed and compatibility forms."""
+    if name.isascii():
+        return (name,) if name.islower() else (name, name.lower())
+    forms = [name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)]
+    return list(dict.fromkeys([*forms, unicodedata.normalize("NFKC", name).casefold()]))
 
 
 def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | None:

@@ -308,7 +308,7 @@ def _mode_of(fd: int, name: str) -> int | None:
         state = os.stat(name, dir_fd=fd)
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             return None
-        if os.path.realpath(f"/proc/self/fd/{fd}").startswith(("/dev", "/proc")):
+        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
             return None  # /dev/stdout, redirected to a file
         state = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):
