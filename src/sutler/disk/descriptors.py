@@ -11,6 +11,7 @@ from sutler.disk.root import DIRECTORY
 
 COUNT_LIMIT: Final = 1000
 _DEPTH: Final = 32
+_OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
 
 Key = tuple[int, int]
 
@@ -101,8 +102,9 @@ def mounts_below(folder: str) -> frozenset[str]:
     except (OSError, IndexError):
         return frozenset()
     start = os.path.realpath(folder).rstrip("/") + "/"
-    plain = (_OCTAL.sub(lambda match: chr(int(match[1], 8)), place) for place in places)
+    plain = (re.sub(_OCTAL, _byte, place) if "\\" in place else place for place in places)
     return frozenset(place[len(start) :] for place in plain if place.startswith(start) and place != start)
 
 
-_OCTAL: Final = re.compile(r"\\([0-7]{3})")
+def _byte(match: re.Match[str]) -> str:
+    return chr(int(match[1], 8))

@@ -56,9 +56,7 @@ def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapsho
     return walk.found.snapshot(walk.directories, [*walk.judge.problems, *more])
 
 
-def explain(
-    root: Root, rules: ScanRules, path: RelPath, *, named: bool = False
-) -> FileEntry | Excluded | Problem:
+def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False) -> FileEntry | Excluded | Problem:
     """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
     walk = _Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
