@@ -37,7 +37,6 @@ _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match
 
 _STARTS: Final = (".env", "credentials", "secrets")
 _ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore")
-_CREDENTIAL: Final = re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
 _CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
 
 
@@ -52,8 +51,10 @@ def _credential(name: str) -> Rule | None:
     # Four string calls for the many, the patterns themselves for the few; a test holds the two together.
     if not (name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name):
         return None
-    match = _CREDENTIAL.match(name)
-    return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None
+    for pattern, rule in zip(CREDENTIALS, _CREDENTIAL_RULES, strict=True):
+        if re.match(translate(pattern), name, re.DOTALL):
+            return rule
+    return None
 
 
 def version_control(name: str) -> Rule | None:

@@ -63,7 +63,7 @@ def problem_of(path: str, error: OSError) -> Problem:
 def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
     """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
     state = os.fstat(fd)
-    if not stat.S_ISREG(state.st_mode):
+    if state.st_mode & 0o170000 != stat.S_IFREG:
         return Problem(path, "special", "not a regular file")
     size = state.st_size
     if limit is not None and size > limit:
@@ -212,23 +212,25 @@ class Reader:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._fds: dict[str, int] = {"": root.fd}
+        self._fds: dict[str, int] = {}  # least recently opened first
         self._directory = ""
         self._fd = root.fd
 
     def close(self) -> None:
-        for directory, fd in self._fds.items():
-            if directory:
-                os.close(fd)
+        for fd in self._fds.values():
+            os.close(fd)
         self._fds = {}
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
-        directory, _, name = path.rpartition("/")
+        if ".." in path or "\0" in path:
+            parse_relpath(path)
+        cut = path.rfind("/")
+        directory = path[:cut] if cut > 0 else ""
         try:
             if directory != self._directory:
                 self._fd = self._enter(directory)
                 self._directory = directory
-            fd = os.open(name, FILE, dir_fd=self._fd)
+            fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
         except OSError as error:
             return problem_of(path, error)
         try:
@@ -240,30 +242,32 @@ class Reader:
 
     def _enter(self, directory: str) -> int:
         """The directory's descriptor, from its nearest open ancestor; the least recent ones are closed."""
+        if not directory:
+            return self._root.fd
         fds = self._fds
         if directory in fds:
-            fds[directory] = fd = fds.pop(directory)
+            fd = fds[directory] = fds.pop(directory)
             return fd
-        parse_relpath(directory)
         near, missing = directory, list[str]()
-        while near not in fds and len(missing) < _CLOSE_BY:
+        while near and near not in fds and len(missing) < _CLOSE_BY:
             near, _, name = near.rpartition("/")
             missing.append(name)
-        if near not in fds:
+        if near and near not in fds:
             return self._keep(directory, self._root.open(RelPath(directory), DIRECTORY))
-        fd = fds[near]
+        fd = fds[near] if near else self._root.fd
         for name in reversed(missing):
             near = f"{near}/{name}" if near else name
             fd = self._keep(near, os.open(name, DIRECTORY, dir_fd=fd))
         return fd
 
     def _keep(self, directory: str, fd: int) -> int:
-        self._fds[directory] = fd
-        if len(self._fds) > OPEN_DIRECTORIES:
-            oldest = next(one for one in self._fds if one and one != directory)
+        fds = self._fds
+        fds[directory] = fd
+        if len(fds) > OPEN_DIRECTORIES:
+            oldest = next(iter(fds))
             if oldest == self._directory:
                 self._directory, self._fd = "", self._root.fd
-            os.close(self._fds.pop(oldest))
+            os.close(fds.pop(oldest))
         return fd
 
 
@@ -304,7 +308,7 @@ def _mode_of(fd: int, name: str) -> int | None:
         state = os.stat(name, dir_fd=fd)
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             return None
-        if os.path.realpath(f"/proc/self/fd/{fd}").startswith(("/dev", "/proc")):
+        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
             return None  # /dev/stdout, redirected to a file
         state = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):
