@@ -31,8 +31,11 @@ DOCS_TITLE = "## Documents\n\n"
 
 def fenced(text: str, language: str = "") -> str:
     """Text in a fence longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
+    fence = "```"
+    while fence in text:
+        fence += "`"
+        if len(fence) > 16:  # a file of backticks: count once instead of growing one by one
+            fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
 
 
@@ -123,12 +126,12 @@ def tail_text(left_out: Sequence[str], unnamed: int, marker: str) -> str:
     return listing + (f"{marker}\n" if marker else "")
 
 
-def render_prompt(pack: ContextPack, tail: str = "") -> str:
-    """The whole prompt. `tail` is what the builder noted besides; `total_chars` counts it too."""
+def render_prompt(pack: ContextPack) -> str:
+    """The prompt without its tail: what is not shown, and the marker, are the builder's to add."""
     docs = "".join(doc_block(item) for item in pack.docs)
     files = "".join(file_block(item) for item in pack.files)
     body = (DOCS_TITLE + docs if docs else "") + (FILES_TITLE + files if files else "")
-    return required_text(pack) + body + tail
+    return required_text(pack) + body
 
 
 def render_context_md(pack: ContextPack) -> str:
