@@ -61,9 +61,7 @@ def _commit(record: bytes) -> Commit:
         id=id_.decode("ascii", "replace"),
         message=message.decode("utf-8", "replace").strip()[:_MAX_MESSAGE],
         # a commit that touches everything says nothing of anything
-        paths=()
-        if len(paths) > _MAX_PATHS
-        else tuple(path.decode("utf-8", "surrogateescape") for path in paths),
+        paths=() if len(paths) > _MAX_PATHS else tuple(path.decode("utf-8", "surrogateescape") for path in paths),
     )
 
 
@@ -72,9 +70,7 @@ def _git(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
     environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ} | _ENVIRONMENT
     command = ["git", *_SAFE, "--git-dir", git_dir, *words]
     try:
-        done = subprocess.run(
-            command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT, check=False
-        )
+        done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return b""
     return done.stdout if done.returncode == 0 else b""
