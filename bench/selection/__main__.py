@@ -27,8 +27,8 @@ from bench.selection.data import (
     stratified,
     text_of,
 )
-from sutler.stages.excerpt import offers_for
 from sutler.stages.allocate import allocate
+from sutler.stages.excerpt import offers_for
 from sutler.stages.rank import WEIGHTS, Index, Weights, build, rank
 from sutler.stages.rank.index import Reader
 from sutler.values.facts import Commit, Facts, History
@@ -48,9 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     for repo in sorted({instance.repo for instance in instances}):
         known: dict[str, Commit] = {}
         for instance in (i for i in instances if i.repo == repo):
-            for name, row in _measure(
-                instance, mirror_of(options.repos, repo), cache, known, variants
-            ).items():
+            for name, row in _measure(instance, mirror_of(options.repos, repo), cache, known, variants).items():
                 rows.setdefault(name, []).append((instance.split, row))
         print(f"{repo} done", file=sys.stderr, flush=True)
     _print(rows)
@@ -62,9 +60,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", required=True, help="the instances, one JSON object a line")
     parser.add_argument("--repos", required=True, help="folder of bare mirrors, owner+name/repo")
     parser.add_argument("--cache", required=True, help="folder for extracted facts")
-    parser.add_argument(
-        "--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all"
-    )
+    parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="one repository only")
     parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
@@ -100,15 +96,11 @@ def _measure(
         results[name] = _rank_row(index, instance, history, weights, sizes)
     results["sutler"]["index s"] = built
     results["sutler"] |= _pack_row(index, instance, history, facts, git_dir)
-    results["plain BM25"] = measure.ranking_figures(
-        bm25(Reader(index), instance.query), instance.wanted, sizes
-    )
+    results["plain BM25"] = measure.ranking_figures(bm25(Reader(index), instance.query), instance.wanted, sizes)
     return results
 
 
-def _rank_row(
-    index: Index, instance: Instance, history: History, weights: Weights, sizes: dict[str, int]
-) -> Row:
+def _rank_row(index: Index, instance: Instance, history: History, weights: Weights, sizes: dict[str, int]) -> Row:
     started = time.process_time()
     ranked = rank(index, instance.query, history, weights, limit=300)
     spent = time.process_time() - started
@@ -116,9 +108,7 @@ def _rank_row(
     return figures | {"query ms": 1000 * spent}
 
 
-def _pack_row(
-    index: Index, instance: Instance, history: History, facts: dict[str, Facts], git_dir: str
-) -> Row:
+def _pack_row(index: Index, instance: Instance, history: History, facts: dict[str, Facts], git_dir: str) -> Row:
     """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
     ranked = rank(index, instance.query, history, limit=SHOWN_FILES)
     tree = list_tree(git_dir, instance.base_commit)

@@ -20,8 +20,9 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 
 
 class Offer(Struct, frozen=True):
-    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order; `outline` and
-    `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in full first."""
+    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order;
+    `outline` and `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in
+    full first."""
 
     path: str
     score: float

@@ -12,22 +12,16 @@ _HALF_LIFE = 250  # commits
 _MAX_PATHS = 30  # a commit that touches more says little of each
 
 
-def message_scores(
-    history: History, terms: Mapping[str, float], known: Mapping[str, int]
-) -> dict[int, float]:
+def message_scores(history: History, terms: Mapping[str, float], known: Mapping[str, int]) -> dict[int, float]:
     """Files by the likeness of the commits that touched them: the best few, the rest fading."""
-    messages = [
-        frozenset(t for w in WORD.findall(c.message[:400]) for t in split(w)) for c in history.commits
-    ]
+    messages = [frozenset(t for w in WORD.findall(c.message[:400]) for t in split(w)) for c in history.commits]
     frequency: dict[str, int] = {}
     for message in messages:
         for term in message:
             if term in terms:
                 frequency[term] = frequency.get(term, 0) + 1
     total = len(messages)
-    value = {
-        term: terms[term] * math.log(1 + total / (1 + count)) for term, count in sorted(frequency.items())
-    }
+    value = {term: terms[term] * math.log(1 + total / (1 + count)) for term, count in sorted(frequency.items())}
     likeness: dict[int, list[float]] = {}
     for message, commit in zip(messages, history.commits, strict=True):
         if 0 < len(commit.paths) <= _MAX_PATHS:
@@ -57,9 +51,7 @@ def recency_scores(history: History, known: Mapping[str, int]) -> dict[int, floa
     return {doc: math.log1p(value) for doc, value in found.items()}
 
 
-def cochange_scores(
-    history: History, known: Mapping[str, int], top: Iterable[tuple[int, float]]
-) -> dict[int, float]:
+def cochange_scores(history: History, known: Mapping[str, int], top: Iterable[tuple[int, float]]) -> dict[int, float]:
     """Files that changed together with the best ones."""
     strength = dict(top)
     found: dict[int, float] = {}

@@ -13,13 +13,13 @@ from msgspec import Struct
 from sutler.stages.terms import STOP, WORD, phrases, split
 
 ZONE_WEIGHTS = {
-    "title": 3.0,
+    "title": 5.0,
     "ticked": 2.0,
     "error": 2.0,
-    "code": 1.0,
-    "prose": 1.0,
+    "code": 1.2,
+    "prose": 0.7,
     "trace": 0.4,
-    "setup": 0.1,
+    "setup": 0.05,
 }
 """How much a word weighs by where it stands; `setup` is version lists and templates."""
 
@@ -51,9 +51,7 @@ _VERSION_LINE = re.compile(r"^\s*[\w.-]+\s*(?:[:=]+|\s{2,}|\s)\s*v?\d+(?:\.\d+)+
 _CODELIKE = re.compile(r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__")
 
 _ABOUT = {
-    "doc": re.compile(
-        r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b", re.I
-    ),
+    "doc": re.compile(r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b", re.I),
     "test": re.compile(
         r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests? fail\w*)\b",
         re.I,
@@ -61,9 +59,7 @@ _ABOUT = {
     "example": re.compile(r"\b(?:examples?|demos?|tutorials?|samples?)\b", re.I),
     "bench": re.compile(r"\bbench(?:mark)?s?\b", re.I),
     "ci": re.compile(r"\b(?:ci|workflow|github actions?|pipeline)\b", re.I),
-    "build": re.compile(
-        r"\b(?:setup\.py|pyproject|packag\w+|wheels?|sdist|build|install\w*|makefile|cmake)\b", re.I
-    ),
+    "build": re.compile(r"\b(?:setup\.py|pyproject|packag\w+|wheels?|sdist|build|install\w*|makefile|cmake)\b", re.I),
 }
 
 
@@ -187,11 +183,7 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
         weight = ZONE_WEIGHTS[zone]
         for word in WORD.findall(text):
             codelike = _CODELIKE.fullmatch(word) is not None
-            if (
-                zone == "setup"
-                or (zone in ("prose", "trace", "error") and not codelike)
-                or word.lower() in STOP
-            ):
+            if zone == "setup" or (zone in ("prose", "trace", "error") and not codelike) or word.lower() in STOP:
                 continue
             names[word] = max(names.get(word, 0.0), weight * (1.0 if codelike else 0.35))
     return names

@@ -94,9 +94,7 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     best = _best({doc: _total(evidence, table, doc) for doc, _ in _best(totals, _READ)}, _BEST)
     importers, imported = signals.neighbours(best, links, reader)
     helpers = {
-        doc: value
-        for doc, value in values["lexical"].items()
-        if reader.docs[doc].kind in ("test", "example", "doc")
+        doc: value for doc, value in values["lexical"].items() if reader.docs[doc].kind in ("test", "example", "doc")
     }
     values["imports"] = _scaled(importers)
     values["imported"] = _scaled(imported)
