@@ -114,6 +114,12 @@ def test_not_utf8() -> None:
         parse_goal(b"name: \xff\n", "p")
 
 
+def test_escaped_pairs_become_one_character() -> None:
+    assert parse_goal(b'name: "\\ud83d\\ude00"\nprompt: p\n', "p").name == "\U0001f600"
+    with pytest.raises(UsageError, match="p:1: 'name' holds half a character"):
+        parse_goal(b'name: "\\ud83d"\nprompt: p\n', "p")
+
+
 def test_byte_order_mark_is_no_part_of_a_key() -> None:
     assert parse_goal(b"\xef\xbb\xbfname: a\nprompt: b\n", "p").name == "a"
 
