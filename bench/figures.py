@@ -116,7 +116,7 @@ def results(rows: Sequence[Row]) -> str:
 def _result(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
     ours = subject(rows, row)
     if row.runs == 0:
-        return (row.tree, row.work, row.label, row.version, row.note or "failed", "", "", "", "", "", "")
+        return (row.tree, row.work, row.label, row.version, "0", "", "", "", "", "", "")
     compare = ours is not None and row.tool != "sutler"
     return (
         row.tree,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench import bars, corpora, figures, peers, runs
 from bench.figures import Row, Verdict, ratio
+from bench.measure import stop_cleanly
 from bench.speed import chosen, crashed, head, parser, peer_folders, scratch_folder, unmeasured
 
 
@@ -55,6 +56,7 @@ def judge(rows: Sequence[Row], factors: Sequence[int]) -> list[Verdict]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0, however slow anything was; 1 when a tool crashed."""
+    stop_cleanly()
     args = _arguments(argv)
     folders = peer_folders(args.peers)
     found, missing = peers.find(folders)

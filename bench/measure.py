@@ -56,13 +56,29 @@ def measure(command: Command, timeout: float) -> Sample:
         )
         watchdog = threading.Timer(timeout, _end, (child.pid, late))
         watchdog.start()
-        # wait4 and not Popen.wait: it alone gives the usage of this one child.
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - start
-        watchdog.cancel()
+        try:
+            # wait4 and not Popen.wait: it alone gives the usage of this one child.
+            _, status, usage = os.wait4(child.pid, 0)
+            wall = time.perf_counter() - start
+        except BaseException:
+            # The child has a session of its own, so an interrupt of ours does not reach it.
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            raise
+        finally:
+            watchdog.cancel()
         child.returncode = os.waitstatus_to_exitcode(status)
     cpu = usage.ru_utime + usage.ru_stime
     return Sample(wall, cpu, usage.ru_maxrss * 1024 / MEGABYTE, child.returncode, late.is_set())
+
+
+def stop_cleanly() -> None:
+    """Turn a polite end (SIGTERM, as `timeout` sends it) into an exception: nothing is left behind."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
 
 
 def _end(pid: int, late: threading.Event) -> None:

@@ -129,8 +129,10 @@ def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
 
 def environment(tool: str, cache: str, vocabularies: str | None) -> dict[str, str]:
     """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of the user."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("SUTLER_", "REPOMIX_", "XDG_"))}
-    sources = env.pop("PYTHONPATH", "")
+    # PYTHON*: without written bytecode the sources are compiled in every run; unbuffered streams are slow.
+    foreign = ("SUTLER_", "REPOMIX_", "XDG_", "PYTHON")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+    sources = os.environ.get("PYTHONPATH", "")
     if sources and tool.startswith(("sutler", "python")):
         # Children run in another folder, where a relative path would point at nothing.
         env["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sources.split(os.pathsep)))

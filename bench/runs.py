@@ -85,7 +85,7 @@ def _prime(entrant: Entrant, work: str, plan: Plan) -> str:
     if sample.timed_out:
         return f"over {plan.timeout:g} s"
     if sample.status != 0:
-        return f"crashed ({sample.status}): {_last_line(entrant.job.command.stderr)}"
+        return f"crashed ({sample.status}): {_last_words(entrant.job.command.stderr)}"
     proof = entrant.found.tool.proof.get(work)
     if proof and not any(_shows(proof, s) for s in (entrant.job.command.stdout, entrant.job.command.stderr)):
         return "did not do this work (no token count in its output)"
@@ -111,7 +111,7 @@ def _shows(pattern: str, path: str) -> bool:
         return re.search(pattern, file.read()) is not None
 
 
-def _last_line(path: str) -> str:
+def _last_words(path: str) -> str:
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file if line.strip()]
-    return lines[-1][:120] if lines else "no message"
+    return " / ".join(lines[-3:])[-240:] if lines else "no message"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bench import bars, chart, corpora, figures, floor, peers, runs
 from bench.figures import Row
-from bench.measure import machine, own_peak_mb
+from bench.measure import machine, own_peak_mb, stop_cleanly
 from bench.peers import Found, Tool
 
 
@@ -91,6 +91,8 @@ def measure_all(
         for work in args.work or peers.WORK:
             mine = runs.race([tree], work, tools, plan)
             rows += mine
+            if args.json:
+                write_json(args.json, rows)
             if mine:
                 print("\n" + figures.results(mine), flush=True)
     return rows
@@ -124,6 +126,7 @@ def write_json(path: str, rows: Sequence[Row]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0, however slow anything was; 1 when a tool crashed."""
+    stop_cleanly()
     args = _arguments(argv)
     folders = peer_folders(args.peers)
     found, missing = peers.find(folders)
@@ -136,8 +139,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print("\n" + report(rows))
-    if args.json:
-        write_json(args.json, rows)
     if args.chart and (drawn := chart.groups(rows)):
         with open(args.chart, "w", encoding="utf-8") as out:
             out.write(chart.draw(drawn))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from bench import bars, corpora, figures, peers, runs
 from bench.figures import Row, Verdict, ratio
+from bench.measure import stop_cleanly
 from bench.peers import Found, Tool
 from bench.speed import crashed, head, parser, peer_folders, scratch_folder, unmeasured
 
@@ -102,6 +103,7 @@ def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0, however slow anything was; 1 when a tool crashed."""
+    stop_cleanly()
     args = parser("Compare start-up cost with the bare interpreter and with files-to-prompt.").parse_args(
         argv
     )

@@ -7,11 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-Tree = Mapping[str, "str | bytes | Tree"]
+from tests.doors import door_state, open_door
+from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
+
+__all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
+
+Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
 
 

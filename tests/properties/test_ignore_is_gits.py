@@ -7,7 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
-from gitworld import (
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sutler.disk.ignore import Source, parse_source
+from tests.properties.gitworld import (
     NAMES,
     Answer,
     git,
@@ -24,10 +28,6 @@ from gitworld import (
     variant,
     write,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from sutler.disk.ignore import Source, parse_source
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 
@@ -83,6 +83,18 @@ def test_the_files_are_those_git_lists(seed: int, tmp_path: Path) -> None:
     # Git lists another repository with a final slash and says nothing of one that holds no file of its own.
     assert ours - theirs == set()
     assert theirs - ours == set()
+
+
+@pytest.mark.parametrize("seed", range(20 * FUZZ))
+def test_a_folder_of_a_repository_as_the_root(seed: int, tmp_path: Path) -> None:
+    """Rules from above the root reach into it; a root that git would ignore is the user's own wish."""
+    rng = random.Random(5000 + seed)
+    top = str(tmp_path / "work")
+    _populate(rng, top)
+    for folder in sorted({path.rpartition("/")[0] for path in git_files(top)} - {""}):
+        place = os.path.join(top, folder)
+        if not os.path.isdir(os.path.join(place, ".git")) and not git_answers(top, [folder])[folder].ignored:
+            assert our_files(our_scan(place)) == git_files(place), folder
 
 
 def _first(source: Source, path: str) -> Answer:

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant, Sutler
 
 import sutler as api
+from tests.conftest import Plant, Sutler
 
 TREE = {"a.py": "x = 1\n", "b.py": "y = 2\n"}
 

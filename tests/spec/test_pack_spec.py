@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant, Sutler
 
 import sutler as api
+from tests.conftest import Plant, Sutler
 
 TREE = {
     "README.md": "# Wheel\n",
@@ -145,6 +145,18 @@ def test_one_changed_file_changes_its_section_and_the_manifest(plant: Plant, sut
     assert [json.loads(b).get("path", "end") for _, b in changed[1:]] == ["src/axle.py", "end"]
 
 
+def test_a_pack_does_not_pack_the_pack_before_it(plant: Plant, sutler: Sutler) -> None:
+    """-o inside the tree: the second run gives the same bytes."""
+    folder = plant(TREE)
+    for words in (["-o", "pack.md"], ["-o", "part.md", "--split", "20k"]):
+        written = "pack.md" if len(words) == 2 else "part.1.md"
+        assert sutler("pack", *words, cwd=folder).code == 0
+        first = (folder / written).read_bytes()
+        assert sutler("pack", *words, cwd=folder).code == 0
+        assert (folder / written).read_bytes() == first
+        (folder / written).unlink()
+
+
 def test_budget_flags(plant: Plant, sutler: Sutler) -> None:
     folder = plant({f"f{i}.py": f"value = {i}\n" * 200 for i in range(30)})
     for flag, limit, count in (
@@ -270,7 +282,7 @@ def test_python_api(plant: Plant) -> None:
     assert pack.report.tokens is not None
     assert pack.report.tokens <= 3_000
     assert "tests/test_axle.py" not in shown(text)
-    assert {one.path: one.reason for one in pack.report.shown}["README.md"] == "entry document"
+    assert {str(one.path): one.reason for one in pack.report.shown}["README.md"] == "entry document"
 
 
 def test_reports_may_not_be_read_early(plant: Plant) -> None:

@@ -64,5 +64,6 @@ def test_results_show_the_ratio_for_peers_alone() -> None:
     assert lines[3].count("0.25") == 2
 
 
-def test_results_show_why_a_tool_has_no_figures() -> None:
-    assert "over 600 s" in results([row("gitingest", runs=0)._replace(note="over 600 s")])
+def test_results_show_no_cost_for_a_tool_that_did_not_run() -> None:
+    line = results([row("gitingest", runs=0)]).splitlines()[2]
+    assert [cell.strip() for cell in line.split("|")[5:-1]] == ["0", "", "", "", "", "", ""]

@@ -39,8 +39,10 @@ def test_two_programs_named_code2prompt_are_told_apart_by_version(
 def test_children_keep_their_caches_apart_and_see_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUTLER_FORMAT", "xml")
     monkeypatch.setenv("PYTHONPATH", "src")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     ours, theirs = environment("sutler", "/c", None), environment("gitingest", "/c", "/v")
     assert "SUTLER_FORMAT" not in ours
+    assert "PYTHONDONTWRITEBYTECODE" not in ours
     assert ours["PYTHONPATH"] == os.path.abspath("src")
     assert (ours["XDG_CACHE_HOME"], ours["HOME"]) == ("/c/cache", "/c")
     assert "PYTHONPATH" not in theirs

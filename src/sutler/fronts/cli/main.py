@@ -43,6 +43,26 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "The door",
+        (
+            Command("ls", "door", "list the files that may be read"),
+            Command("read", "door", "read a file or lines of it: PATH or PATH:A-B"),
+            Command("search", "door", "search the text of all files, redacted"),
+            Command("summarize", "door", "say what a file holds, from its structure"),
+            Command("session", "door", "what this session has seen, and what is out of date"),
+        ),
+    ),
+    (
+        "The ledger",
+        (
+            Command("log", "door", "show, export or rotate the ledger"),
+            Command("verify", "door", "prove that the ledger is whole"),
+            Command("approve", "door", "approve one waiting call, exactly as it was made"),
+            Command("deny", "door", "deny one waiting call"),
+            Command("stats", "door", "count calls by tool and outcome, and what callers used"),
+        ),
+    ),
+    (
         "Goals",
         (
             Command("run", "goals", "render a goal, with files, and send it to a model command"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -45,6 +46,8 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     project, goal = open_project(args)
+    if args.output and args.output != "-":
+        project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
     packing = project.pack(goal=goal, ask=asker(console), count_tokens=wants_tokens)
     destination = "stdout"
@@ -68,6 +71,17 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
         console.answer_json({"report": report, "destination": destination})
     console.note(summary(report, destination, console))
     return 0
+
+
+def outputs(output: str, split: str | None) -> list[str]:
+    """The files this run writes, and those that an earlier run with more parts left behind."""
+    if not split:
+        return [output]
+    folder = os.path.dirname(output) or "."
+    stem, ending = os.path.splitext(os.path.basename(output))
+    parts = re.compile(rf"{re.escape(stem)}\.\d+{re.escape(ending)}(\.\w+)?")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if parts.fullmatch(name)]
 
 
 def configure_tokens(parser: argparse.ArgumentParser) -> None:
