@@ -24,9 +24,7 @@ CONTEXT = {
     "e": "",
 }
 
-NAMES = st.sampled_from(
-    ["a", "b", "c", "d", "d.k", "d['k']", "c[0]", "c[9]", "t", "z", "f", "e", "nope", "loop.index"]
-)
+NAMES = st.sampled_from(["a", "b", "c", "d", "d.k", "d['k']", "c[0]", "c[9]", "t", "z", "f", "e", "nope", "loop.index"])
 ATOMS = NAMES | st.sampled_from(
     ["1", "-2", "0", "1.5", "'x'", '"y"', "true", "false", "[]", "[1, 'a']", "range(end=3)"]
 )

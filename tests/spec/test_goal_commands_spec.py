@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant, Sutler
-from tests.goalkit import Capture, cli, go, job, program, write_goal
 
 from sutler.goals.discovery import find_bases, list_goals
+from tests.conftest import Plant, Sutler
+from tests.goalkit import Capture, cli, go, job, program, write_goal
 
 PARAMS = """\
 name: Test Params
@@ -154,15 +154,11 @@ def test_command_and_profile_exclude_each_other(folder: Path, capfdbinary: Captu
     assert cli(capfdbinary, folder, "run", "test_goal", "--command", "cat", "--to", "llm").code == 2
 
 
-def test_a_profile_is_used(
-    folder: Path, tmp_path: Path, capfdbinary: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_profile_is_used(folder: Path, tmp_path: Path, capfdbinary: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """--to ollama:MODEL runs that program with the prompt on stdin."""
     program(tmp_path / "bin", "ollama", 'echo "$@"; cat')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    assert (
-        cli(capfdbinary, folder, "run", "test_goal", "--to", "ollama:tiny").text == "run tiny\nSay hello.\n"
-    )
+    assert cli(capfdbinary, folder, "run", "test_goal", "--to", "ollama:tiny").text == "run tiny\nSay hello.\n"
 
 
 def test_goals_list_and_show(folder: Path, capfdbinary: Capture) -> None:
@@ -201,9 +197,7 @@ def test_goals_add_without_a_project_goes_to_the_user(plant: Plant, capfdbinary:
 
 def test_a_real_process_from_end_to_end(folder: Path, sutler: Sutler) -> None:
     """The installed command, once, as a shell would start it."""
-    ran = sutler(
-        "run", "test-params", "-c", "notes.txt", "--command", "cat", "--", "--scope", "all", cwd=folder
-    )
+    ran = sutler("run", "test-params", "-c", "notes.txt", "--command", "cat", "--", "--scope", "all", cwd=folder)
     assert ran.code == 0
     assert ran.text.startswith("Scope: all\n")
 

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Files, configured, go, job, without_privileges
 
 from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files as gather_as_claw
 from sutler.values.errors import RefusedError
+from tests.conftest import Plant
+from tests.goalkit import Files, configured, go, job, without_privileges
 
 
 def shown(folder: Path, *given: str, mode: str = "strict", depth: int | None = None) -> list[str]:
@@ -86,9 +86,7 @@ def test_edge_4_mixed_binary_and_text(plant: Plant) -> None:
 
 def test_edge_5_deeply_nested(plant: Plant) -> None:
     """Edge 5: the depth limit holds however deep the tree is."""
-    folder = plant(
-        {"t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)}, **configured()}
-    )
+    folder = plant({"t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)}, **configured()})
     assert len(shown(folder, "t", depth=7)) == 8
     assert len(shown(folder, "t")) == 60
 
@@ -147,9 +145,7 @@ def test_edge_10_relative_and_absolute_paths(plant: Plant) -> None:
     """Edge 10: both work and show the same path; one outside is shown from where the user stands."""
     folder = plant({"in": {"a.txt": "A", **configured()}, "out": {"b.txt": "B"}})
     here = folder / "in"
-    assert (
-        shown(here, "./a.txt") == shown(here, str(here / "a.txt")) == shown(here, "../in/a.txt") == ["a.txt"]
-    )
+    assert shown(here, "./a.txt") == shown(here, str(here / "a.txt")) == shown(here, "../in/a.txt") == ["a.txt"]
     assert shown(here, "../out") == ["../out/b.txt"]
 
 

@@ -73,9 +73,7 @@ def _local(cwd: str, home: str, compat: bool) -> list[Base]:
     """Both folders of the nearest ancestor that has one; `.sutler` outranks `.claw`."""
     folder = cwd
     while True:
-        names = [
-            name for name in LOCAL_NAMES[1 if compat else 0 :] if os.path.isdir(os.path.join(folder, name))
-        ]
+        names = [name for name in LOCAL_NAMES[1 if compat else 0 :] if os.path.isdir(os.path.join(folder, name))]
         if names:
             own = os.path.realpath(folder) == os.path.realpath(home)
             return [Base(os.path.join(folder, name), "local", own) for name in names]

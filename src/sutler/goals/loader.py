@@ -163,15 +163,11 @@ def resolve(root: str, dir: str, file_path: str) -> RelPath:
     if spelled.startswith("/"):
         host = os.path.abspath(root)
         if not spelled.startswith(host.rstrip("/") + "/"):
-            raise RefusedError(
-                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-            )
+            raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
         return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
     joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
     if joined == ".." or joined.startswith(("../", "/")):
-        raise RefusedError(
-            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-        )
+        raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
     return parse_relpath(joined)
 
 

@@ -170,9 +170,7 @@ class Evaluator:
             case Call(name):
                 answer = self.scope.call(expr.val)
                 if not isinstance(answer, bool):
-                    raise TemplateError(
-                        f"function `{name}` is used as a condition but does not return a bool"
-                    )
+                    raise TemplateError(f"function `{name}` is used as a condition but does not return a bool")
                 return answer
             case Concat():
                 return truthy(self.value(Expr(expr.val, expr.filters)))

@@ -61,9 +61,7 @@ def remembered(rule: Callable[[Any, int], Got[T]]) -> Callable[[Any, int], Got[T
             return found
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise TemplateError(
-                f"expression nested deeper than {MAX_DEPTH} levels", rule="template depth limit"
-            )
+            raise TemplateError(f"expression nested deeper than {MAX_DEPTH} levels", rule="template depth limit")
         result = rule(self, pos)
         self.depth -= 1
         self.memory[key] = result
@@ -214,9 +212,7 @@ class Expressions:
         if closed is None:
             return bare
         if any(isinstance(arg.val, Array) for arg in args):
-            raise TemplateError(
-                f"the test `{name[0]}` cannot take an array literal: set it to a variable first"
-            )
+            raise TemplateError(f"the test `{name[0]}` cannot take an array literal: set it to a variable first")
         return (name[0], tuple(args)), closed
 
     def basic_val(self, pos: int) -> Got[Val]:
