@@ -92,7 +92,8 @@ def test_dry_run_with_everything(folder: Path, tmp_path: Path, capfdbinary: Capt
 def test_dry_run_keeps_unicode_and_size(folder: Path, capfdbinary: Capture) -> None:
     """Two megabytes of any script arrive unchanged."""
     big = "Ünï ✓ 漢字 \U0001f600 " * 80_000
-    write_goal(folder, "big", f"name: b\nprompt: {json.dumps(big)}\n", base=".claw")
+    write_goal(folder, "big", "name: b\nprompt: '{% include \"big.txt\" %}'\n", base=".claw")
+    (folder / ".claw/goals/big/big.txt").write_text(big, "utf-8")
     assert cli(capfdbinary, folder, "dry-run", "big").text == big
 
 

@@ -42,7 +42,7 @@ from sutler.goals.tera.numbers import show
 from sutler.goals.tera.parse import parse
 from sutler.goals.tera.trim import trim
 
-MAX_STEPS = 5_000_000
+MAX_STEPS = 2_000_000
 MAX_FRAMES = 60
 
 
