@@ -164,3 +164,13 @@ def test_nothing_is_expanded(plant: Plant, spelled: str) -> None:
     folder = plant(configured())
     with pytest.raises(RefusedError, match="Path does not exist"):
         shown(folder, spelled)
+
+
+def test_a_thousand_files_and_more(plant: Plant) -> None:
+    """The checklist's large directory: every file once, sorted, in one pass."""
+    folder = plant(
+        {"t": {f"d{d:02}": {f"f{n:02}.txt": f"{d}-{n}" for n in range(40)} for d in range(30)}, **configured()}
+    )
+    found = shown(folder, "t")
+    assert len(found) == 1200
+    assert found == sorted(found)
