@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
 from sutler.values.errors import DeniedError, UsageError
+from tests.conftest import Plant
+from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
 SCRIPTED = "name: S\ncontext_scripts:\n  x: touch ran; echo out\nprompt: '{{ Context.x }}'\n"
 
@@ -125,9 +125,4 @@ def test_a_broken_store_is_an_error_and_trusts_nothing(tmp_path: Path, text: str
 
 def test_the_digest_covers_names_and_contents() -> None:
     assert digest_of({"a": b"1", "b": b"2"}) == digest_of({"b": b"2", "a": b"1"})
-    assert (
-        len(
-            {digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}
-        )
-        == 5
-    )
+    assert len({digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}) == 5
