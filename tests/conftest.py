@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
 __all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
 
-Tree = Mapping[str, "str | bytes | Tree"]
+Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
 
 
@@ -70,7 +70,9 @@ def plant(tmp_path: Path) -> Plant:
 def sutler(tmp_path: Path) -> Sutler:
     """Run the real command in a real process: sutler("pack", cwd=folder)."""
 
-    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        *words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "sutler", *words],
             cwd=cwd or tmp_path,

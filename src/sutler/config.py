@@ -48,9 +48,20 @@ KEYS: tuple[Key, ...] = (
     Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
     Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
-    Key("cut_over", "size", 50_000, "a file above this many bytes keeps 100 head and 50 tail lines; 0 never cuts"),
+    Key(
+        "cut_over",
+        "size",
+        50_000,
+        "a file above this many bytes keeps 100 head and 50 tail lines; 0 never cuts",
+    ),
     Key("skip_over", "size", 1_048_576, "a file above this many bytes stays out; 0 means no limit"),
-    Key("on_decode_error", "choice", "replace", "what to do with bytes no encoding explains", ("replace", "skip")),
+    Key(
+        "on_decode_error",
+        "choice",
+        "replace",
+        "what to do with bytes no encoding explains",
+        ("replace", "skip"),
+    ),
     Key("mode", "choice", "flexible", "what a problem on the way means", get_args(Mode)),
     Key("default_excludes", "bool", True, "whether the built-in exclusion patterns apply", own=True),
     Key("allow", "list", (), "globs of files whose name looks like a credential but is none", own=True),
@@ -120,7 +131,8 @@ def parse_size(text: str, what: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise UsageError(
-            f"{what}: '{text}' is not a size", next_step="give a number such as 60000, 500k or 2MiB; 0 means no limit"
+            f"{what}: '{text}' is not a size",
+            next_step="give a number such as 60000, 500k or 2MiB; 0 means no limit",
         )
     return int(re.sub("[_,]", "", match[1])) * _FACTOR[(match[2] or "").lower()]
 
@@ -153,7 +165,9 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
     if not isinstance(raw, str):
         raise UsageError(f"{what}: {raw!r} is not a string")
     if key.choices and raw not in key.choices:
-        raise UsageError(f"{what}: '{raw}' is not one of {', '.join(key.choices)}", next_step=_suggest(raw, key.choices))
+        raise UsageError(
+            f"{what}: '{raw}' is not one of {', '.join(key.choices)}", next_step=_suggest(raw, key.choices)
+        )
     return raw
 
 
@@ -177,7 +191,9 @@ def layer_from_table(
     return Layer(origin, values, trusted, lines or {})
 
 
-def parse_toml(text: str, origin: str, *, pyproject: bool = False, trusted: bool = True, profile: str = "") -> list[Layer]:
+def parse_toml(
+    text: str, origin: str, *, pyproject: bool = False, trusted: bool = True, profile: str = ""
+) -> list[Layer]:
     """The layers of one TOML file: its keys, then those of the named profile when it has one."""
     import tomllib  # costs more start-up time than most packs spend on configuration: only when a file is there
 

@@ -15,13 +15,72 @@ from sutler.values.snapshot import ScanRules, Snapshot
 GIT_ALONE = ScanRules(default_excludes=False, skip_file_bytes=None)
 
 NAMES = [
-    *["a", "b", "c", "ab", "abc", "foo", "bar", "foo.c", "bar.o", "a.b.c", ".a", ".foo", "x y", "end ", "foobar"],
-    *["A", "Foo", "é", "b\udcff", "#h", "!n", "[x]", "a*", "q?", "back\\slash", "-", "a-b", "]", "^", "{a}", "~"],
+    *[
+        "a",
+        "b",
+        "c",
+        "ab",
+        "abc",
+        "foo",
+        "bar",
+        "foo.c",
+        "bar.o",
+        "a.b.c",
+        ".a",
+        ".foo",
+        "x y",
+        "end ",
+        "foobar",
+    ],
+    *[
+        "A",
+        "Foo",
+        "é",
+        "b\udcff",
+        "#h",
+        "!n",
+        "[x]",
+        "a*",
+        "q?",
+        "back\\slash",
+        "-",
+        "a-b",
+        "]",
+        "^",
+        "{a}",
+        "~",
+    ],
 ]
 PIECES = [
     *["a", "b", "c", "ab", "foo", "bar", "x", ".", ".c", ".o", "*", "*", "**", "?", "/", "/", "**/", "/**"],
-    *["[ab]", "[!a]", "[^b]", "[a-c]", "[]a]", "[!]a-]", "[[:alpha:]]", "[[:upper:]x]", "[[:nope:]]", "[\\]]"],
-    *["[a-", "[", "]", "[--a]", "[b-a]", "[[:punct:]]", "[[:space:]]", "[a/b]", "\\*", "\\a", "\\", "\\/", " ", "\\ "],
+    *[
+        "[ab]",
+        "[!a]",
+        "[^b]",
+        "[a-c]",
+        "[]a]",
+        "[!]a-]",
+        "[[:alpha:]]",
+        "[[:upper:]x]",
+        "[[:nope:]]",
+        "[\\]]",
+    ],
+    *[
+        "[a-",
+        "[",
+        "]",
+        "[--a]",
+        "[b-a]",
+        "[[:punct:]]",
+        "[[:space:]]",
+        "[a/b]",
+        "\\*",
+        "\\a",
+        "\\",
+        "\\/",
+        " ",
+        "\\ ",
+    ],
     *["é", "\udcff", "!", "#", "-", "{a,b}", "A", "F", "~", "***", "[[:digit:][:lower:]]", "[[a]", "[a\\-c]"],
 ]
 
@@ -66,7 +125,11 @@ def near(rng: random.Random, path: str) -> str:
             out.append(rng.choice(["/**/", "**/", "/**", "/*/", "//", "*"]))
         elif roll < 0.97:
             out.append(char + rng.choice(["*", "**", "/", "?"]))
-    return rng.choice(["", "", "", "/", "**/", "*/", "!"]) + "".join(out) + rng.choice(["", "", "", "/", "/**", " "])
+    return (
+        rng.choice(["", "", "", "/", "**/", "*/", "!"])
+        + "".join(out)
+        + rng.choice(["", "", "", "/", "/**", " "])
+    )
 
 
 def variant(rng: random.Random, path: str) -> str:
@@ -90,7 +153,10 @@ def variant(rng: random.Random, path: str) -> str:
 def ignore_file(rng: random.Random, most: int = 8) -> bytes:
     lines = [pattern(rng) for _ in range(rng.randint(0, most))]
     for _ in range(rng.randint(0, 2)):
-        lines.insert(rng.randint(0, len(lines)), rng.choice(["", "# note", "  ", "\\#h", "\\!n", "a\0b", "*.o  ", "\r"]))
+        lines.insert(
+            rng.randint(0, len(lines)),
+            rng.choice(["", "# note", "  ", "\\#h", "\\!n", "a\0b", "*.o  ", "\r"]),
+        )
     end = rng.choice(["\n", "\n", "\n", "\r\n"])
     text = end.join(lines) + rng.choice(["", end])
     return (b"\xef\xbb\xbf" if rng.random() < 0.1 else b"") + os.fsencode(text)
@@ -142,7 +208,9 @@ def git(top: str, *words: str, stdin: bytes = b"") -> bytes:
 
 def git_answers(top: str, paths: Iterable[str]) -> dict[str, Answer]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = os.fsdecode(git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)).split("\0")
+    fields = os.fsdecode(
+        git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)
+    ).split("\0")
     answers = {}
     for at in range(0, len(fields) - 1, 4):
         source, line, text, path = fields[at : at + 4]

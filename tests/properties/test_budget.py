@@ -21,7 +21,22 @@ from sutler.values.snapshot import Excluded, FileEntry
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 FORMATS: tuple[Format, ...] = ("markdown", "xml", "json")
 UNITS: tuple[Unit, ...] = ("chars", "bytes", "tokens")
-WORDS = ("def ", "x = 1\n", "```", "<file>", "é", "字", "😀", "\n", "  ", "return None\n", "a" * 50, "\r", "{}", "<|x|>")
+WORDS = (
+    "def ",
+    "x = 1\n",
+    "```",
+    "<file>",
+    "é",
+    "字",
+    "😀",
+    "\n",
+    "  ",
+    "return None\n",
+    "a" * 50,
+    "\r",
+    "{}",
+    "<|x|>",
+)
 
 
 def texts(rng: random.Random) -> dict[str, str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gitworld import (
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sutler.disk.ignore import Source, parse_source
+from tests.properties.gitworld import (
     NAMES,
     Answer,
     git,
@@ -25,16 +28,12 @@ from gitworld import (
     variant,
     write,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from sutler.disk.ignore import Source, parse_source
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with global excludes, the same for git and for us."""
     folder = tmp_path / "home"
     folder.mkdir()
@@ -42,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for name in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_DIR"):
         monkeypatch.delenv(name, raising=False)
-    yield folder
+    return folder
 
 
 @pytest.mark.parametrize("seed", range(160 * FUZZ))
@@ -84,6 +83,18 @@ def test_the_files_are_those_git_lists(seed: int, tmp_path: Path) -> None:
     # Git lists another repository with a final slash and says nothing of one that holds no file of its own.
     assert ours - theirs == set()
     assert theirs - ours == set()
+
+
+@pytest.mark.parametrize("seed", range(20 * FUZZ))
+def test_a_folder_of_a_repository_as_the_root(seed: int, tmp_path: Path) -> None:
+    """Rules from above the root reach into it; a root that git would ignore is the user's own wish."""
+    rng = random.Random(5000 + seed)
+    top = str(tmp_path / "work")
+    _populate(rng, top)
+    for folder in sorted({path.rpartition("/")[0] for path in git_files(top)} - {""}):
+        place = os.path.join(top, folder)
+        if not os.path.isdir(os.path.join(place, ".git")) and not git_answers(top, [folder])[folder].ignored:
+            assert our_files(our_scan(place)) == git_files(place), folder
 
 
 def _first(source: Source, path: str) -> Answer:
@@ -145,7 +156,9 @@ def test_generated_lines_against_generated_names(plain: str, lines: list[str], n
         assert _first(source, path)._replace(line=0) == theirs[path]._replace(line=0), (path, lines)
 
 
-@pytest.mark.skipif("SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS")
+@pytest.mark.skipif(
+    "SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS"
+)
 def test_real_repositories() -> None:
     for top in os.environ["SUTLER_REAL_REPOS"].split(os.pathsep):
         ours = our_scan(top)

@@ -27,7 +27,8 @@ def test_later_layers_win_key_by_key() -> None:
 
 def test_a_later_budget_of_any_unit_replaces_an_earlier_one() -> None:
     settings = resolved(
-        config.layer_from_table({"max_tokens": 10}, "user"), config.layer_from_table({"tier": "cheap"}, "flag")
+        config.layer_from_table({"max_tokens": 10}, "user"),
+        config.layer_from_table({"tier": "cheap"}, "flag"),
     )
     assert settings.limit() == (25_000, "chars")
 
@@ -53,7 +54,8 @@ def test_two_budgets_in_one_layer_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("0", 0), ("500", 500), ("500_000", 500_000), ("500k", 500_000), ("64KiB", 65_536), ("2 MB", 2_000_000)]
+    ("text", "size"),
+    [("0", 0), ("500", 500), ("500_000", 500_000), ("500k", 500_000), ("64KiB", 65_536), ("2 MB", 2_000_000)],
 )
 def test_parse_size(text: str, size: int) -> None:
     assert config.parse_size(text, "x") == size
@@ -108,12 +110,16 @@ def test_profiles_apply_only_when_named() -> None:
 
 
 def test_pyproject_table() -> None:
-    layers = config.parse_toml("[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True)
+    layers = config.parse_toml(
+        "[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True
+    )
     assert resolved(*layers).number("depth") == 2
 
 
 def test_environment() -> None:
-    layer = config.layer_from_environment({"SUTLER_MAX_TOKENS": "8k", "SUTLER_HIDDEN": "off", "SUTLER_FUZZ": "9", "X": "1"})
+    layer = config.layer_from_environment(
+        {"SUTLER_MAX_TOKENS": "8k", "SUTLER_HIDDEN": "off", "SUTLER_FUZZ": "9", "X": "1"}
+    )
     assert dict(layer.values) == {"max_tokens": 8_000, "hidden": False}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, parse_relpath, quote
@@ -20,13 +21,17 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
     wanted = list(files)
     for path, _, _ in wanted:
         if parse_relpath(path) != path or not path:
-            raise RefusedError(f"{quote(path)} is no plain path", rule="unpacked files stay below the directory")
+            raise RefusedError(
+                f"{quote(path)} is no plain path", rule="unpacked files stay below the directory"
+            )
     os.makedirs(directory, exist_ok=True)
     root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         taken = [path for path, _, _ in wanted if _exists(root, path)]
         if taken:
-            shown = ", ".join(map(quote, taken[:5])) + (f" and {len(taken) - 5:,} more" if len(taken) > 5 else "")
+            shown = ", ".join(map(quote, taken[:5])) + (
+                f" and {len(taken) - 5:,} more" if len(taken) > 5 else ""
+            )
             raise RefusedError(
                 f"{shown} already exist{'s' if len(taken) == 1 else ''}",
                 rule="unpack writes over nothing",
@@ -69,10 +74,8 @@ def _create(root: int, path: str, data: bytes, mode: int) -> None:
     *parents, name = path.split("/")
     try:
         for parent in parents:
-            try:
+            with suppress(FileExistsError):
                 os.mkdir(parent, 0o777, dir_fd=fd)
-            except FileExistsError:
-                pass
             step = os.open(parent, _DIRECTORY, dir_fd=fd)
             if opened:
                 os.close(fd)

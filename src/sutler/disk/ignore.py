@@ -170,7 +170,7 @@ def _open(fd: int, name: str) -> int:
 class Node:
     """The rules that hold in one directory. One without rules of its own shares its parent's node."""
 
-    __slots__ = ("ai", "directories", "families", "files", "live")
+    __slots__ = ("_quiet", "ai", "directories", "families", "files", "live")
 
     def __init__(self, families: tuple[tuple[Layer, ...], ...]) -> None:
         self.families = families[:_FIRST_AI]
@@ -178,6 +178,7 @@ class Node:
         self.live = any(layer.live for layers in families for layer in layers)
         self.files: dict[str, object] = {}
         self.directories: dict[str, object] = {}
+        self._quiet: Node | None = None
 
     def child(self, name: str) -> Node:
         """The node for a directory below, before that directory's own files are added."""
@@ -185,7 +186,13 @@ class Node:
             return self
         text = view(name)
         families = (*self.families, *self.ai)
-        return Node(tuple(tuple(layer.descend(text) for layer in layers) for layers in families))
+        below = Node(tuple(tuple(layer.descend(text) for layer in layers) for layers in families))
+        if below.live:
+            return below
+        # Where no pattern with a slash is left alive, all directories are alike.
+        if self._quiet is None:
+            self._quiet = below
+        return self._quiet
 
     def with_sources(self, sources: Sequence[tuple[str, Source]]) -> Node:
         """This node and the ignore files found in its directory; each goes before its family's older ones."""
@@ -226,4 +233,6 @@ def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | Non
     return None
 
 
-EMPTY: Final = Node(((), (), ()))
+def no_rules() -> Node:
+    """A fresh node: what it remembers belongs to one scan and its rules."""
+    return Node(((), (), ()))

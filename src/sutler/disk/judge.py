@@ -1,11 +1,11 @@
 """One name, one verdict: in which order the rules speak.
 
- 1. credentials, then AI denials: they bind even a file that the user named
- 2. `.git`: the tool's own ground, never the project's
- 3. hidden names, when the user leaves them out
- 4. `.sutlerignore` and `.ignore`; their `!` also lifts the defaults below
- 5. default exclusions and the user's extra directories and extensions
- 6. git's rules, from which tracked files are exempt
+1. credentials, then AI denials: they bind even a file that the user named
+2. `.git`: the tool's own ground, never the project's
+3. hidden names, when the user leaves them out
+4. `.sutlerignore` and `.ignore`; their `!` also lifts the defaults below
+5. default exclusions and the user's extra directories and extensions
+6. git's rules, from which tracked files are exempt
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import os
 from typing import Final, NamedTuple
 
 from sutler.disk import git
-from sutler.disk.defaults import credential, default_exclusion, version_control
-from sutler.disk.ignore import EMPTY, GIT, IGNORE_FILES, Node, Source, load, parse_source
+from sutler.disk.defaults import credential, default_exclusion
+from sutler.disk.ignore import GIT, IGNORE_FILES, Node, Source, load, no_rules, parse_source
 from sutler.disk.root import DIRECTORY, Root
 from sutler.values.globs import GlobSet
 from sutler.values.snapshot import Problem, Reason, Rule, ScanRules
@@ -33,7 +33,7 @@ class Ground:
     """The repository one stands in, and its index, read when first needed. `offset` leads from its top to the
     scanned root (with a final slash), `start` from the root to its top."""
 
-    __slots__ = ("_tracked", "fold", "offset", "problem", "repository", "settings", "start")
+    __slots__ = ("_tracked", "fold", "modules", "offset", "problem", "repository", "settings", "start")
 
     def __init__(self, repository: git.Repository | None, offset: str, start: str) -> None:
         self.repository = repository
@@ -41,6 +41,7 @@ class Ground:
         self.start = start
         self.settings = git.repository_config(repository) if repository else {}
         self.fold = git.truth(self.settings.get("core.ignorecase", ""))
+        self.modules = repository is not None and os.path.lexists(os.path.join(repository.top, ".gitmodules"))
         self.problem: Problem | None = None
         self._tracked: git.Tracked | None = None
 
@@ -131,11 +132,11 @@ class Judge:
         """The rules that hold at the root before its own files: global, per repository, from parents."""
         repository = git.find_repository(root.host_path)
         if repository is None:
-            return (self._excludes(EMPTY, NOWHERE) if self.rules.git_rules else EMPTY), NOWHERE
+            return self._excludes(no_rules(), NOWHERE), NOWHERE
         here = os.path.realpath(root.host_path)
         names = os.path.relpath(here, repository.top).split("/") if here != repository.top else []
         ground = Ground(repository, "".join(f"{name}/" for name in names), "")
-        node = self._excludes(EMPTY, ground) if self.rules.git_rules else EMPTY
+        node = self._excludes(no_rules(), ground)
         for depth, name in enumerate(names):
             folder = os.path.join(repository.top, *names[:depth])
             node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold).child(name)
@@ -158,10 +159,12 @@ class Judge:
         """Rules for a repository that lies in a plain folder."""
         ground = Ground(repository, "", start)
         ground.tracked()  # now, while the descriptor behind the repository's path is open
-        return (self._excludes(node, ground) if self.rules.git_rules else node), ground
+        return self._excludes(node, ground), ground
 
     def _excludes(self, node: Node, ground: Ground) -> Node:
         """The user's global excludes and the repository's info/exclude, weakest first."""
+        if not self.rules.git_rules:
+            return node
         user = git.user_config()
         sources: list[tuple[str, Source]] = []
         data = git.read_plain(git.global_excludes(user), follow=True)

@@ -25,6 +25,8 @@ Method = Literal["openat2", "descriptor walk"]
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
+_CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
+TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
 
 _KINDS: Final[dict[int, ProblemKind]] = {
@@ -243,25 +245,26 @@ class Reader:
             fds[directory] = fd = fds.pop(directory)
             return fd
         parse_relpath(directory)
-        near = directory
-        missing = []
-        while near not in fds:
+        near, missing = directory, list[str]()
+        while near not in fds and len(missing) < _CLOSE_BY:
             near, _, name = near.rpartition("/")
             missing.append(name)
+        if near not in fds:
+            return self._keep(directory, self._root.open(RelPath(directory), DIRECTORY))
         fd = fds[near]
         for name in reversed(missing):
-            fd = os.open(name, DIRECTORY, dir_fd=fd)
             near = f"{near}/{name}" if near else name
-            fds[near] = fd
-            if len(fds) > OPEN_DIRECTORIES:
-                self._forget(near)
+            fd = self._keep(near, os.open(name, DIRECTORY, dir_fd=fd))
         return fd
 
-    def _forget(self, keep: str) -> None:
-        oldest = next(one for one in self._fds if one and one != keep)
-        if oldest == self._directory:
-            self._directory, self._fd = "", self._root.fd
-        os.close(self._fds.pop(oldest))
+    def _keep(self, directory: str, fd: int) -> int:
+        self._fds[directory] = fd
+        if len(self._fds) > OPEN_DIRECTORIES:
+            oldest = next(one for one in self._fds if one and one != directory)
+            if oldest == self._directory:
+                self._directory, self._fd = "", self._root.fd
+            os.close(self._fds.pop(oldest))
+        return fd
 
 
 def write_atomic(path: str, chunks: Iterable[bytes]) -> None:
@@ -326,7 +329,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _replace(fd: int, name: str, chunks: Iterable[bytes], mode: int) -> None:
-    temporary = f".{name[:60]}.{os.urandom(8).hex()}.sutler-tmp"
+    temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)
     try:

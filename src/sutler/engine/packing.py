@@ -43,7 +43,9 @@ class Packing:
     @property
     def report(self) -> Report:
         if self._report is None:
-            raise SutlerError("the pack has not been read yet", next_step="iterate over it, or call text() or write()")
+            raise SutlerError(
+                "the pack has not been read yet", next_step="iterate over it, or call text() or write()"
+            )
         return self._report
 
     def text(self) -> str:
@@ -152,7 +154,11 @@ class Account:
     def _rendered(self, preamble: Preamble, sections: Iterator[Section]) -> Iterator[str]:
         request = self._packing.request
         chunks = render(
-            preamble, sections, lambda: self._listing, format=request.format, line_numbers=request.line_numbers
+            preamble,
+            sections,
+            lambda: self._listing,
+            format=request.format,
+            line_numbers=request.line_numbers,
         )
         while True:
             try:
@@ -179,5 +185,5 @@ class Account:
             shown=tuple(self._shown),
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
-            problems=tuple(self._loader.problems),
+            problems=tuple(sorted(self._loader.problems, key=lambda one: (one.path, one.kind))),
         )

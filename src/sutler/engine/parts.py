@@ -29,7 +29,11 @@ def split_text(text: str, format: Format, size: int, count: Counter) -> list[str
     many = len(whole.sections) + 1
     last = fixed(Part(many, many), whole.listing) - fixed(Part(many, many), Listing())
     runs = group(
-        costs, size, first=fixed(Part(1, many), Listing()), rest=fixed(Part(many, many + 1), Listing()), last=last
+        costs,
+        size,
+        first=fixed(Part(1, many), Listing()),
+        rest=fixed(Part(many, many + 1), Listing()),
+        last=last,
     )
     texts = []
     for number, (start, stop) in enumerate(runs, 1):

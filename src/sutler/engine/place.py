@@ -28,11 +28,15 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
     targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
     for path, target in zip(paths, targets, strict=False):
         if not os.path.lexists(target):
-            raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling, or run it from another folder")
+            raise UsageError(
+                f"{quote(path)} does not exist", next_step="check the spelling, or run it from another folder"
+            )
     root = _root_of(targets, cwd)
     if root == os.path.sep:
         raise RefusedError(
-            "the root of the file system is not a project", rule="a pack has one project", next_step="name a folder"
+            "the root of the file system is not a project",
+            rule="a pack has one project",
+            next_step="name a folder",
         )
     named = [RelPath(os.path.relpath(target, root)) for target in targets if target != root]
     return Place(root, tuple(sorted(set(named))) if len(named) == len(targets) else ())
@@ -63,7 +67,9 @@ def repository_of(folder: str) -> str | None:
 
 def config_home(environ: Mapping[str, str]) -> str:
     """Where the user's own file lives."""
-    base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(
+        environ.get("HOME") or os.path.expanduser("~"), ".config"
+    )
     return os.path.join(base, "sutler")
 
 
@@ -82,7 +88,9 @@ def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> 
         if text is not None and "[tool.sutler" in text:  # spares most Python projects the TOML parser
             layers += parse_toml(text, "pyproject.toml", pyproject=True, trusted=False, profile=profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
-        raise UsageError(f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file")
+        raise UsageError(
+            f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file"
+        )
     return layers
 
 
@@ -101,7 +109,9 @@ def _read(path: str) -> str | None:
     finally:
         os.close(fd)
     if len(data) > CONFIG_LIMIT:
-        raise UsageError(f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small")
+        raise UsageError(
+            f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small"
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:

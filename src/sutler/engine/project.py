@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
+from msgspec.structs import replace
+
 from sutler import config
 from sutler.config import Settings
-from sutler.disk.root import Root
+from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine.load import Clean
 from sutler.engine.packing import Packing
@@ -17,7 +19,7 @@ from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.values.pack import Budget, CleanText, Cut, Format, Request, Selection
-from sutler.values.snapshot import ScanRules, Snapshot
+from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 
 class Options(TypedDict, total=False):
@@ -58,6 +60,18 @@ class Project:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
+        self.outputs: tuple[str, ...] = ()
+
+    def writing_to(self, *paths: str) -> Project:
+        """The project without the files that this run writes: a pack must not pack the pack before it."""
+        copy = self._copy(self.settings)
+        copy.outputs = tuple(os.path.relpath(os.path.abspath(path), self.place.root) for path in paths)
+        return copy
+
+    def _copy(self, settings: Settings) -> Project:
+        copy = Project.__new__(Project)
+        copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
+        return copy
 
     @property
     def name(self) -> str:
@@ -74,9 +88,7 @@ class Project:
         """A pack of the project for `goal`. Nothing is read before the pack is iterated or written."""
         project = self
         if options:
-            project = Project.__new__(Project)
-            project.place = self.place
-            project.settings = self.settings.overlaid(config.layer_from_table({**options}, "call"))
+            project = self._copy(self.settings.overlaid(config.layer_from_table({**options}, "call")))
         counting = count_tokens and project.settings.text("counter") != "none"
         return Packing(project, project.request(goal), ask=ask, count_tokens=counting)
 
@@ -106,7 +118,21 @@ class Project:
         )
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
-        return choose(((entry, facts_of(entry.path)) for entry in snapshot.entries), request)
+        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request)
+        if len(entries) == len(snapshot.entries):
+            return selection
+        rule = Rule("--output", "written by sutler")
+        ours = [
+            Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)
+        ]
+        return replace(
+            selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path))
+        )
+
+    def _ours(self, path: str) -> bool:
+        """Whether this run writes the file, or another run is writing it just now."""
+        return path in self.outputs or path.endswith(TEMPORARY)
 
     def clean(self) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown."""

@@ -46,7 +46,7 @@ class Report(Struct, frozen=True):
 
     @property
     def scanned(self) -> int:
-        return len(self.shown) + sum(item.count for item in self.excluded)
+        return len(self.shown) + sum(count for _, count in by_reason(self.excluded))
 
     def out_by_reason(self) -> list[tuple[str, int]]:
         """How many files stayed out, by reason, most first."""
@@ -57,13 +57,21 @@ class Report(Struct, frozen=True):
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
+    """Counts for people. The inside of `.git` is on record, but nobody thinks of it as files of the project."""
     tally: Counter[str] = Counter()
     for item in excluded:
-        tally[item.reason] += item.count
+        if item.rule.source != "git":
+            tally[item.reason] += item.count
     return sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def shown_of(section: Section, tokens: int | None) -> Shown:
     return Shown(
-        section.path, section.level, section.length, tokens, section.cost, section.reason, len(section.body.findings)
+        section.path,
+        section.level,
+        section.length,
+        tokens,
+        section.cost,
+        section.reason,
+        len(section.body.findings),
     )

@@ -14,7 +14,15 @@ ENTRY_DOCUMENTS = ("agents.md", "claude.md", "readme.md", "readme.rst", "readme.
 
 _PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
 
-_STABILITY = {"documentation": 0, "config": 1, "build": 1, "dependency": 1, "database": 2, "test": 4, "other": 5}
+_STABILITY = {
+    "documentation": 0,
+    "config": 1,
+    "build": 1,
+    "dependency": 1,
+    "database": 2,
+    "test": 4,
+    "other": 5,
+}
 _SOURCE_STABILITY = 3
 
 
@@ -65,7 +73,9 @@ def choose(
     if scores is None:
         choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
     else:
-        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
+        choices.sort(
+            key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path)
+        )
     return _capped(choices, excluded, request.max_files)
 
 

@@ -11,7 +11,16 @@ from sutler.values.pack import Unit
 Counter = Callable[[str], int]
 """The cost of a text. Never negative, zero for the empty text, the same for the same text."""
 
-VOCABULARIES = ("o200k_base", "cl100k_base", "llama3", "deepseek_v3", "qwen3", "mistral_v3", "glm4", "kimi_k2")
+VOCABULARIES = (
+    "o200k_base",
+    "cl100k_base",
+    "llama3",
+    "deepseek_v3",
+    "qwen3",
+    "mistral_v3",
+    "glm4",
+    "kimi_k2",
+)
 """Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first is the default."""
 
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"

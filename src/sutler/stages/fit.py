@@ -84,7 +84,9 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
             yield section_of(material, "head_tail", replace(material.clean, text=shorter))
 
 
-def fit_everything(choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]) -> Iterator[Section]:
+def fit_everything(
+    choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]
+) -> Iterator[Section]:
     """Without a limit nobody gives way: stream the sections in the order given, one file in memory at a time."""
     for choice in choices:
         material = fetch(choice)
@@ -132,7 +134,10 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
     rule = Rule("budget", "the count of the whole text")
     excluded = sorted((*fitted.excluded, Excluded(last.path, "budget", rule)), key=lambda item: item.path)
     return replace(
-        fitted, sections=tuple(kept), excluded=tuple(excluded), listing=Listing(fitted.listing.paths, unnamed + 1)
+        fitted,
+        sections=tuple(kept),
+        excluded=tuple(excluded),
+        listing=Listing(fitted.listing.paths, unnamed + 1),
     )
 
 

@@ -65,7 +65,9 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
             lines.append(line)
         if node is None or len(prefix) // 4 >= depth:
             continue
-        rows: list[tuple[str, Node | None]] = [(name, node.directories[name]) for name in sorted(node.directories)]
+        rows: list[tuple[str, Node | None]] = [
+            (name, node.directories[name]) for name in sorted(node.directories)
+        ]
         if files:
             rows += [(name, None) for name in sorted(node.names)]
         drawn = []
@@ -74,7 +76,9 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
             label = quote(name) if child is None else f"{quote(name)}/"
             if child is not None and (not files or len(prefix) // 4 + 1 >= depth):
                 label += f" ({child.files:,} files)" if child.files != 1 else " (1 file)"
-            drawn.append((child, prefix + ("    " if last else "│   "), f"{prefix}{'└── ' if last else '├── '}{label}"))
+            drawn.append(
+                (child, prefix + ("    " if last else "│   "), f"{prefix}{'└── ' if last else '├── '}{label}")
+            )
         stack.extend(reversed(drawn))
     return "".join(f"{line}\n" for line in lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from math import inf
 from typing import Final, NamedTuple
 
 from sutler.values.errors import UsageError
@@ -18,7 +19,7 @@ GLOB_COUNT: Final = 1000
 
 class Pattern(NamedTuple):
     """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and `regex` is set;
-    `lead` holds the literal first segments of a pattern with a slash."""
+    `lead` holds the literal first segments of a pattern with a slash, `reach` how many it may have in all."""
 
     text: str
     negated: bool
@@ -28,6 +29,7 @@ class Pattern(NamedTuple):
     suffix: str | None
     regex: str | None
     lead: tuple[str, ...]
+    reach: float = 0
 
 
 def parse_pattern(text: str, fold: bool = False) -> Pattern:
@@ -45,14 +47,17 @@ def parse_pattern(text: str, fold: bool = False) -> Pattern:
     plain = lower if fold else str
     lead = tuple(plain(body[:cut]).split("/")[: None if special is None else -1]) if anchored else ()
     if special is None:
-        return Pattern(text, negated, directory, anchored, plain(body), None, None, lead)
+        return Pattern(text, negated, directory, anchored, plain(body), None, None, lead, len(lead))
     if not anchored and body.startswith("*") and not _SPECIAL.search(body, 1):
         return Pattern(text, negated, directory, False, None, plain(body[1:]), None, ())
     # With a slash in it, git compares the text before the first wildcard by itself and matches the rest
     # alone, so that `a/b**/c` reads `**/` at the start of that rest.
     start = cut if anchored else 0
     head = "".join(literal(char, fold) for char in body[:start])
-    return Pattern(text, negated, directory, anchored, None, None, head + translate(body[start:], fold), lead)
+    reach = inf if "**" in body else body.count("/") + 1
+    return Pattern(
+        text, negated, directory, anchored, None, None, head + translate(body[start:], fold), lead, reach
+    )
 
 
 class Live(NamedTuple):
@@ -149,10 +154,9 @@ def _compiled(regex: str | None) -> re.Pattern[str] | None:
 
 
 def _alive(pattern: Pattern, depth: int, name: str) -> bool:
-    lead = pattern.lead
-    if depth < len(lead):
-        return lead[depth] == name and not (pattern.exact is not None and depth == len(lead) - 1)
-    return pattern.exact is None
+    if depth < len(pattern.lead) and pattern.lead[depth] != name:
+        return False
+    return depth + 1 < pattern.reach
 
 
 class GlobSet:

@@ -34,7 +34,16 @@ Reason = Literal[
 ]
 
 ProblemKind = Literal[
-    "missing", "denied", "too_large", "too_many", "binary", "undecodable", "loop", "vanished", "special", "malformed"
+    "missing",
+    "denied",
+    "too_large",
+    "too_many",
+    "binary",
+    "undecodable",
+    "loop",
+    "vanished",
+    "special",
+    "malformed",
 ]
 
 FileType = Literal["text", "binary", "image", "data", "unknown"]
@@ -135,6 +144,8 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     one_filesystem: bool = True
     depth: int | None = None  # 0: the root's own files only
     skip_file_bytes: int | None = 1_048_576
-    allow: tuple[str, ...] = ()  # globs of names that look like credentials and are none; only the user says so
+    allow: tuple[
+        str, ...
+    ] = ()  # globs of names that look like credentials and are none; only the user says so
     excluded_directories: tuple[str, ...] = ()
     excluded_extensions: tuple[str, ...] = ()

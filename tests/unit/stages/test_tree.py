@@ -7,12 +7,7 @@ PATHS = ["README.md", "src/a.py", "src/lib/b.py", "src/lib/c.py"]
 
 def test_draws_directories_before_files_each_level_sorted() -> None:
     assert draw(build(PATHS)) == (
-        "├── src/\n"
-        "│   ├── lib/\n"
-        "│   │   ├── b.py\n"
-        "│   │   └── c.py\n"
-        "│   └── a.py\n"
-        "└── README.md\n"
+        "├── src/\n│   ├── lib/\n│   │   ├── b.py\n│   │   └── c.py\n│   └── a.py\n└── README.md\n"
     )
 
 

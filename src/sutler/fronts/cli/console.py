@@ -38,7 +38,12 @@ class Console:
 
     def error(self, error: SutlerError) -> None:
         if self.as_json:
-            body = {"what": error.what, "rule": error.rule, "next": error.next_step, "exit_code": error.exit_code}
+            body = {
+                "what": error.what,
+                "rule": error.rule,
+                "next": error.next_step,
+                "exit_code": error.exit_code,
+            }
             sys.stderr.write(json_text({"error": body}))
         else:
             lines = str(error).split("\n")

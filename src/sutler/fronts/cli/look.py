@@ -102,11 +102,19 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     totals = directory_totals(report.shown)
     if args.json:
         files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
-        console.answer_json({"root": project.name, "total": totals[""], "directories": directories, "files": files})
+        directories = [
+            {"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path
+        ]
+        console.answer_json(
+            {"root": project.name, "total": totals[""], "directories": directories, "files": files}
+        )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    console.answer("\n".join([f"{totals['']:>11,}  {quote(project.name)}/  ({unit})", *_rows(report.shown, totals, args)]))
+    console.answer(
+        "\n".join(
+            [f"{totals['']:>11,}  {quote(project.name)}/  ({unit})", *_rows(report.shown, totals, args)]
+        )
+    )
     return 0
 
 
@@ -130,7 +138,9 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
             children.setdefault(path[: max(path.rfind("/"), 0)], []).append((weight, path, True))
     if not args.directories:
         for one in shown:
-            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append((one.weight, one.path, False))
+            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append(
+                (one.weight, one.path, False)
+            )
     rows: list[str] = []
     stack = [(row, 1) for row in sorted(children.get("", ()), key=lambda row: (row[0], row[1]))]
     while stack:
@@ -155,7 +165,9 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     target = os.path.relpath(os.path.abspath(args.path), place.root)
     if target.startswith(".."):
         raise UsageError(
-            f"{quote(args.path)} lies outside this folder", rule="why explains one project", next_step="run it from there"
+            f"{quote(args.path)} lies outside this folder",
+            rule="why explains one project",
+            next_step="run it from there",
         )
     project = Project(settings=options.settings_for(args, place.root))
     path = RelPath(target.replace(os.sep, "/"))
@@ -184,7 +196,11 @@ def _packed_verdict(project: Project, path: RelPath) -> dict[str, object]:
     report = packing.report
     for one in report.shown:
         if one.path == path:
-            return {"state": f"in ({one.level.replace('_', ' and ')})", "reason": one.reason, "bytes": one.bytes}
+            return {
+                "state": f"in ({one.level.replace('_', ' and ')})",
+                "reason": one.reason,
+                "bytes": one.bytes,
+            }
     for item in report.excluded:
         if item.path == path:
             return _verdict_of(item)

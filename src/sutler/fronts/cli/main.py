@@ -1,4 +1,4 @@
-"""Dispatch: a table of commands, each imported when it is called, and the one place that turns errors into exit codes."""
+"""Dispatch: a table of commands, each imported when called, and the one place that turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import NamedTuple, NoReturn
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
-
 
 Act = Callable[[argparse.Namespace, Console], int]
 
@@ -158,14 +157,18 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     common = parser.add_argument_group("output")
     common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
     common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
-    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
+    common.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
+    )
     act: Act = getattr(module, f"run_{slug}")
     return act
 
 
 def whole_parser() -> argparse.ArgumentParser:
     """Every command in one parser: what completion scripts and the manual are made from."""
-    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
+    parser = argparse.ArgumentParser(
+        prog="sutler", description="The context a task needs, inside a hard budget."
+    )
     parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND")
     for _, group in COMMANDS:
@@ -175,9 +178,18 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def usage() -> str:
-    lines = ["sutler: the context a task needs, deterministic, inside a hard budget", "", "usage: sutler COMMAND [...]"]
+    lines = [
+        "sutler: the context a task needs, deterministic, inside a hard budget",
+        "",
+        "usage: sutler COMMAND [...]",
+    ]
     for title, group in COMMANDS:
         lines += ["", f"{title}:"]
         lines += [f"  {command.name:<11} {command.help}" for command in group]
-    lines += ["", "'sutler COMMAND --help' explains one command; 'sutler --version' prints the version.", "", EXIT_CODES]
+    lines += [
+        "",
+        "'sutler COMMAND --help' explains one command; 'sutler --version' prints the version.",
+        "",
+        EXIT_CODES,
+    ]
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from sutler import config
 from sutler.engine import Ask, Project, Report, Shown, locate
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
-from sutler.values.errors import SutlerError, UsageError
+from sutler.values.errors import UsageError
 from sutler.values.paths import quote
 from sutler.values.snapshot import Problem
 
@@ -21,20 +22,32 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     text = parser.add_argument_group("text")
-    text.add_argument("--goal", metavar="TEXT", help="the task, put at the end of the pack; '-' reads it from stdin")
+    text.add_argument(
+        "--goal", metavar="TEXT", help="the task, put at the end of the pack; '-' reads it from stdin"
+    )
     text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
-    text.add_argument("--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)")
-    text.add_argument("--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains")
-    text.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means")
+    text.add_argument(
+        "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
+    )
+    text.add_argument(
+        "--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains"
+    )
+    text.add_argument(
+        "--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means"
+    )
     out = parser.add_argument_group("destination")
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
-    out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
+    out.add_argument(
+        "--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …"
+    )
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     project, goal = open_project(args)
+    if args.output and args.output != "-":
+        project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
     packing = project.pack(goal=goal, ask=asker(console), count_tokens=wants_tokens)
     destination = "stdout"
@@ -60,6 +73,17 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
+def outputs(output: str, split: str | None) -> list[str]:
+    """The files this run writes, and those that an earlier run with more parts left behind."""
+    if not split:
+        return [output]
+    folder = os.path.dirname(output) or "."
+    stem, ending = os.path.splitext(os.path.basename(output))
+    parts = re.compile(rf"{re.escape(stem)}\.\d+{re.escape(ending)}(\.\w+)?")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if parts.fullmatch(name)]
+
+
 def configure_tokens(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
@@ -75,7 +99,9 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     for _ in packing:
         pass
     if packing.report.tokens is None:
-        raise UsageError("--counter none counts nothing", next_step="name a vocabulary, or leave the flag out")
+        raise UsageError(
+            "--counter none counts nothing", next_step="name a vocabulary, or leave the flag out"
+        )
     if args.json:
         console.answer_json({"tokens": packing.report.tokens, "counter": packing.report.budget.counter})
     else:
@@ -125,18 +151,28 @@ def summary(report: Report, destination: str, console: Console) -> str:
     out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in report.out_by_reason()[:6])
     total = sum(count for _, count in report.out_by_reason())
     rows = (
-        ("packed", f"{len(report.shown):,} of {report.scanned:,} files, {report.bytes:,} bytes of {report.format}"),
+        (
+            "packed",
+            f"{len(report.shown):,} of {report.scanned:,} files, {report.bytes:,} bytes of {report.format}",
+        ),
         ("out", f"{total:,} files: {out}" if total else "nothing"),
         ("budget", _budget(report)),
         ("notes", _notes(report)),
         ("largest", ", ".join(_large(one) for one in report.largest()) or "no files"),
-        ("pack", f"{report.pack_id[:16]} -> {quote(destination) if destination != 'stdout' else destination}"),
+        (
+            "pack",
+            f"{report.pack_id[:16]} -> {quote(destination) if destination != 'stdout' else destination}",
+        ),
     )
     return "\n".join(f"{console.paint(f'{title:>8}', '36')}  {text}" for title, text in rows)
 
 
 def _budget(report: Report) -> str:
-    tokens = f"{report.tokens:,} tokens ({report.budget.counter})" if report.tokens is not None else "tokens not counted"
+    tokens = (
+        f"{report.tokens:,} tokens ({report.budget.counter})"
+        if report.tokens is not None
+        else "tokens not counted"
+    )
     if report.budget.limit is None:
         return f"{tokens}, no limit"
     share = 100 * report.used / report.budget.limit

@@ -29,7 +29,10 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
     unknown = [key for key in args.keys if key not in config.BY_NAME]
     if unknown:
         close = difflib.get_close_matches(unknown[0], list(config.BY_NAME), n=1)
-        raise UsageError(f"unknown key '{unknown[0]}'", next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'")
+        raise UsageError(
+            f"unknown key '{unknown[0]}'",
+            next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'",
+        )
     names = args.keys or [key.name for key in config.KEYS]
     if args.json:
         body = {
@@ -68,13 +71,19 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
     if args.print:
         console.answer(text)
         return 0
-    path = os.path.join(config_home(os.environ), "config.toml") if args.user else os.path.join(os.getcwd(), "sutler.toml")
+    path = (
+        os.path.join(config_home(os.environ), "config.toml")
+        if args.user
+        else os.path.join(os.getcwd(), "sutler.toml")
+    )
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        raise UsageError(f"{quote(path)} exists already", next_step="edit it, or print a fresh one with --print") from None
+        raise UsageError(
+            f"{quote(path)} exists already", next_step="edit it, or print a fresh one with --print"
+        ) from None
     except OSError as error:
         raise SutlerError(f"cannot write {quote(path)}: {error.strerror}", next_step="use --print") from None
     console.answer(path)
@@ -89,7 +98,12 @@ def template(*, own: bool) -> str:
             continue
         lines += [f"# {key.help}" + (f" ({', '.join(key.choices)})" if key.choices else "")]
         lines += [f"# {key.name} = {_toml(key.default) if key.default is not None else '...'}", ""]
-    lines += ["# A named selection: sutler pack --profile docs", "# [profiles.docs]", '# include = ["*.md", "docs/"]', ""]
+    lines += [
+        "# A named selection: sutler pack --profile docs",
+        "# [profiles.docs]",
+        '# include = ["*.md", "docs/"]',
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -102,10 +116,14 @@ def configure_schema(parser: argparse.ArgumentParser) -> None:
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
     if args.name is None:
-        console.answer_json({"schemas": sorted(SCHEMAS)}) if args.json else console.answer("\n".join(sorted(SCHEMAS)))
+        console.answer_json({"schemas": sorted(SCHEMAS)}) if args.json else console.answer(
+            "\n".join(sorted(SCHEMAS))
+        )
         return 0
     if args.name not in SCHEMAS:
-        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(SCHEMAS))}")
+        raise UsageError(
+            f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(SCHEMAS))}"
+        )
     encoded = msgspec.json.encode(msgspec.json.schema(SCHEMAS[args.name]))
     console.answer(msgspec.json.format(encoded, indent=2).decode())
     return 0
@@ -118,9 +136,13 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     rows = [(name, *_checked(check)) for name, check in CHECKS]
     if args.json:
-        console.answer_json({"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]})
+        console.answer_json(
+            {"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]}
+        )
     else:
-        console.answer("".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows))
+        console.answer(
+            "".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows)
+        )
     return 0 if all(ok for _, ok, _ in rows) else 1
 
 

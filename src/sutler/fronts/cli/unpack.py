@@ -15,9 +15,15 @@ from sutler.values.paths import quote
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("packs", nargs="+", metavar="FILE", help="a pack, or every part of a split one; '-' is stdin")
-    parser.add_argument("-d", "--directory", default="", metavar="DIR", help="where to; default: the project's name")
-    parser.add_argument("--list", action="store_true", help="verify the pack and list its files, write nothing")
+    parser.add_argument(
+        "packs", nargs="+", metavar="FILE", help="a pack, or every part of a split one; '-' is stdin"
+    )
+    parser.add_argument(
+        "-d", "--directory", default="", metavar="DIR", help="where to; default: the project's name"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="verify the pack and list its files, write nothing"
+    )
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:
@@ -30,7 +36,9 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
         if args.json:
             console.answer_json({"project": pack.preamble.project, "files": rows})
         else:
-            console.answer("".join(f"{row['length']:>10,}  {row['level']:<9}  {row['path']}\n" for row in rows))
+            console.answer(
+                "".join(f"{row['length']:>10,}  {row['level']:<9}  {row['path']}\n" for row in rows)
+            )
     if args.list:
         return 0
     directory = args.directory or quote(pack.preamble.project)
@@ -39,7 +47,9 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
     shorter = [one for one in pack.sections if one.level != "full"]
     if shorter:
         shown = ", ".join(quote(one.path) for one in shorter[:5])
-        console.note(f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}")
+        console.note(
+            f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}"
+        )
     return 0
 
 
@@ -59,4 +69,6 @@ def _read(name: str) -> bytes:
         with open(name, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="name a file that sutler pack wrote") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step="name a file that sutler pack wrote"
+        ) from None

@@ -1,0 +1,1 @@
+"""Speed and memory against peers, as ratios inside one run. Start with bench/README.md."""

@@ -1,0 +1,82 @@
+"""Every command in the docs runs, every link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Plant
+from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, sets_up
+
+TREE = {
+    "README.md": "# Cart\n",
+    "pyproject.toml": "[project]\nname = 'cart'\n",
+    "uv.lock": "lock\n",
+    "src": {"cart.py": "WHEELS = 4  # TODO\n", "axle.py": "AXLES = 2\n"},
+    "tests": {"test_cart.py": "def test_cart() -> None: ...\n"},
+}
+README = REPOSITORY / "README.md"
+RECIPES = [line for line in commands(README) if not sets_up(line)]
+
+
+def environment() -> dict[str, str]:
+    """The environment with our interpreter's commands first."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=x", "-c", "user.email=x@x", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.mark.parametrize("command", RECIPES)
+def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
+    folder = plant(TREE)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("body", blocks(README, "python"))
+def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"README.md" in done.stdout
+
+
+def test_ci_runs_the_readme_s_test_command() -> None:
+    """One command sets everything up and passes the tests; CI runs that very one, in another place."""
+    [test_command] = [line for line in commands(README) if sets_up(line) and "pytest" in line]
+    script = (REPOSITORY / ".ci/run").read_text()
+    for word in ("python3 -m venv", "-c constraints.txt -e '.[dev]'", "pytest -n 2"):
+        assert word in test_command
+        assert word in script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_command_has_help_and_is_in_the_usage() -> None:
+    from sutler.fronts.cli.main import BY_NAME, load, usage
+
+    for command in BY_NAME.values():
+        assert f"  {command.name} " in usage()
+        assert "exit codes" in load(command)[0].format_help()
