@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from tests.conftest import Plant, Sutler
 
 

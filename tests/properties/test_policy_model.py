@@ -13,11 +13,11 @@ from typing import get_args
 
 import msgspec
 import pytest
-from tests.conftest import FUZZ
 
 from sutler.access.policy import PolicyRule, Rules, decide, narrow
 from sutler.values.access import CLOUD, LOCAL, Call, Caller, Effect, Limits, Spent, Standing, Verdict
 from sutler.values.paths import RelPath
+from tests.conftest import FUZZ
 
 NAMES = ["a", "b", "A", "é", "e\u0301", "É", ".env", ".ENV", ".git", ".Git", "conftest.py", "CONFTEST.PY", "x.py", "ab"]
 PIECES = ["a", "b", "*", "?", "**", "é", "E\u0301", "*.py", "a*", "[ab]", "[!a]", "*b*", "x.py", ".e*"]

@@ -7,12 +7,12 @@ import random
 from pathlib import Path
 
 import msgspec
-from tests.doors import OpenDoor
 
 from sutler.access.registry import opening
 from sutler.toolbox import TOOLS, call
 from sutler.values.access import REVIEW
 from sutler.values.errors import SutlerError
+from tests.doors import OpenDoor
 
 COUNT = 200
 

@@ -7,13 +7,13 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from tests.conftest import FUZZ
-from tests.doors import OpenDoor
 
 from sutler.access import pages
 from sutler.access.door import Door
 from sutler.access.pages import WHOLE
 from sutler.values.errors import RefusedError
+from tests.conftest import FUZZ
+from tests.doors import OpenDoor
 
 MIB = 1 << 20
 SIZE = min(300, int(12 * FUZZ)) * MIB

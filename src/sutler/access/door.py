@@ -28,7 +28,7 @@ from sutler.access.standing import standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal, version_id
+from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -167,14 +167,13 @@ class Door:
         self._remember(path, page)
         span = Span(page.first, page.last)
         if known and known == page.version and page.text and self._received(path, page.digest, span):
-            reading = _reading(path, page, text="", unchanged=True)
-            return reading, Outcome(after=page.digest)
+            unchanged = msgspec.structs.replace(_reading(path, page), text="", unchanged=True)
+            return unchanged, Outcome(after=page.digest)
         truncated = page.cut if end is not None else page.more
-        notes = page.notes
         if not page.text and page.total is not None and page.first > page.total:
-            notes = (*notes, f"the file has {page.total} lines")
+            page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
-        return _reading(path, page, truncated=truncated, next=cursor, notes=notes), self._outcome(page)
+        return _reading(path, page, truncated=truncated, next=cursor), self._outcome(page)
 
     def _received(self, path: RelPath, digest: str, span: Span) -> bool:
         rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
@@ -377,28 +376,18 @@ def _cursor(text: str) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def _reading(
-    path: RelPath,
-    page: Page,
-    *,
-    text: str | None = None,
-    truncated: bool = False,
-    next: str = "",
-    unchanged: bool = False,
-    notes: tuple[str, ...] | None = None,
-) -> Reading:
+def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
     return Reading(
         path=quote(path),
-        version=version_id(page.digest),
+        version=page.version,
         first=page.first,
         last=page.last,
         total=page.total,
-        text=page.text if text is None else text,
+        text=page.text,
         truncated=truncated,
         next=next,
-        unchanged=unchanged,
         redactions=page.findings,
-        notes=page.notes if notes is None else notes,
+        notes=page.notes,
     )
 
 
