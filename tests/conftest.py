@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.doors import door_state, open_door
+from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
+
+__all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
+
 Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
 

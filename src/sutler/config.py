@@ -64,6 +64,10 @@ KEYS: tuple[Key, ...] = (
     Key("mode", "choice", "flexible", "what a problem on the way means", get_args(Mode)),
     Key("default_excludes", "bool", True, "whether the built-in exclusion patterns apply", own=True),
     Key("allow", "list", (), "globs of files whose name looks like a credential but is none", own=True),
+    Key("deny", "list", (), "globs that agents may neither read nor write; a project's add to the user's"),
+    Key("ask", "list", (), "globs that agents may touch only with approval; a project's add to the user's"),
+    Key("writable", "list", (), "globs that agents may write without approval", own=True),
+    Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")

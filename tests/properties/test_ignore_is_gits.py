@@ -85,6 +85,18 @@ def test_the_files_are_those_git_lists(seed: int, tmp_path: Path) -> None:
     assert theirs - ours == set()
 
 
+@pytest.mark.parametrize("seed", range(20 * FUZZ))
+def test_a_folder_of_a_repository_as_the_root(seed: int, tmp_path: Path) -> None:
+    """Rules from above the root reach into it; a root that git would ignore is the user's own wish."""
+    rng = random.Random(5000 + seed)
+    top = str(tmp_path / "work")
+    _populate(rng, top)
+    for folder in sorted({path.rpartition("/")[0] for path in git_files(top)} - {""}):
+        place = os.path.join(top, folder)
+        if not os.path.isdir(os.path.join(place, ".git")) and not git_answers(top, [folder])[folder].ignored:
+            assert our_files(our_scan(place)) == git_files(place), folder
+
+
 def _first(source: Source, path: str) -> Answer:
     """The verdict of one source alone on a path that is a file, its parents asked first."""
     parts = os.fsencode(path).decode("latin-1").split("/")

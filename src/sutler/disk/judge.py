@@ -33,7 +33,7 @@ class Ground:
     """The repository one stands in, and its index, read when first needed. `offset` leads from its top to the
     scanned root (with a final slash), `start` from the root to its top."""
 
-    __slots__ = ("_tracked", "fold", "offset", "problem", "repository", "settings", "start")
+    __slots__ = ("_tracked", "fold", "modules", "offset", "problem", "repository", "settings", "start")
 
     def __init__(self, repository: git.Repository | None, offset: str, start: str) -> None:
         self.repository = repository
@@ -41,6 +41,7 @@ class Ground:
         self.start = start
         self.settings = git.repository_config(repository) if repository else {}
         self.fold = git.truth(self.settings.get("core.ignorecase", ""))
+        self.modules = repository is not None and os.path.lexists(os.path.join(repository.top, ".gitmodules"))
         self.problem: Problem | None = None
         self._tracked: git.Tracked | None = None
 

@@ -26,6 +26,7 @@ DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
+TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
 
 _KINDS: Final[dict[int, ProblemKind]] = {
@@ -328,7 +329,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _replace(fd: int, name: str, chunks: Iterable[bytes], mode: int) -> None:
-    temporary = f".{name[:60]}.{os.urandom(8).hex()}.sutler-tmp"
+    temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)
     try:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.descriptors import Key, count_below, key_of, kind_of
+from sutler.disk.descriptors import Key, count_below, key_of
+from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
 from sutler.disk.root import DIRECTORY, Root, problem_of
@@ -24,7 +24,6 @@ from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules
 WINDOW: Final = 128
 PATH_LIMIT: Final = 1 << 16
 _UNSEEN: Final = object()
-_BY_PATH: Final = attrgetter("path")
 _PROC: Final = os.path.isdir("/proc/self/fd")
 
 
@@ -53,7 +52,8 @@ def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapsho
             walk.visit(path, named=True)
     else:
         walk.descend(walk.top(), "")
-    return walk.snapshot()
+    more = [ground.problem for ground in walk.grounds if ground.problem is not None]
+    return walk.found.snapshot(walk.directories, [*walk.judge.problems, *more])
 
 
 def explain(
@@ -62,7 +62,11 @@ def explain(
     """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
     walk = _Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
-    results: list[FileEntry | Excluded | Problem] = [*walk.entries, *walk.excluded, *walk.problems]
+    results: list[FileEntry | Excluded | Problem] = [
+        *walk.found.entries,
+        *walk.found.excluded,
+        *walk.found.problems,
+    ]
     return results[0] if results else found or Problem(path, "missing", "no such file")
 
 
@@ -71,31 +75,13 @@ class _Walk:
         self.root = root
         self.rules = rules
         self.judge = Judge(rules)
-        self.entries: list[FileEntry] = []
-        self.excluded: list[Excluded] = []
-        self.problems: list[Problem] = []
+        self.found = Findings(rules)
         self.directories = 0
-        self.several = False
         self.known: dict[str, tuple[Node, Ground]] = {}
         self.grounds: list[Ground] = []
         state = os.fstat(root.fd)
         self.device = state.st_dev
         self.root_key = (state.st_dev, state.st_ino)
-
-    def snapshot(self) -> Snapshot:
-        problems = [*self.problems, *self.judge.problems]
-        problems += [ground.problem for ground in self.grounds if ground.problem is not None]
-        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
-            entries = {one.path: one for one in sorted(self.entries, key=attrgetter("named"))}
-            self.entries = list(entries.values())
-            excluded = {one.path: one for one in self.excluded if one.path not in entries}
-            self.excluded = list(excluded.values())
-        return Snapshot(
-            entries=tuple(sorted(self.entries, key=_BY_PATH)),
-            excluded=tuple(sorted(self.excluded, key=_BY_PATH)),
-            problems=tuple(sorted(set(problems), key=lambda one: (one.path, one.kind, one.detail))),
-            directories=self.directories,
-        )
 
     # Going down ----------------------------------------------------------------------
 
@@ -107,7 +93,7 @@ class _Walk:
 
     def visit(self, path: str, *, named: bool, enter: bool = True) -> FileEntry | None:
         """Decide one path by walking down to it. A folder is scanned when `enter`, else given back."""
-        self.several = True
+        self.found.several = True
         frame, prefix = self.top(), ""
         *heads, last = path.split("/")
         if not last:
@@ -135,19 +121,19 @@ class _Walk:
         try:
             mode = os.stat(name, dir_fd=frame.fd, follow_symlinks=False).st_mode
         except OSError as error:
-            self.problems.append(_missing(path, error))
+            self.found.problems.append(_missing(path, error))
             return None
         if not stat.S_ISDIR(mode):
             if stat.S_ISLNK(mode):
-                self.unfit(prefix + name, mode, 0)
+                self.found.unfit(prefix + name, mode, 0)
             else:
-                self.problems.append(Problem(path, "missing", "no such file"))
+                self.found.problems.append(Problem(path, "missing", "no such file"))
             return None
         if not named:
             return self.enter(frame, name, prefix)
         verdict = self.judge.binding(frame.node, name, True, prefix + name)
         if verdict is not None:
-            self.prune(frame.fd, name, prefix + name, verdict)
+            self.found.prune(frame.fd, name, prefix + name, verdict)
             return None
         return self.open(frame, name, prefix + name)
 
@@ -157,7 +143,7 @@ class _Walk:
             try:
                 names = os.listdir(frame.fd)
             except OSError as error:
-                self.problems.append(problem_of(prefix.rstrip("/"), error))
+                self.found.problems.append(problem_of(prefix.rstrip("/"), error))
                 return False
             if prefix and ".git" in names and not self.boundary(frame, prefix, named):
                 return False
@@ -175,7 +161,7 @@ class _Walk:
         try:
             state = os.stat(name, dir_fd=frame.fd, follow_symlinks=False)
         except OSError as error:
-            self.problems.append(_missing(path, error))
+            self.found.problems.append(_missing(path, error))
             return None
         if stat.S_ISDIR(state.st_mode):
             child = self.step(frame, name, prefix, path, named)
@@ -193,17 +179,8 @@ class _Walk:
             verdict = self.file_verdict(frame, name, path, False)
         if verdict is not None and self.out(frame, verdict, path):
             return None
-        self.admit(path, state, named)
+        self.found.admit(path, state, named)
         return None
-
-    def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
-        """A regular file of a fitting size becomes an entry."""
-        mode, size, limit = state.st_mode, state.st_size, self.rules.skip_file_bytes
-        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
-            self.unfit(path, mode, size)
-            return
-        entry = FileEntry(RelPath(path), size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink, named)
-        self.entries.append(entry)
 
     def descend(self, frame: _Frame, prefix: str) -> None:
         """Visit a directory and everything below it. Takes over the frame's descriptor."""
@@ -246,7 +223,7 @@ class _Walk:
             if parent.fd < 0:
                 if parent.todo:
                     where = prefix[: parent.prefix_length].rstrip("/")
-                    self.problems.append(Problem(where, "vanished", "moved while it was scanned"))
+                    self.found.problems.append(Problem(where, "vanished", "moved while it was scanned"))
                 parent.todo = []
                 parent.fd = os.dup(self.root.fd)
         os.close(left.fd)
@@ -280,14 +257,17 @@ class _Walk:
         verdict = self.directory_verdict(frame, name, path)
         if verdict is not None:
             if not verdict.by_git or not frame.ground.tracked().below(frame.ground.path(path)):
-                self.prune(frame.fd, name, path, verdict)
+                self.found.prune(frame.fd, name, path, verdict)
                 return None
             tracked_rule = verdict.rule
         elif tracked_rule is not None and not frame.ground.tracked().below(frame.ground.path(path)):
-            self.prune(frame.fd, name, path, Verdict("ignored", tracked_rule))
+            self.found.prune(frame.fd, name, path, Verdict("ignored", tracked_rule))
+            return None
+        if frame.ground.modules and frame.ground.tracked().link(frame.ground.path(path)):
+            self.found.prune(frame.fd, name, path, Verdict("submodule", Rule("git", ".gitmodules")))
             return None
         if self.rules.depth is not None and frame.depth >= self.rules.depth:
-            self.prune(frame.fd, name, path, Verdict("depth", Rule("depth", str(self.rules.depth))))
+            self.found.prune(frame.fd, name, path, Verdict("depth", Rule("depth", str(self.rules.depth))))
             return None
         child = self.open(frame, name, path)
         if child is not None:
@@ -296,19 +276,19 @@ class _Walk:
 
     def open(self, frame: _Frame, name: str, path: str) -> _Frame | None:
         if len(path) > PATH_LIMIT:
-            self.problems.append(
+            self.found.problems.append(
                 Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters")
             )
             return None
         try:
             fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
         except OSError as error:
-            self.problems.append(problem_of(path, error))
+            self.found.problems.append(problem_of(path, error))
             return None
         key = key_of(fd)
         if key[0] != self.device and self.rules.one_filesystem:
             os.close(fd)
-            self.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
+            self.found.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
             return None
         child = _Frame(fd, key, name, frame.node.child(name), frame.ground)
         child.depth = frame.depth + 1
@@ -331,7 +311,7 @@ class _Walk:
             with os.scandir(frame.fd) as listing:
                 batch = list(listing)
         except OSError as error:
-            self.problems.append(problem_of(prefix.rstrip("/"), error))
+            self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
         names = [entry.name for entry in batch]
         special = IGNORE_FILES.intersection(names)
@@ -358,12 +338,12 @@ class _Walk:
         if frame.ground.tracked().below(frame.ground.path(prefix[:-1])):
             return True
         count, more = count_below(frame.fd)
-        self.excluded.append(Excluded(prefix, "submodule", Rule("git", ".git"), count, more))
+        self.found.excluded.append(Excluded(prefix, "submodule", Rule("git", ".git"), count, more))
         return False
 
     def files(self, frame: _Frame, prefix: str, batch: list[os.DirEntry[str]]) -> list[str]:
         """The hot loop: one dictionary look-up and one stat for each file. Gives the folders."""
-        node, folders, add, limit = frame.node, [], self.entries.append, self.rules.skip_file_bytes
+        node, folders, add, limit = frame.node, [], self.found.entries.append, self.rules.skip_file_bytes
         plain = not node.live and not self.judge.allow and frame.only_tracked is None
         seen = node.files
         for entry in batch:
@@ -379,11 +359,11 @@ class _Walk:
             try:
                 state = entry.stat(follow_symlinks=False)
             except OSError as error:
-                self.problems.append(problem_of(prefix + name, error))
+                self.found.problems.append(problem_of(prefix + name, error))
                 continue
             mode, size = state.st_mode, state.st_size
             if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
-                self.unfit(prefix + name, mode, size)
+                self.found.unfit(prefix + name, mode, size)
                 continue
             add(
                 FileEntry(
@@ -409,31 +389,8 @@ class _Walk:
         """Record an exclusion; False when the file is tracked and only git's rules spoke."""
         if verdict.by_git and frame.ground.tracked().file(frame.ground.path(path)):
             return False
-        self.excluded.append(Excluded(path, verdict.reason, verdict.rule))
+        self.found.excluded.append(Excluded(path, verdict.reason, verdict.rule))
         return True
-
-    def unfit(self, path: str, mode: int, size: int) -> None:
-        if stat.S_ISLNK(mode):
-            found = Excluded(path, "symlink", Rule("symlink"))
-        elif not stat.S_ISREG(mode):
-            found = Excluded(path, "special", Rule(kind_of(mode)))
-        else:
-            found = Excluded(
-                path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.rules.skip_file_bytes}")
-            )
-        self.excluded.append(found)
-
-    def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
-        """A directory that is not entered: one exclusion, with a count of the files below it."""
-        count, more = 0, False
-        try:
-            below = os.open(name, DIRECTORY, dir_fd=fd)
-        except OSError:
-            pass
-        else:
-            count, more = count_below(below)
-            os.close(below)
-        self.excluded.append(Excluded(path + "/", verdict.reason, verdict.rule, count, more))
 
 
 def _missing(path: str, error: OSError) -> Problem:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sutler import config
 from sutler.config import Settings
-from sutler.disk.root import Root
+from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine.load import Clean
 from sutler.engine.packing import Packing
@@ -118,19 +118,21 @@ class Project:
         )
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
-        selection = choose(
-            ((entry, facts_of(entry.path)) for entry in snapshot.entries if entry.path not in self.outputs),
-            request,
-        )
-        written = (
-            [entry.path for entry in snapshot.entries if entry.path in self.outputs] if self.outputs else []
-        )
-        if not written:
+        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request)
+        if len(entries) == len(snapshot.entries):
             return selection
-        out = [Excluded(path, "not_selected", Rule("--output", "written by this run")) for path in written]
+        rule = Rule("--output", "written by sutler")
+        ours = [
+            Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)
+        ]
         return replace(
-            selection, excluded=tuple(sorted((*selection.excluded, *out), key=lambda item: item.path))
+            selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path))
         )
+
+    def _ours(self, path: str) -> bool:
+        """Whether this run writes the file, or another run is writing it just now."""
+        return path in self.outputs or path.endswith(TEMPORARY)
 
     def clean(self) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown."""

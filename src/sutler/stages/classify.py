@@ -63,6 +63,7 @@ class _Place(Struct, frozen=True, gc=False):
     test: bool = False
     spec: bool = False
     doc: bool = False
+    aside: bool = False  # an example or a document: never as important as the project itself
     generated: bool = False
     hint: FileCategory | None = None
 
@@ -92,6 +93,7 @@ def _place(directory: str) -> _Place:
         test=tests,
         spec=not names.SPEC_DIRS.isdisjoint(parts),
         doc=not names.DOC_DIRS.isdisjoint(parts),
+        aside=not names.ASIDE_DIRS.isdisjoint(parts),
         generated=not names.GENERATED_DIRS.isdisjoint(parts),
         hint=names.DIR_CATEGORY.get(parts[-1]),
     )
@@ -265,6 +267,8 @@ def _combine(name: _Name, place: _Place) -> FileFacts:
         category, importance = place.hint, "medium"
     elif place.doc and category == "other" and tag == "doc" and name.type == "text":
         category = "documentation"
+    if place.aside and importance is not None:
+        importance = "medium"
     generated = name.generated or place.generated
     return FileFacts(
         type=name.type,

@@ -39,6 +39,18 @@ def parse_relpath(raw: str) -> RelPath:
     return RelPath("/".join(parts))
 
 
+_DRIVE = re.compile(r"^(?:[/\\\\]{2}[?.][/\\\\])?[A-Za-z]:")
+
+
+def normalize_path(raw: str) -> str:
+    """Seed 004's normalizePath: backslashes become slashes, a drive letter goes, `.` and empty parts too.
+
+    For spellings that people and tools write; a RelPath from a scan is already the one spelling."""
+    plain = _DRIVE.sub("", raw.strip()).replace("\\", "/")
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    return ("/" if plain.startswith("/") else "") + "/".join(parts)
+
+
 def join(parent: str, name: str) -> RelPath:
     return RelPath(f"{parent}/{name}" if parent else name)
 
@@ -77,6 +89,7 @@ def _unsafe() -> re.Pattern[str]:
     )
 
 
+_SURROGATE = "[\ud800-\udfff]"
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})"
 _LONG = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -105,6 +118,11 @@ def quote(path: str) -> str:
         return path  # printable ASCII is the rule, and this is several times faster than a pattern
     escaped = _unsafe().sub(_escape, path)
     return f'"{escaped}"' if not path or escaped != path or " " in (path[0], path[-1]) else path
+
+
+def wire_path(path: str) -> str:
+    """The path as a document can carry it: itself, or quoted when its bytes are not UTF-8."""
+    return path if path.isascii() or not re.search(_SURROGATE, path) else quote(path)
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from sutler.disk.defaults import CREDENTIALS, credential
 from sutler.values.wildmatch import translate
 
-_WORDS = st.sampled_from([".env", "credentials", "secrets", "_secret", "_token", ".pem", ".key", "x", ".", "_", "A", "é"])
+_WORDS = st.sampled_from(
+    [".env", "credentials", "secrets", "_secret", "_token", ".pem", ".key", "x", ".", "_", "A", "é"]
+)
 
 
 @given(st.lists(_WORDS, min_size=1, max_size=4).map("".join))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,12 @@ from sutler.values.snapshot import Problem
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    yield folder
+    return folder
 
 
 def run(top: Path, *words: str) -> str:
@@ -188,7 +187,9 @@ def test_configuration_reads_as_git_reads_it(tmp_path: Path) -> None:
         value = "".join(rng.choice(pieces) for _ in range(rng.randint(0, 6)))
         file = tmp_path / "config"
         file.write_text(f"[x]\n\tk = {value}\n")
-        done = subprocess.run(["git", "config", "-f", str(file), "-z", "x.k"], capture_output=True, timeout=20)
+        done = subprocess.run(
+            ["git", "config", "-f", str(file), "-z", "x.k"], capture_output=True, timeout=20
+        )
         if done.returncode:
             continue
         checked += 1

@@ -11,7 +11,9 @@ from sutler.values.snapshot import Problem, Rule
 
 def node(**files: str) -> Node:
     names = {"sutler": ".sutlerignore", "plain": ".ignore", "git": ".gitignore", "cursor": ".cursorignore"}
-    return no_rules().with_sources([(names[key], parse_source(text.encode(), names[key])) for key, text in files.items()])
+    return no_rules().with_sources(
+        [(names[key], parse_source(text.encode(), names[key])) for key, text in files.items()]
+    )
 
 
 def test_lines_are_read_as_git_reads_them() -> None:
@@ -68,7 +70,9 @@ def test_aiexclude(tmp_path: Path, text: str, denied: bool) -> None:
     assert (no_rules().with_sources([(".aiexclude", source)]).denial("a", False) is not None) == denied
 
 
-@pytest.mark.parametrize(("target", "denied"), [(".gitignore", "a"), ("/etc/hostname", "anything"), ("..", "anything")])
+@pytest.mark.parametrize(
+    ("target", "denied"), [(".gitignore", "a"), ("/etc/hostname", "anything"), ("..", "anything")]
+)
 def test_an_ai_file_that_is_a_link(tmp_path: Path, target: str, denied: str) -> None:
     """A neighbour is read; anything else cannot be, and a denial that cannot be read denies all."""
     (tmp_path / ".gitignore").write_text("a\n")

@@ -54,7 +54,9 @@ def test_an_empty_set_is_false() -> None:
     assert GlobSet(["x"]).patterns == ("x",)
 
 
-@pytest.mark.parametrize("glob", ["", "/", "../**", "a/../b", "!x", "a\0", "{a,b}" * 12, "x" * 5000, "{" * 3000 + "a,b"])
+@pytest.mark.parametrize(
+    "glob", ["", "/", "../**", "a/../b", "!x", "a\0", "{a,b}" * 12, "x" * 5000, "{" * 3000 + "a,b"]
+)
 def test_refused_or_harmless(glob: str) -> None:
     """T19: a clear error, or a glob that simply does not match."""
     if glob.startswith("{{"):
@@ -123,7 +125,10 @@ def test_byte_view_and_back() -> None:
 
 def test_the_last_line_wins() -> None:
     found = PatternList([parse_pattern("*.c"), parse_pattern("!a.c"), parse_pattern("d/")])
-    assert [one.text if (one := found.match(*ask)) else None for ask in [("b.c", False), ("a.c", False), ("d", False)]] == [
+    assert [
+        one.text if (one := found.match(*ask)) else None
+        for ask in [("b.c", False), ("a.c", False), ("d", False)]
+    ] == [
         "*.c",
         "!a.c",
         None,

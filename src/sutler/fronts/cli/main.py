@@ -43,6 +43,37 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "The door",
+        (
+            Command("ls", "door", "list the files that may be read"),
+            Command("read", "door", "read a file or lines of it: PATH or PATH:A-B"),
+            Command("search", "door", "search the text of all files, redacted"),
+            Command("summarize", "door", "say what a file holds, from its structure"),
+            Command("session", "door", "what this session has seen, and what is out of date"),
+        ),
+    ),
+    (
+        "The ledger",
+        (
+            Command("log", "door", "show, export or rotate the ledger"),
+            Command("verify", "door", "prove that the ledger is whole"),
+            Command("approve", "door", "approve one waiting call, exactly as it was made"),
+            Command("deny", "door", "deny one waiting call"),
+            Command("stats", "door", "count calls by tool and outcome, and what callers used"),
+        ),
+    ),
+    (
+        "Goals",
+        (
+            Command("run", "goals", "render a goal, with files, and send it to a model command"),
+            Command("dry-run", "goals", "print the prompt that 'run' would send"),
+            Command("goals", "goals", "list, show and add goals"),
+            Command("gather", "goals", "let a model ask for the files it needs, round by round"),
+            Command("pass", "goals", "run the model command alone"),
+            Command("trust", "goals", "let this project's own scripts and model command run"),
+        ),
+    ),
+    (
         "Set up",
         (
             Command("config", "setup", "print every setting with its value and origin"),

@@ -1,0 +1,153 @@
+"""python -m bench.selection --data FILE --repos DIR --cache DIR [--sample 200] [--ablate] [--split tune|dev]
+
+Reads development instances, rebuilds each project's tree and history at the base commit from bare mirrors
+(DIR/owner+name/repo), ranks, packs, and prints tune and dev apart. Weights were tuned on tune alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from bench.selection import measure
+from bench.selection.baseline import bm25
+from bench.selection.data import (
+    FactsCache,
+    Instance,
+    list_tree,
+    load_instances,
+    mirror_of,
+    read_blobs,
+    read_history,
+    stratified,
+    text_of,
+)
+from sutler.stages.excerpt import offers_for
+from sutler.stages.allocate import allocate
+from sutler.stages.rank import WEIGHTS, Index, Weights, build, rank
+from sutler.stages.rank.index import Reader
+from sutler.values.facts import Commit, Facts, History
+
+Row = dict[str, float]
+SHOWN_FILES = 60
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = _parse(arguments)
+    instances = stratified(load_instances(options.data), options.sample)
+    instances = [i for i in instances if options.split in ("", i.split) and options.repo in ("", i.repo)]
+    os.makedirs(options.cache, exist_ok=True)
+    cache = FactsCache(os.path.join(options.cache, "facts.sqlite"))
+    variants = _variants(options.ablate)
+    rows: dict[str, list[tuple[str, Row]]] = {}
+    for repo in sorted({instance.repo for instance in instances}):
+        known: dict[str, Commit] = {}
+        for instance in (i for i in instances if i.repo == repo):
+            for name, row in _measure(
+                instance, mirror_of(options.repos, repo), cache, known, variants
+            ).items():
+                rows.setdefault(name, []).append((instance.split, row))
+        print(f"{repo} done", file=sys.stderr, flush=True)
+    _print(rows)
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.selection", description=__doc__)
+    parser.add_argument("--data", required=True, help="the instances, one JSON object a line")
+    parser.add_argument("--repos", required=True, help="folder of bare mirrors, owner+name/repo")
+    parser.add_argument("--cache", required=True, help="folder for extracted facts")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all"
+    )
+    parser.add_argument("--split", choices=("", "tune", "dev"), default="")
+    parser.add_argument("--repo", default="", help="one repository only")
+    parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
+    return parser.parse_args(arguments)
+
+
+def _variants(ablate: bool) -> dict[str, Weights]:
+    found = {"sutler": WEIGHTS}
+    if ablate:
+        found |= {f"- {name}": replace(WEIGHTS, **{name: 0.0}) for name in WEIGHTS.__struct_fields__}
+    return found
+
+
+def _measure(
+    instance: Instance,
+    git_dir: str,
+    cache: FactsCache,
+    known: dict[str, Commit],
+    variants: dict[str, Weights],
+) -> dict[str, Row]:
+    tree = list_tree(git_dir, instance.base_commit)
+    cache.fill(git_dir, tree)
+    keys = {path: cache.key(path, blob) for path, blob in tree.items()}
+    held = cache.load(keys.values())
+    facts = {path: held[key] for path, key in keys.items() if key in held}
+    started = time.process_time()
+    index = build((path, tree[path].id, found) for path, found in facts.items())
+    built = time.process_time() - started
+    history = History(read_history(git_dir, instance.base_commit, known))
+    sizes = {path: found.chars for path, found in facts.items()}
+    results: dict[str, Row] = {}
+    for name, weights in variants.items():
+        results[name] = _rank_row(index, instance, history, weights, sizes)
+    results["sutler"]["index s"] = built
+    results["sutler"] |= _pack_row(index, instance, history, facts, git_dir)
+    results["plain BM25"] = measure.ranking_figures(
+        bm25(Reader(index), instance.query), instance.wanted, sizes
+    )
+    return results
+
+
+def _rank_row(
+    index: Index, instance: Instance, history: History, weights: Weights, sizes: dict[str, int]
+) -> Row:
+    started = time.process_time()
+    ranked = rank(index, instance.query, history, weights, limit=300)
+    spent = time.process_time() - started
+    figures = measure.ranking_figures([item.path for item in ranked], instance.wanted, sizes)
+    return figures | {"query ms": 1000 * spent}
+
+
+def _pack_row(
+    index: Index, instance: Instance, history: History, facts: dict[str, Facts], git_dir: str
+) -> Row:
+    """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
+    ranked = rank(index, instance.query, history, limit=SHOWN_FILES)
+    tree = list_tree(git_dir, instance.base_commit)
+    blobs = {tree[item.path].id: item.path for item in ranked}
+    texts = {blobs[blob]: text_of(raw) or "" for blob, raw in read_blobs(git_dir, blobs)}
+    started = time.process_time()
+    shown = [item for item in ranked if item.path in texts]
+    offers = offers_for(index, instance.query, [(item, facts[item.path], texts[item.path]) for item in shown])
+    row: Row = {}
+    for name, budget in zip(measure.VISIBLE, measure.BUDGETS, strict=True):
+        row[name] = measure.visible_share(allocate(offers, budget), instance.wanted)
+    row["pack ms"] = 1000 * (time.process_time() - started)
+    return row
+
+
+def _print(rows: dict[str, list[tuple[str, Row]]]) -> None:
+    names = (*measure.RANKING, *measure.VISIBLE)
+    print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))
+    for split in ("tune", "dev"):
+        for variant in ("plain BM25", *(name for name in rows if name != "plain BM25")):
+            mine = [row for which, row in rows.get(variant, []) if which == split]
+            if mine:
+                print(f"{split} {variant:13}" + measure.table(mine, names) + f"   n={len(mine)}")
+    every = [row for _, row in rows.get("sutler", [])]
+    for name in ("index s", "query ms", "pack ms"):
+        values = sorted(row[name] for row in every)
+        if values:
+            print(f"{name}: median {values[len(values) // 2]:.2f}, worst {values[-1]:.2f} CPU")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

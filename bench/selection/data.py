@@ -1,0 +1,174 @@
+"""Instances, trees and facts for the selection bench, read from bare git mirrors with object plumbing.
+
+Facts are kept by blob id and extension in one SQLite file, so that the second run over a thousand trees of one
+project costs nothing but the changed files.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from sutler.disk.history import read_commits
+from sutler.stages.facts import extract
+from sutler.values.facts import FACTS_VERSION, Commit, Facts
+from sutler.values.paths import basename, extension
+
+MAX_BLOB = 1_000_000
+
+
+class Gold(msgspec.Struct, frozen=True):
+    path: str
+    status: str
+    old: list[list[int]] = []
+
+
+class Instance(msgspec.Struct, frozen=True):
+    id: str
+    split: str
+    repo: str
+    base_commit: str
+    query: str
+    gold: list[Gold]
+
+    @property
+    def wanted(self) -> list[Gold]:
+        """Gold files that exist in the base tree."""
+        return [gold for gold in self.gold if gold.status != "A"]
+
+
+class Blob(NamedTuple):
+    id: str
+    size: int
+
+
+def load_instances(path: str) -> list[Instance]:
+    with open(path, "rb") as file:
+        return [msgspec.json.decode(line, type=Instance) for line in file]
+
+
+def stratified(instances: list[Instance], size: int) -> list[Instance]:
+    """About `size` instances, the same ones every time: from each repository in proportion, evenly spaced by id."""
+    if size <= 0 or size >= len(instances):
+        return instances
+    by_repo: dict[tuple[str, str], list[Instance]] = {}
+    for instance in instances:
+        by_repo.setdefault((instance.split, instance.repo), []).append(instance)
+    chosen: list[Instance] = []
+    for key in sorted(by_repo):
+        group = sorted(by_repo[key], key=lambda instance: instance.id)
+        share = max(1, round(len(group) * size / len(instances)))
+        chosen += [group[i * len(group) // share] for i in range(share)]
+    return chosen
+
+
+def mirror_of(repos: str, repo: str) -> str:
+    return os.path.join(repos, repo.replace("/", "+"), "repo")
+
+
+def list_tree(git_dir: str, commit: str) -> dict[str, Blob]:
+    """Regular files of a commit up to the size cap, by path."""
+    words = ["git", "--git-dir", git_dir, "ls-tree", "-r", "-l", "-z", commit]
+    out = subprocess.run(words, capture_output=True, check=True).stdout
+    tree: dict[str, Blob] = {}
+    for entry in out.split(b"\0"):
+        if entry:
+            meta, path = entry.split(b"\t", 1)
+            mode, kind, blob, size = meta.split()
+            if kind == b"blob" and mode != b"120000" and size.isdigit() and int(size) <= MAX_BLOB:
+                tree[path.decode("utf-8", "surrogateescape")] = Blob(blob.decode(), int(size))
+    return dict(sorted(tree.items()))
+
+
+def read_blobs(git_dir: str, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Contents by id, through one `cat-file --batch`."""
+    words = ["git", "--git-dir", git_dir, "cat-file", "--batch"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for blob in blobs:
+            process.stdin.write(blob.encode() + b"\n")
+            process.stdin.flush()
+            header = process.stdout.readline().split()
+            if header[1] == b"missing":
+                continue
+            yield blob, process.stdout.read(int(header[2]))
+            process.stdout.read(1)
+
+
+def text_of(raw: bytes) -> str | None:
+    return None if b"\0" in raw[:8192] else raw.decode("utf-8", "replace")
+
+
+class FactsCache:
+    """Facts by blob and extension, on disk and, for the project at hand, in memory."""
+
+    def __init__(self, path: str) -> None:
+        self._db = sqlite3.connect(path, timeout=120)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=OFF")
+        self._db.execute("CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder(Facts | None)
+
+    @staticmethod
+    def key(path: str, blob: Blob) -> str:
+        return f"{blob.id}.{extension(path) or basename(path)}.{FACTS_VERSION}"
+
+    def fill(self, git_dir: str, tree: dict[str, Blob]) -> int:
+        """Extract what is missing; the number of files parsed."""
+        missing: dict[str, str] = {}
+        for path, blob in tree.items():
+            missing.setdefault(self.key(path, blob), path)
+        for key in self._known(list(missing)):
+            del missing[key]
+        paths = list(missing.values())
+        keys = list(missing)
+        for i, (_, raw) in enumerate(read_blobs(git_dir, [tree[path].id for path in paths])):
+            text = text_of(raw)
+            facts = None if text is None else extract(paths[i], text)
+            self._db.execute(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (keys[i], self._encoder.encode(facts))
+            )
+            if i % 500 == 499:
+                self._db.commit()
+        self._db.commit()
+        return len(paths)
+
+    def _known(self, keys: list[str]) -> list[str]:
+        known: list[str] = []
+        for i in range(0, len(keys), 500):
+            part = keys[i : i + 500]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key FROM facts WHERE key IN ({marks})"  # noqa: S608
+            known += [row[0] for row in self._db.execute(query, part)]
+        return known
+
+    def load(self, keys: Iterable[str]) -> dict[str, Facts]:
+        wanted = list(keys)
+        found: dict[str, Facts] = {}
+        for i in range(0, len(wanted), 500):
+            part = wanted[i : i + 500]
+            marks = ",".join("?" * len(part))
+            for key, data in self._db.execute(f"SELECT key, data FROM facts WHERE key IN ({marks})", part):  # noqa: S608
+                facts = self._decoder.decode(data)
+                if facts is not None:
+                    found[key] = facts
+        return found
+
+
+def read_history(
+    git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000
+) -> tuple[Commit, ...]:
+    """The commits before and at `commit`, newest first; `cache` is shared by the instances of one project."""
+    words = ["git", "--git-dir", git_dir, "rev-list", f"--max-count={limit}", commit]
+    ids = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
+    missing = [id_ for id_ in ids if id_ not in cache]
+    if missing:
+        cache.update((found.id, found) for found in read_commits(git_dir, missing))
+    return tuple(cache[id_] for id_ in ids if id_ in cache)

@@ -1,0 +1,1 @@
+"""The audited door for agents."""

@@ -1,0 +1,243 @@
+"""The ledger's proof: a hash chain in the store and signed checkpoints in a file beside it.
+
+Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion or a swap breaks
+the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
+every 64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with
+the installation's key. The signature is an HMAC: key and file belong to the same user on the same machine, where
+a public-key signature would prove no more, since its private half would lie in the same place.
+
+What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
+can be cut off by someone who can write both tables of the database. Nothing more.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sutler.store.base import Store
+from sutler.store.state import private_file
+from sutler.values.access import GENESIS, AuditEntry, AuditRow, canonical, sha256
+from sutler.values.errors import RefusedError, UsageError
+
+EVERY = 64
+_PAGE = 5_000
+
+
+class Checkpoint(Struct, frozen=True):
+    """`head`: the chain had this row as its last. `base`: everything up to this row was archived and removed."""
+
+    kind: Literal["head", "base"]
+    project: str
+    seq: int
+    hash: str
+    at: str
+    mac: str = ""
+
+
+class Verification(Struct, frozen=True):
+    """What `verify` found. `bad` is the number of the first row that does not hold, 0 when all do."""
+
+    ok: bool
+    rows: int
+    head: int
+    checkpoint: int
+    bad: int = 0
+    detail: str = ""
+
+
+class _BrokenError(Exception):
+    def __init__(self, seq: int, detail: str) -> None:
+        self.seq, self.detail = seq, detail
+
+
+class Ledger:
+    """A project's checkpoints: where they are and the key that signs them."""
+
+    def __init__(self, store: Store, directory: str, key: bytes) -> None:
+        self.store = store
+        self.directory = directory
+        self._path = os.path.join(directory, "checkpoints.jsonl")
+        self.key = key
+
+    def record(self, row: AuditRow, at: str) -> None:
+        """Called with every row appended; signs every 64th."""
+        if row.seq % EVERY == 0:
+            self.sign("head", row.seq, row.hash, at)
+
+    def sign(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
+        plain = Checkpoint(kind, self.store.project, seq, hash, at)
+        line = canonical(msgspec.structs.replace(plain, mac=self._mac(plain))) + "\n"
+        private_file(self._path)
+        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.write(fd, line.encode())  # one write of one line: appends of several processes do not mix
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _mac(self, checkpoint: Checkpoint) -> str:
+        plain = canonical(msgspec.structs.replace(checkpoint, mac=""))
+        return hmac.new(self.key, b"sutler checkpoint\n" + plain.encode(), "sha256").hexdigest()
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """All checkpoints, each with a valid signature; one that does not hold is tampering."""
+        try:
+            with open(self._path, "rb") as file:
+                lines = file.read().splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for number, line in enumerate(lines, 1):
+            try:
+                checkpoint = msgspec.json.decode(line, type=Checkpoint)
+            except msgspec.DecodeError:
+                raise _BrokenError(0, f"checkpoint {number} cannot be read") from None
+            if not hmac.compare_digest(checkpoint.mac, self._mac(checkpoint)):
+                raise _BrokenError(checkpoint.seq, f"checkpoint {number} is not signed by this installation")
+            if checkpoint.project == self.store.project:
+                found.append(checkpoint)
+        return found
+
+    def close(self, at: str) -> None:
+        """Sign the head, unless it is signed already."""
+        seq, hash = self.store.head()
+        if seq % EVERY:
+            self.sign("head", seq, hash, at)
+
+    def verify(self) -> Verification:
+        """Walk the whole chain and hold every checkpoint against it. Never raises for what it finds."""
+        seq = rows = 0
+        seen: dict[int, str] = {}
+        head, signed = self.store.head(), 0
+        try:
+            checkpoints = self.checkpoints()
+            signed = max((one.seq for one in checkpoints), default=0)
+            wanted = {one.seq for one in checkpoints}
+            starts = {0: GENESIS} | {one.seq: one.hash for one in checkpoints if one.kind == "base"}
+            for seq, hash in chain(self._rows(), starts):
+                rows += 1
+                if seq in wanted:
+                    seen[seq] = hash
+            self._hold(checkpoints, seen, head, seq)
+        except _BrokenError as broken:
+            return Verification(False, rows, head[0], signed, broken.seq or seq + 1, broken.detail)
+        return Verification(True, rows, head[0], signed)
+
+    def _hold(self, checkpoints: list[Checkpoint], seen: dict[int, str], head: tuple[int, str], last: int) -> None:
+        base = max((one.seq for one in checkpoints if one.kind == "base"), default=0)
+        if head[0] != max(last, base if not last else 0):
+            raise _BrokenError(last + 1, f"the store counts {head[0]} rows but the chain ends at {last}")
+        for one in checkpoints:
+            if one.seq > head[0]:
+                raise _BrokenError(head[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
+            if one.seq in seen and seen[one.seq] != one.hash:
+                raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
+            if one.seq not in seen and one.seq > base:
+                raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
+        newest = max((one.seq for one in checkpoints), default=0)
+        if newest < head[0] - head[0] % EVERY:
+            raise _BrokenError(newest + 1, "checkpoints that must exist are missing")
+
+    def _rows(self) -> Iterator[AuditRow]:
+        after = 0
+        while page := self.store.audit(after, _PAGE):
+            yield from page
+            after = page[-1].seq
+
+    def rotate(self, keep: int, at: str) -> str:
+        """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base. Returns the file."""
+        if keep < 0:
+            raise UsageError("a negative number of rows to keep")
+        checked = self.verify()
+        if not checked.ok:
+            raise RefusedError(
+                f"the ledger does not verify at row {checked.bad}: {checked.detail}",
+                rule="only a sound ledger is rotated",
+                next_step="export it and look at that row first",
+            )
+        last = checked.head - keep
+        rows = [row for row in self._rows() if row.seq <= last]
+        if not rows:
+            return ""
+        path = os.path.join(self.directory, f"audit-{rows[0].seq:09d}-{last:09d}.jsonl")
+        _write_private(path, "".join(line for line in export(rows)))
+        # First the archive, then the signed base, then the deletion: a crash between leaves rows twice, never none.
+        self.sign("base", last, rows[-1].hash, at)
+        self.store.drop_audit(last)
+        return path
+
+
+def _write_private(path: str, text: str) -> None:
+    temporary = f"{path}.{os.urandom(8).hex()}"
+    private_file(temporary, text.encode())
+    os.replace(temporary, path)
+    fd = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[int, str]]:
+    """Check each row against itself and the one before; yields (seq, hash) of those that hold."""
+    expected: tuple[int, str] | None = None
+    for row in rows:
+        try:
+            entry = msgspec.json.decode(row.body, type=AuditEntry)
+        except msgspec.DecodeError:
+            raise _BrokenError(row.seq, "the row's body cannot be read") from None
+        columns = (entry.seq, entry.call, entry.phase, entry.session, entry.path, canonical(entry), sha256(row.body))
+        if columns != (row.seq, row.call, row.phase, row.session, row.path, row.body, row.hash):
+            raise _BrokenError(row.seq, "the row does not match its own hash or columns")
+        if expected is None:
+            expected = (entry.seq - 1, starts.get(entry.seq - 1, "nothing signed"))
+        if (entry.seq - 1, entry.prev) != expected:
+            raise _BrokenError(expected[0] + 1, "the row does not follow the one before it")
+        expected = (row.seq, row.hash)
+        yield expected
+
+
+def export(rows: Iterable[AuditRow]) -> Iterator[str]:
+    """One JSON line for each row: its hash and its body, enough to verify the chain elsewhere."""
+    for row in rows:
+        yield f'{{"hash":"{row.hash}","entry":{row.body}}}\n'
+
+
+def verify_export(lines: Iterable[str]) -> tuple[int, str]:
+    """Verify an exported or archived file on its own: (rows, what is wrong or empty)."""
+    count = 0
+    try:
+        rows = list(map(_exported, lines))
+        first = msgspec.json.decode(rows[0].body, type=AuditEntry) if rows else None
+        for _ in chain(rows, {first.seq - 1: first.prev} if first else {}):
+            count += 1
+    except (msgspec.DecodeError, _BrokenError) as fault:
+        return count, str(getattr(fault, "detail", fault))
+    return count, ""
+
+
+class _Line(Struct):
+    hash: str
+    entry: AuditEntry
+
+
+def _exported(line: str) -> AuditRow:
+    found = msgspec.json.decode(line, type=_Line)
+    entry, body = found.entry, line[len('{"hash":"') + len(found.hash) + len('","entry":') :].rstrip("\n")[:-1]
+    return AuditRow(entry.seq, entry.call, entry.phase, entry.session, entry.path, found.hash, body)
+
+
+Clock = Callable[[], float]
+
+
+def stamp(seconds: float) -> str:
+    """A moment as the ledger writes it: UTC, microseconds, sorts as text."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,407 @@
+"""The read side of the door: every tool an agent may call, each one a Call through the gate.
+
+What comes back is clean, bounded by the caller's profile, names its version and is marked as untrusted data. A tool
+never looks at what a file says to decide what may happen.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from sutler.access import outline as structure
+from sutler.access.audit import stamp
+from sutler.access.difference import unified
+from sutler.access.gate import Gate
+from sutler.access.globs import matches
+from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
+from sutler.access.policy import decide
+from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
+from sutler.access.session import Session, fold, received, stale
+from sutler.access.standing import standing
+from sutler.disk.root import Root
+from sutler.disk.text import decode
+from sutler.disk.walk import scan
+from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal, version_id
+from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
+from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
+from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
+
+T = TypeVar("T")
+Args = tuple[tuple[str, str], ...]
+
+MAX_GLOBS = 50
+MAX_HITS = 200
+MAX_SEARCHED = 256 << 20
+_LISTS = ("list_files", "get_session")
+_CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
+
+
+class Setup(Struct, frozen=True):
+    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, and the
+    version of the redaction rules, which is part of every cache key."""
+
+    scan: ScanRules
+    count: Callable[[str], int]
+    ruleset: str
+    outline: structure.Outline = structure.outline
+
+
+class SessionView(Struct, frozen=True):
+    """A session with the buffers that their files have left behind."""
+
+    session: Session
+    stale: tuple[str, ...]
+
+
+class Door:
+    def __init__(self, root: Root, gate: Gate, setup: Setup) -> None:
+        self.root = root
+        self.gate = gate
+        self.setup = setup
+        self.pages = Pages(root, gate.clean)
+        self._profile = gate.caller.profile
+
+    # a call, and what stands before every one of them
+
+    def _relpath(self, raw: str) -> RelPath:
+        """An argument as a path. The quoted form that listings show is accepted, and decoded once."""
+        spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
+        path = self.root.relpath(spelt)
+        shown = quote(path)
+        if self.gate.clean(shown, "").text != shown:
+            raise RefusedError("the path itself holds what looks like a secret", rule="nothing secret leaves in a name")
+        return path
+
+    def _enter(
+        self, tool: str, raw: str, args: Args, perform: Callable[[RelPath], tuple[T, Outcome]], lines: int = 0
+    ) -> T:
+        effect: Effect = "list" if tool in _LISTS else "read"
+        call = Call(id=secrets.token_hex(16), tool=tool, effect=effect, path=ROOT, args=(("path", raw), *args))
+        try:
+            path = self._relpath(raw)
+        except SutlerError as refusal:
+            self.gate.refused(call, refusal.rule, refusal.what)
+            shown = self.gate.clean(refusal.what, "").text
+            raise RefusedError(
+                shown[:200], rule=refusal.rule, next_step="give a path relative to the project"
+            ) from None
+        place = standing(self.root, self.setup.scan, path)
+        call = msgspec.structs.replace(call, path=path, lines=lines, standing=place)
+        return self.gate.enter(call, lambda: perform(path))
+
+    def _may_read(self, path: RelPath) -> bool:
+        call = Call(id="", tool="list_files", effect="read", path=path)
+        return decide(call, self.gate.rules, self.gate.caller).verdict == "allow"
+
+    def _outcome(self, page: Page) -> Outcome:
+        size, tokens = len(page.text.encode("utf-8", "replace")), self.setup.count(page.text)
+        return Outcome(after=page.digest, first=page.first, last=page.last, bytes=size, tokens=tokens)
+
+    # listing
+
+    def list_files(self, globs: tuple[str, ...] = ()) -> Listing:
+        """Files that may be read, sorted; with globs, those that match one."""
+        args = tuple(("glob", glob) for glob in globs[:MAX_GLOBS])
+
+        def perform(_: RelPath) -> tuple[Listing, Outcome]:
+            snapshot = self.snapshot()
+            wanted = [entry.path for entry in self._matching(snapshot, globs)]
+            shown = tuple(quote(path) for path in wanted if self._may_read(path) and self.plain_name(path))
+            listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
+            text = "\n".join(shown)
+            return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
+
+        return self._enter("list_files", "", args, perform)
+
+    def snapshot(self) -> Snapshot:
+        return scan(self.root, self.setup.scan)
+
+    def _matching(self, snapshot: Snapshot, globs: tuple[str, ...]) -> Iterator[FileEntry]:
+        if len(globs) > MAX_GLOBS:
+            raise UsageError(f"{len(globs)} globs", rule=f"at most {MAX_GLOBS} in one call")
+        for entry in snapshot.entries:
+            if not globs or any(matches(glob, entry.path) for glob in globs):
+                yield entry
+
+    def plain_name(self, path: RelPath) -> bool:
+        shown = quote(path)
+        return self.gate.clean(shown, "").text == shown
+
+    # reading
+
+    def read_file(self, path: str, *, cursor: str = "", known: str = "") -> Reading:
+        """A file from its beginning, or from where a cursor left off, as much as the profile allows at once."""
+        bounds = Bounds(self._profile.free_lines, self._profile.max_chars)
+        args = tuple((name, value) for name, value in (("cursor", cursor), ("known", known)) if value)
+
+        def perform(where: RelPath) -> tuple[Reading, Outcome]:
+            first, version = _cursor(cursor)
+            page = self.pages.read(where, first, None, bounds)
+            if version and page.version != version:
+                raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
+            return self._answer(where, page, known)
+
+        return self._enter("read_file", path, args, perform)
+
+    def read_lines(self, path: str, start: int, end: int, *, known: str = "") -> Reading:
+        """Lines `start` to `end`, 1-based and inclusive."""
+        bounds = Bounds(self._profile.max_lines, self._profile.max_chars)
+        args = (("start", str(start)), ("end", str(end)), *((("known", known),) if known else ()))
+
+        def perform(where: RelPath) -> tuple[Reading, Outcome]:
+            if not 1 <= start <= end:
+                raise UsageError(f"lines {start} to {end}", rule="ranges are 1-based and inclusive")
+            return self._answer(where, self.pages.read(where, start, end, bounds), known, end)
+
+        return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
+
+    def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
+        """A page as an answer; or the word that nothing changed, to a session that received these very lines."""
+        self._remember(path, page)
+        span = Span(page.first, page.last)
+        if known and known == page.version and page.text and self._received(path, page.digest, span):
+            reading = _reading(path, page, text="", unchanged=True)
+            return reading, Outcome(after=page.digest)
+        truncated = page.cut if end is not None else page.more
+        notes = page.notes
+        if not page.text and page.total is not None and page.first > page.total:
+            notes = (*notes, f"the file has {page.total} lines")
+        cursor = f"{page.last + 1}@{page.version}" if truncated else ""
+        return _reading(path, page, truncated=truncated, next=cursor, notes=notes), self._outcome(page)
+
+    def _received(self, path: RelPath, digest: str, span: Span) -> bool:
+        rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
+        return received((unseal(row) for row in rows), digest, span)
+
+    def _remember(self, path: RelPath, page: Page) -> None:
+        """Keep what may be handed out, so that a later diff can say what changed since. Clean text only: what was
+        redacted is not kept either."""
+        if page.whole:
+            store, at = self.gate.store, stamp(self.gate.clock())
+            store.put_fact(page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
+            seen = Version(
+                id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
+            )
+            store.add_version(seen)
+
+    def _clean_key(self, path: RelPath) -> str:
+        return f"{self.setup.ruleset} {quote(path)}"
+
+    def get_excerpt(self, path: str, max_lines: int = 80) -> Reading:
+        """A file's beginning and end in at most `max_lines` lines, with a line between that says what was left out."""
+
+        def perform(where: RelPath) -> tuple[Reading, Outcome]:
+            if max_lines < 1:
+                raise UsageError("an excerpt has at least one line")
+            room = Bounds(min(max_lines, self._profile.free_lines), self._profile.max_chars)
+            page = self.pages.read(where, 1, None, room)
+            tail = room.lines // 4
+            if page.more and not page.cut and page.total is None:
+                tail = 0
+            if page.more and page.total and tail and page.last == room.lines:
+                page = self._ends(where, page, room, tail)
+            self._remember(where, page)
+            return _reading(where, page, truncated=page.more or page.cut), self._outcome(page)
+
+        return self._enter("get_excerpt", path, (("max_lines", str(max_lines)),), perform)
+
+    def _ends(self, path: RelPath, page: Page, room: Bounds, tail: int) -> Page:
+        total = page.total or 0
+        head = room.lines - tail - 1
+        first = "".join(lines_of(page.text)[:head])
+        rest = self.pages.read(path, total - tail + 1, total, Bounds(tail, room.chars - len(first)))
+        gap = marker(page.version, f"lines {head + 1} to {total - tail} left out")
+        return msgspec.structs.replace(page, text=f"{first}{gap}\n{rest.text}", last=head, cut=True)
+
+    # searching
+
+    def search(
+        self, query: str, *, kind: Kind = "literal", globs: tuple[str, ...] = (), ignore_case: bool = False
+    ) -> Found:
+        """Lines that match, in path order, each with the context the profile allows."""
+        args = (("query", query), ("kind", kind), *(("glob", glob) for glob in globs[:MAX_GLOBS]))
+
+        def perform(_: RelPath) -> tuple[Found, Outcome]:
+            find = matcher(query, kind, ignore_case=ignore_case)
+            context = self._profile.context_lines
+            room = max(1, min(MAX_HITS, self._profile.free_lines // (2 * context + 1)))
+            progress = Progress()
+            hits, more = gather(self._hits(find, globs, context, progress), room)
+            stopped = f"{room} hits" if more else progress.stopped
+            text = "\n".join(hit.text for hit in hits)
+            found = Found(tuple(hits), progress.files, progress.skipped, stopped)
+            return found, Outcome(bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text))
+
+        return self._enter("search", "", args, perform)
+
+    def _hits(
+        self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
+    ) -> Iterator[Hit]:
+        left = MAX_SEARCHED
+        with self.root.reader() as reader:
+            for entry in self._matching(self.snapshot(), globs):
+                if not self._may_read(entry.path) or not self.plain_name(entry.path):
+                    progress.skipped += 1
+                    continue
+                blob = reader.read(entry.path, WHOLE)
+                decoded = None if isinstance(blob, Problem) else decode(blob.data)
+                if isinstance(blob, Problem) or decoded is None:
+                    progress.skipped += 1
+                    continue
+                progress.files += 1
+                left -= len(blob.data)
+                if left < 0:
+                    progress.stopped = f"{MAX_SEARCHED} bytes"
+                    return
+                if next(find(decoded.text), None) is None:
+                    continue
+                digest = sha256(blob.data).hexdigest()
+                clean = self.pages.clean_text(entry.path, decoded.text, digest)
+                yield from search_text(quote(entry.path), clean.text, find, context)
+
+    # structure
+
+    def outline(self, path: str) -> tuple[structure.Symbol, ...]:
+        """The definitions and headings of a file with their lines."""
+
+        def perform(where: RelPath) -> tuple[tuple[structure.Symbol, ...], Outcome]:
+            page = self.pages.whole(where)
+            found = self.setup.outline(where, page.text)[: self._profile.max_lines]
+            text = "\n".join(symbol.text for symbol in found)
+            outcome = Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
+            return found, outcome
+
+        return self._enter("outline", path, (), perform)
+
+    def summarize_file(self, path: str, max_tokens: int) -> str:
+        """What a file is and what it holds, inside `max_tokens`. Cached by content, rules and policy."""
+
+        def perform(where: RelPath) -> tuple[str, Outcome]:
+            if max_tokens < 1:
+                raise UsageError("a summary has at least one token")
+            page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
+            key = f"{structure.VERSION} {self.setup.ruleset} {self.gate.rules.digest} {max_tokens} {quote(where)}"
+            cached = self.gate.store.fact(page.digest, "summary", key)
+            if cached is None:
+                total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
+                head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
+                symbols = self.setup.outline(where, page.text)
+                cached = structure.summary(head, symbols, page.text, max_tokens, self.setup.count).encode()
+                self.gate.store.put_fact(page.digest, "summary", key, cached)
+            text = cached.decode()
+            return text, Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
+
+        return self._enter("summarize_file", path, (("max_tokens", str(max_tokens)),), perform)
+
+    # versions
+
+    def get_file_history(self, path: str, limit: int = 100) -> tuple[Version, ...]:
+        """Known versions, newest first."""
+
+        def perform(where: RelPath) -> tuple[tuple[Version, ...], Outcome]:
+            return self.gate.store.versions(where, max(1, min(limit, 1_000))), Outcome()
+
+        return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
+
+    def get_diff(self, path: str, version1: str | None = None, version2: str | None = None) -> str:
+        """From one version to another; the working file when the second is missing, and when the first is missing
+        the newest known version that differs from it. Both sides are cleaned before they are compared."""
+        args = tuple((name, value) for name, value in (("version1", version1), ("version2", version2)) if value)
+
+        def perform(where: RelPath) -> tuple[str, Outcome]:
+            new_name, new = self._side(where, version2)
+            known = self.gate.store.versions(where, 1_000)
+            older = next((one.id for one in known if one.id != new_name), new_name)
+            old_name, old = self._side(where, version1 or older) if version1 or known else (new_name, new)
+            shown = quote(where)
+            text = unified(lines_of(old), lines_of(new), f"{shown} {old_name}", f"{shown} {new_name}")
+            if len(text) > self._profile.max_chars:
+                raise RefusedError(
+                    f"a diff of {len(text):,} characters", rule=f"at most {self._profile.max_chars:,} for this caller",
+                    next_step="read the lines that matter",
+                )  # fmt: skip
+            return text, Outcome(bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text))
+
+        return self._enter("get_diff", path, args, perform)
+
+    def _side(self, path: RelPath, version: str | None) -> tuple[str, str]:
+        """A version's name and clean text; the working file when no version is named."""
+        if version is None:
+            page = self.pages.whole(path)
+            return page.version, page.text
+        found = next((one for one in self.gate.store.versions(path, 1_000) if one.id == version), None)
+        text = self._text_of(path, found.digest) if found else None
+        if text is None:
+            raise SutlerError(
+                f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
+            )
+        return version, text
+
+    def _text_of(self, path: RelPath, digest: str) -> str | None:
+        """A stored content as clean text: as it was handed out, or from the bytes that a write kept."""
+        kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
+        if kept is not None:
+            return kept.decode("utf-8", "surrogatepass")
+        data = self.gate.store.blob(digest)
+        decoded = decode(data) if data is not None else None
+        return self.pages.clean_text(path, decoded.text, digest).text if decoded else None
+
+    # the session
+
+    def session(self) -> SessionView:
+        """What this session has seen and done, and which of its buffers are out of date."""
+
+        def perform(_: RelPath) -> tuple[SessionView, Outcome]:
+            rows = self.gate.store.audit_of(self.gate.caller.session, None, 5_000)
+            found = fold(self.gate.caller.session, map(unseal, rows))
+            recent = msgspec.structs.replace(found, buffers=found.buffers[-100:])
+            behind = stale(recent, lambda shown: self.pages.digest(RelPath(unquote(shown))))
+            return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
+
+        return self._enter("get_session", "", (), perform)
+
+
+def _cursor(text: str) -> tuple[int, str]:
+    if not text:
+        return 1, ""
+    match = _CURSOR.fullmatch(text)
+    if match is None:
+        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
+    return int(match[1]), match[2]
+
+
+def _reading(
+    path: RelPath,
+    page: Page,
+    *,
+    text: str | None = None,
+    truncated: bool = False,
+    next: str = "",
+    unchanged: bool = False,
+    notes: tuple[str, ...] | None = None,
+) -> Reading:
+    return Reading(
+        path=quote(path),
+        version=version_id(page.digest),
+        first=page.first,
+        last=page.last,
+        total=page.total,
+        text=page.text if text is None else text,
+        truncated=truncated,
+        next=next,
+        unchanged=unchanged,
+        redactions=page.findings,
+        notes=page.notes if notes is None else notes,
+    )
+
+
+def marker(version: str, what: str) -> str:
+    """Our own word inside a text. It names the version, which a file cannot know about itself."""
+    return f"[sutler {version[:12]}: {what}]"

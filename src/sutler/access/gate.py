@@ -1,0 +1,213 @@
+"""decide -> ask -> perform -> record: the only way a Call becomes an effect.
+
+A write leaves a durable intent row before it happens and an outcome row after. A read's effect is that content leaves,
+so its one row is durable before the answer is handed out. Refusals leave a row too. If the ledger cannot be written,
+nothing happens and nothing is handed out.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from sutler.access.audit import Clock, Ledger, stamp
+from sutler.access.policy import Rules, decide, least
+from sutler.values.access import (
+    Approval,
+    AuditEntry,
+    AuditRow,
+    Call,
+    Caller,
+    Decision,
+    Limits,
+    Outcome,
+    Phase,
+    Spent,
+    canonical,
+)
+from sutler.values.errors import DeniedError, SutlerError
+from sutler.values.pack import CleanText
+from sutler.values.paths import quote
+
+T = TypeVar("T")
+Clean = Callable[[str, str], CleanText]
+"""Redaction as the door sees it: text and the path it came from, to text that may leave."""
+Ask = Callable[[Approval], bool | None]
+"""How a front asks a person: yes, no, or None when nobody can answer now."""
+
+APPROVAL_SECONDS = 15 * 60
+_MAX_ARG = 300
+
+
+class Gate:
+    def __init__(
+        self,
+        ledger: Ledger,
+        rules: Rules,
+        caller: Caller,
+        clean: Clean,
+        *,
+        ask: Ask | None = None,
+        clock: Clock = time.time,
+    ) -> None:
+        self.store = ledger.store
+        self.caller = msgspec.structs.replace(caller, limits=least(caller.limits, rules.limits))
+        self.rules = rules
+        self.clean = clean
+        self.clock = clock
+        self.ledger = ledger
+        self._ask = ask
+        self._policy = rules.digest
+
+    def enter(self, call: Call, perform: Callable[[], tuple[T, Outcome]]) -> T:
+        """Let a call through, or refuse it and say which rule did."""
+        started = time.perf_counter()
+        decision = decide(call, self.rules, self.caller, self._spent())
+        approval = ""
+        if decision.verdict == "ask":
+            approval = self._consent(call, decision)
+        elif decision.verdict == "deny":
+            self._refuse(call, decision)
+        if call.effect == "write":
+            self._record(call, "intent", decision, Outcome(before=call.base, after=call.result), approval, started)
+        try:
+            answer, outcome = perform()
+        except Exception as fault:
+            failed = Outcome(ok=False, detail=self._plain(fault), before=call.base)
+            self._record(call, "done", decision, failed, approval, started)
+            if isinstance(fault, SutlerError):
+                raise self.cleaned(fault) from None
+            raise
+        self._record(call, "done", decision, outcome, approval, started)
+        return answer
+
+    def _spent(self) -> Spent:
+        if self.caller.limits == Limits():
+            return Spent()
+        return self.store.spent(self.caller.id, self.caller.session)
+
+    def _plain(self, fault: Exception) -> str:
+        """A failure in words fit for the log: our own errors speak, others only give their kind."""
+        what = fault.what if isinstance(fault, SutlerError) else type(fault).__name__
+        return _one_line(self.clean(what, "").text)
+
+    def cleaned(self, fault: SutlerError) -> SutlerError:
+        """An error as it may leave: it can quote what the caller sent, and that can be a secret."""
+        what = self.clean(fault.what, "").text
+        return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
+
+    # consent
+
+    def _consent(self, call: Call, decision: Decision) -> str:
+        """The id of an approval for exactly this call, spent on it; or a refusal that names the pending one."""
+        wanted = self._approval(call, decision)
+        now = stamp(self.clock())
+        for found in self.store.approvals("approved"):
+            if _binding(found) == _binding(wanted) and now < found.expires and self.store.use(found.id, call.id):
+                return found.id
+        pending = next((one for one in self.store.approvals("pending") if self._same_pending(one, wanted, now)), None)
+        if pending is None:
+            self.store.add_approval(wanted)
+            pending = wanted
+        answer = self._ask(pending) if self._ask else None
+        if answer is not None:
+            self.store.settle(pending.id, "approved" if answer else "denied", f"front:{self.caller.id}")
+        if answer and stamp(self.clock()) < pending.expires and self.store.use(pending.id, call.id):
+            return pending.id
+        self._refuse(call, decision, pending.id, settled=answer is not None)
+        raise AssertionError("unreachable")
+
+    def _same_pending(self, one: Approval, wanted: Approval, now: str) -> bool:
+        return _binding(one) == _binding(wanted) and now < one.expires
+
+    def _approval(self, call: Call, decision: Decision) -> Approval:
+        now = self.clock()
+        return Approval(
+            id=secrets.token_hex(8),
+            tool=call.tool,
+            path=call.path,
+            base=call.base,
+            result=call.result,
+            args=canonical(self._args(call)),
+            policy=self._policy,
+            caller=self.caller.id,
+            session=self.caller.session,
+            created=stamp(now),
+            expires=stamp(now + APPROVAL_SECONDS),
+            rule=decision.rule,
+        )
+
+    # the ledger
+
+    def _args(self, call: Call) -> tuple[tuple[str, str], ...]:
+        return tuple((name, _one_line(self.clean(value, call.path).text)) for name, value in call.args)
+
+    def _record(
+        self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
+    ) -> AuditRow:
+        at = stamp(self.clock())
+        entry = AuditEntry(
+            call=call.id,
+            phase=phase,
+            at=at,
+            caller=self.caller.id,
+            session=self.caller.session,
+            tool=call.tool,
+            effect=call.effect,
+            path=self.clean(quote(call.path), "").text,
+            args=self._args(call),
+            verdict=decision.verdict,
+            rule=decision.rule,
+            approval=approval,
+            success=outcome.ok,
+            detail=outcome.detail,
+            before=outcome.before,
+            after=outcome.after,
+            first=outcome.first,
+            last=outcome.last,
+            bytes=outcome.bytes,
+            tokens=outcome.tokens,
+            micros=int((time.perf_counter() - started) * 1e6),
+        )
+        # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
+        stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
+        try:
+            row = self.store.append(entry, self.caller if stoppable else None)
+        except DeniedError as overdrawn:
+            self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            raise
+        self.ledger.record(row, at)
+        return row
+
+    def refused(self, call: Call, rule: str, what: str) -> None:
+        """Record a call that was turned away before policy could see it: a path that is not one."""
+        outcome = Outcome(ok=False, detail=_one_line(self.clean(what, "").text))
+        self._record(call, "refused", Decision("deny", rule), outcome, "", time.perf_counter())
+
+    def _refuse(self, call: Call, decision: Decision, approval: str = "", *, settled: bool = False) -> None:
+        outcome = Outcome(ok=False, detail="approval needed" if approval and not settled else "refused")
+        self._record(call, "refused", decision, outcome, approval, time.perf_counter())
+        shown = self.clean(quote(call.path), "").text[:200]
+        if approval and not settled:
+            raise DeniedError(
+                f"{call.tool} on {shown} needs approval {approval}",
+                rule=decision.rule,
+                next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
+            )
+        raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
+
+
+def _binding(approval: Approval) -> tuple[str, ...]:
+    """What an approval is for; two that differ in any of these are about different effects."""
+    one = approval
+    return (one.tool, one.path, one.base, one.result, one.args, one.policy, one.caller, one.session)
+
+
+def _one_line(text: str) -> str:
+    """Short, printable, and free of what a database or a terminal cannot take."""
+    cut = text if len(text) <= _MAX_ARG else f"{text[:_MAX_ARG]} … ({len(text)} characters)"
+    return quote(cut) if cut else ""

@@ -1,0 +1,293 @@
+"""Lines of a file, clean and bounded, whatever the file's size.
+
+A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret in half. A larger
+one is never held: its lines are found by counting newlines in a stream, and the wanted region is redacted with a
+margin on both sides that is longer than any key block. Lines end at `\\n` alone and keep what stands before it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.disk.root import Root, problem_of, read_descriptor
+from sutler.disk.text import decode
+from sutler.values.access import version_id
+from sutler.values.errors import RefusedError, SutlerError
+from sutler.values.pack import CleanText
+from sutler.values.paths import RelPath, quote
+from sutler.values.snapshot import Problem
+
+WHOLE = 4 << 20
+HASHED = 64 << 20
+SCANNED = 512 << 20
+MARGIN = 64 << 10
+KEPT = 1 << 20
+_CHUNK = 1 << 20
+_CACHED = 8
+
+Clean = Callable[[str, str], CleanText]
+
+
+class Page(Struct, frozen=True):
+    """Some lines of one version of a file. `total` is None when nobody counted to the end; `whole` is the
+    complete clean text, for small files only; `notes` say what a reader should know."""
+
+    text: str
+    first: int
+    last: int
+    total: int | None
+    version: str
+    digest: str
+    size: int
+    findings: int = 0
+    cut: bool = False
+    notes: tuple[str, ...] = ()
+    whole: str = ""
+
+    @property
+    def more(self) -> bool:
+        return self.cut or self.total is None or self.last < self.total
+
+
+class Bounds(Struct, frozen=True):
+    """At most this many lines and characters."""
+
+    lines: int
+    chars: int
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends; only `\\n` ends one, and a last line without it is a line."""
+    lines = text.split("\n")
+    tail = lines.pop()
+    kept = [f"{line}\n" for line in lines]
+    if tail:
+        kept.append(tail)
+    return kept
+
+
+class Pages:
+    """Reads pages below one root. Remembers the last few clean texts by content, so that chunks cost one redaction."""
+
+    def __init__(self, root: Root, clean: Clean) -> None:
+        self._root = root
+        self._clean = clean
+        self._owner = os.fstat(root.fd).st_uid
+        self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
+
+    def read(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
+        """Lines `first` to `last` (to the end when None) inside the bounds."""
+        fd = self._open(path)
+        try:
+            state = os.fstat(fd)
+            notes = self._inspect(path, state)
+            if state.st_size <= WHOLE:
+                return self._small(fd, path, first, last, bounds, notes)
+            return self._large(fd, path, state, first, last, bounds, notes)
+        finally:
+            os.close(fd)
+
+    def _open(self, path: RelPath) -> int:
+        try:
+            return self._root.open(path)
+        except OSError as error:
+            raise _problem(problem_of(path, error)) from None
+        except ValueError:
+            raise RefusedError(f"{quote(path)[:200]} is not a path", rule="paths are plain names") from None
+
+    def _inspect(self, path: RelPath, state: os.stat_result) -> tuple[str, ...]:
+        if not stat.S_ISREG(state.st_mode):
+            raise _problem(Problem(path, "special", "not a regular file"))
+        if state.st_nlink > 1:
+            if state.st_uid != self._owner:
+                raise RefusedError(
+                    f"{quote(path)} is a second name for another user's file", rule="hard links stay with their owner"
+                )
+            return (f"this file has {state.st_nlink} names on disk (hard links)",)
+        return ()
+
+    def clean_text(self, path: RelPath, text: str, digest: str) -> CleanText:
+        key = (path, digest)
+        if key in self._texts:
+            self._texts.move_to_end(key)
+            return self._texts[key]
+        found = self._clean(text, path)
+        self._texts[key] = found
+        if len(self._texts) > _CACHED:
+            self._texts.popitem(last=False)
+        return found
+
+    def whole(self, path: RelPath) -> Page:
+        """A small file's complete clean text; larger ones are refused."""
+        page = self.read(path, 1, None, Bounds(WHOLE, WHOLE))
+        if page.more:
+            raise RefusedError(
+                f"{quote(path)} is too large for this ({page.size:,} bytes)",
+                rule=f"at most {WHOLE:,} bytes",
+                next_step="read a range of its lines, or search it",
+            )
+        return page
+
+    def digest(self, path: RelPath) -> str:
+        """The digest of a file as it is now; empty when it cannot be read."""
+        try:
+            fd = self._open(path)
+        except SutlerError:
+            return ""
+        try:
+            state = os.fstat(fd)
+            return _digest(fd, state) if stat.S_ISREG(state.st_mode) else ""
+        finally:
+            os.close(fd)
+
+    def _small(
+        self, fd: int, path: RelPath, first: int, last: int | None, bounds: Bounds, notes: tuple[str, ...]
+    ) -> Page:
+        blob = read_descriptor(fd, path, WHOLE)
+        if isinstance(blob, Problem):
+            raise _problem(blob)
+        digest = sha256(blob.data).hexdigest()
+        decoded = decode(blob.data)
+        if decoded is None:
+            raise _problem(Problem(path, "binary", "not text"))
+        if decoded.issue:
+            notes = (*notes, decoded.issue)
+        clean = self.clean_text(path, decoded.text, digest)
+        lines = lines_of(clean.text)
+        text, end, cut = _fill(lines, first, last, bounds)
+        whole = clean.text if len(blob.data) <= KEPT else ""
+        found = len(clean.findings)
+        size, version = len(blob.data), version_id(digest)
+        return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, whole)
+
+    def _large(
+        self,
+        fd: int,
+        path: RelPath,
+        state: os.stat_result,
+        first: int,
+        last: int | None,
+        bounds: Bounds,
+        notes: tuple[str, ...],
+    ) -> Page:
+        _refuse_binary(os.pread(fd, 8_192, 0), path)
+        digest = _digest(fd, state)
+        start = _offset_of(fd, state.st_size, first)
+        if start is None:
+            return Page("", first, first - 1, first - 1, version_id(digest), digest, state.st_size, 0, False, notes)
+        if start < 0:
+            raise RefusedError(
+                f"line {first} of {quote(path)} lies beyond the first {SCANNED >> 20} MiB",
+                rule=f"lines are counted in the first {SCANNED:,} bytes",
+                next_step="read earlier lines, or split the file",
+            )
+        before = max(0, start - MARGIN)
+        window = _read_at(fd, before, start - before + 4 * bounds.chars + MARGIN, state.st_size)
+        skip = window.count(b"\n", 0, start - before)
+        clean = self._clean(window.decode("utf-8", "replace"), path)
+        lines = lines_of(clean.text)[skip:]
+        reaches_end = before + len(window) >= state.st_size
+        if not reaches_end and lines:
+            lines[-1] = lines[-1].rstrip("\n")  # cut somewhere: never shown as a whole line
+        text, end, cut = _fill(lines, 1, None if last is None else last - first + 1, bounds)
+        end += first - 1
+        at_end = reaches_end and end - first + 1 == len(lines) and not cut
+        total = end if at_end else None
+        return Page(text, first, end, total, version_id(digest), digest, state.st_size, len(clean.findings), cut, notes)
+
+
+def _problem(problem: Problem) -> SutlerError:
+    shown = quote(problem.path)[:200]
+    if problem.kind in ("vanished", "missing"):
+        return SutlerError(f"no file {shown}", next_step="list the files, and mind the spelling")
+    kinds = {"loop": "is a symbolic link", "binary": "is not text", "special": "is not a regular file"}
+    what = kinds.get(problem.kind, f"cannot be read ({problem.kind}: {problem.detail})")
+    return RefusedError(f"{shown} {what}", rule="only regular text files are read, never through links")
+
+
+def _refuse_binary(head: bytes, path: RelPath) -> None:
+    if b"\0" in head or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _problem(Problem(path, "binary", "not text, or UTF-16 too large to decode"))
+
+
+def _digest(fd: int, state: os.stat_result) -> str:
+    """The content's digest, or for very large files one of the file's state: it changes whenever the state does."""
+    if state.st_size > HASHED:
+        marks = f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+        return sha256(f"state {marks}".encode()).hexdigest()
+    digest = sha256()
+    for chunk in _stream(fd, state.st_size):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _stream(fd: int, size: int) -> Iterator[bytes]:
+    """The file's bytes up to the size it had when it was opened, however it grows."""
+    at = 0
+    while at < size and (chunk := os.pread(fd, min(_CHUNK, size - at), at)):
+        yield chunk
+        at += len(chunk)
+
+
+def _offset_of(fd: int, size: int, line: int) -> int | None:
+    """Where a line begins; None when the file ends before it, -1 when nobody looked that far."""
+    wanted, looked = line - 1, 0
+    if not wanted:
+        return 0
+    at = _next_data(fd, 0)
+    while at < size:
+        if looked >= SCANNED:
+            return -1
+        chunk = os.pread(fd, min(_CHUNK, size - at), at)
+        if not chunk:
+            break
+        count = chunk.count(b"\n")
+        if count >= wanted:
+            here = -1
+            for _ in range(wanted):
+                here = chunk.find(b"\n", here + 1)
+            return at + here + 1 if at + here + 1 < size else None
+        wanted -= count
+        looked += len(chunk)
+        at = _next_data(fd, at + len(chunk))
+    return None
+
+
+def _next_data(fd: int, at: int) -> int:
+    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a terabyte long."""
+    try:
+        return os.lseek(fd, at, os.SEEK_DATA)
+    except OSError as error:
+        return at if error.errno != errno.ENXIO else 1 << 62
+    except AttributeError:  # a platform without SEEK_DATA
+        return at
+
+
+def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
+    parts, left = [], min(length, size - start)
+    while left > 0 and (chunk := os.pread(fd, min(_CHUNK, left), start)):
+        parts.append(chunk)
+        start, left = start + len(chunk), left - len(chunk)
+    return b"".join(parts)
+
+
+def _fill(lines: list[str], first: int, last: int | None, bounds: Bounds) -> tuple[str, int, bool]:
+    """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound stopped it."""
+    wanted = lines[first - 1 : last]
+    taken: list[str] = []
+    room = bounds.chars
+    for line in wanted[: bounds.lines]:
+        if len(line) > room:
+            if not taken:  # not even one line fits: show its beginning
+                return line[:room], first, True
+            break
+        taken.append(line)
+        room -= len(line)
+    return "".join(taken), first + len(taken) - 1, len(taken) < len(wanted)

@@ -1,0 +1,228 @@
+"""Call -> allow | ask | deny, naming the rule. Pure: it opens nothing and knows no clock.
+
+    deny   credentials, git's own files, AI-ignore files, the caller's scope, spent budgets, deny rules
+    ask    control files that give an agent power, ignored files, long reads for small models, ask rules
+    allow  allow rules, and reading by default; writing asks by default
+
+Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A denial matches in
+every spelling of a path, an allowance only as spelt. Whatever goes wrong in here is a denial.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+
+from sutler.access.globs import allows, denies, fold
+from sutler.disk import defaults
+from sutler.values.access import Call, Caller, Decision, Effect, Limits, Sensitivity, Spent, Verdict, canonical, sha256
+
+CREDENTIALS = (
+    *defaults.CREDENTIALS,
+    "*.env", "*.p8", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg", "id_rsa", "id_dsa", "id_ecdsa",
+    "id_ed25519", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc",
+    ".git-credentials", ".htpasswd", ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret",
+    "*.secrets", "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
+)  # fmt: skip
+CREDENTIAL_PATHS = ("**/.docker/config.json", "**/.kube/config")
+"""Never read and never written at the door, unless the user's own config names an exception."""
+
+INTERNAL = (".git", ".hg", ".svn", ".jj")
+"""Version control's own files: neither content nor something to edit."""
+
+CONTROL = (
+    ".vscode", ".idea", ".fleet", ".zed", ".mcp.json", "mcp.json", ".cursor", ".claude", ".codex", ".gemini",
+    ".windsurf", ".continue", ".aider*", ".roo", ".kiro", ".amazonq", ".junie", ".devcontainer", ".devcontainer.json",
+    "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENT.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
+    ".clinerules", ".github", ".gitlab-ci.yml", ".circleci", ".buildkite", ".drone.yml", ".travis.yml", "Jenkinsfile",
+    "azure-pipelines.yml", "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
+    ".gitattributes", ".gitmodules", ".gitconfig", ".gitignore", ".ignore", ".sutlerignore", ".aiexclude", ".aiignore",
+    ".cursorignore", ".geminiignore", ".codeiumignore", ".repomixignore", ".gitingestignore", ".councilignore",
+    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml", ".tool-versions",
+    ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc", ".vimrc", ".exrc", ".nvimrc",
+    "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py", "*.pth", "sitecustomize.py", "usercustomize.py",
+    "setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini", "Makefile", "GNUmakefile",
+    "justfile", "Rakefile", "Gemfile", "build.rs", "build.gradle", "build.gradle.kts", "CMakeLists.txt",
+    "Dockerfile", "docker-compose*.yml", "compose*.yaml", "Vagrantfile", "crontab", "*.service", "*.desktop",
+)  # fmt: skip
+"""Files that give whoever writes them power over a person's machine or over the agent itself: writing them asks."""
+
+NOTHING = Spent()
+_SEVERITY: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class PolicyRule(Struct, frozen=True):
+    """`effects` empty means every effect; `source` says whose rule it is."""
+
+    verdict: Verdict
+    glob: str
+    effects: tuple[Effect, ...] = ()
+    source: str = "user"
+
+
+class Rules(Struct, frozen=True):
+    """A whole policy. The digest of this value is the policy version that approvals are bound to."""
+
+    rules: tuple[PolicyRule, ...] = ()
+    read: Verdict = "allow"
+    write: Verdict = "ask"
+    limits: Limits = Limits()
+    allow: tuple[str, ...] = ()  # globs of files that only look like credentials; from the user alone
+
+    @property
+    def digest(self) -> str:
+        ordered = msgspec.structs.replace(self, rules=tuple(sorted(self.rules, key=canonical)))
+        return sha256(canonical(ordered))
+
+
+def narrow(base: Rules, project: Rules) -> Rules:
+    """A project's own config joined to the user's: it can close, and its allowances are not even kept."""
+    kept = tuple(rule for rule in project.rules if rule.verdict != "allow")
+    return Rules(
+        rules=(*base.rules, *kept),
+        read=_strictest(base.read, project.read),
+        write=_strictest(base.write, project.write),
+        limits=least(base.limits, project.limits),
+        allow=base.allow,
+    )
+
+
+def _strictest(one: Verdict, other: Verdict) -> Verdict:
+    return max(one, other, key=_SEVERITY.__getitem__)
+
+
+def least(one: Limits, other: Limits) -> Limits:
+    def smaller(a: int | None, b: int | None) -> int | None:
+        return a if b is None else b if a is None else min(a, b)
+
+    return Limits(
+        smaller(one.reads, other.reads),
+        smaller(one.writes, other.writes),
+        smaller(one.bytes, other.bytes),
+        smaller(one.tokens, other.tokens),
+    )
+
+
+def decide(call: Call, rules: Rules, caller: Caller, spent: Spent = NOTHING) -> Decision:
+    """The verdict on a call. Any exception in here is a denial."""
+    try:
+        voices = list(_voices(call, rules, caller, spent))
+        verdict, _, rule = max(voices, key=lambda voice: (_SEVERITY[voice[0]], -voice[1], voice[2]))
+    except Exception as fault:  # fail closed: a policy that cannot be read does not allow
+        return Decision("deny", f"policy error: {type(fault).__name__}", "mend the policy, until then nothing passes")
+    return Decision(verdict, rule, _NEXT[verdict])
+
+
+_NEXT = {
+    "allow": "",
+    "ask": "ask a person to run `sutler approve ID`, then repeat the very same call",
+    "deny": "choose another path or a smaller range; asking again will not change this",
+}
+
+Voice = tuple[Verdict, int, str]
+"""A verdict, the layer it comes from (lower is named first among equals) and the rule in words."""
+
+
+def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[Voice]:
+    yield from _builtin(call, rules)
+    if caller.scope and call.path and not any(allows(glob, call.path) for glob in caller.scope):
+        yield "deny", 3, "caller scope"
+    if exhausted := _exhausted(call.effect, spent, least(caller.limits, rules.limits)):
+        yield "deny", 4, exhausted
+    if call.effect == "read" and call.lines > caller.profile.free_lines:
+        yield "ask", 5, f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without approval"
+    allowed = False
+    for rule in rules.rules:
+        if rule.effects and call.effect not in rule.effects:
+            continue
+        hit = (allows if rule.verdict == "allow" else denies)(rule.glob, call.path)
+        if hit:
+            allowed = allowed or rule.verdict == "allow"
+            yield rule.verdict, 6, f"{rule.source}: {rule.verdict} {rule.glob}"
+    if not allowed:
+        default = rules.write if call.effect == "write" else rules.read
+        yield default, 7, f"default: {default} {'writes' if call.effect == 'write' else 'reads'}"
+
+
+def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
+    if glob := credential(call.path, rules.allow):
+        yield "deny", 0, f"credentials: {glob}"
+    if glob := control(call.path):
+        if glob in INTERNAL:
+            yield "deny", 1, f"internal: {glob}"
+        elif call.effect == "write":
+            yield "ask", 1, f"control file: {glob}"
+    if call.standing == "ai_denied":
+        yield "deny", 2, "an AI-ignore file denies this path"
+    elif call.standing == "ignored" and call.effect != "list":
+        yield "ask", 2, "ignored files need approval"
+
+
+class _NameGlobs:
+    """The built-in name globs, sorted by shape: every decision asks all of them of every component of a path."""
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        self._globs = globs
+        folded = [glob.casefold() for glob in globs]
+        self._exact = frozenset(glob for glob in folded if "*" not in glob)
+        self._tails = tuple(glob[1:] for glob in folded if glob.rfind("*") == 0)
+        self._heads = tuple(glob[:-1] for glob in folded if glob.find("*") == len(glob) - 1)
+        simple = {*self._exact, *(f"*{tail}" for tail in self._tails), *(f"{head}*" for head in self._heads)}
+        rest = [fnmatch.translate(glob) for glob in folded if glob not in simple]
+        self._rest = re.compile("|".join(rest)) if rest else None
+
+    def find(self, name: str) -> str:
+        """The first glob that matches, or nothing."""
+        if (
+            name in self._exact
+            or name.endswith(self._tails)
+            or name.startswith(self._heads)
+            or (self._rest is not None and self._rest.match(name))
+        ):
+            return next(glob for glob in self._globs if fnmatch.fnmatchcase(name, glob.casefold()))
+        return ""
+
+
+_CREDENTIALS, _CONTROL = _NameGlobs(CREDENTIALS), _NameGlobs((*INTERNAL, *CONTROL))
+
+
+@lru_cache(maxsize=16_384)
+def _names(path: str) -> tuple[str, ...]:
+    """Every component of a path, as spelt and as other spellings would reach it."""
+    return tuple(dict.fromkeys((*path.casefold().split("/"), *fold(path).split("/"))))
+
+
+@lru_cache(maxsize=16_384)
+def credential(path: str, allow: tuple[str, ...] = ()) -> str:
+    """The pattern by which a path is a credential's, or nothing. Whether it exists makes no difference."""
+    names = _names(path)
+    globs = [glob for name in names if (glob := _CREDENTIALS.find(name))]
+    globs += [glob for glob in CREDENTIAL_PATHS if glob.rsplit("/", 1)[1] in names and denies(glob, path)]
+    return "" if not globs or any(allows(glob, path) for glob in allow) else globs[0]
+
+
+@lru_cache(maxsize=16_384)
+def control(path: str) -> str:
+    """The pattern by which a path is a control file or version control's own, or nothing; the latter first."""
+    globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
+    return min(globs, key=lambda glob: glob not in INTERNAL, default="")
+
+
+def sensitivity(path: str, allow: tuple[str, ...] = ()) -> Sensitivity:
+    """What the name alone says of a path."""
+    return "credentials" if credential(path, allow) else "control" if control(path) else ""
+
+
+def _exhausted(effect: Effect, spent: Spent, limits: Limits) -> str:
+    """Which budget has nothing left for one more call of this effect."""
+    names = ("writes",) if effect == "write" else ("reads", "bytes", "tokens")
+    for name in names:
+        limit = getattr(limits, name)
+        if limit is not None and getattr(spent, name) >= limit:
+            return f"budget: {name} <= {limit}"
+    return ""

@@ -1,0 +1,93 @@
+"""The registry: what is known of every file without opening it again, and the documents a session begins with."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.access.door import Door
+from sutler.access.pages import HASHED
+from sutler.access.policy import sensitivity
+from sutler.disk.root import Reader
+from sutler.stages.classify import facts_of
+from sutler.store.base import Store
+from sutler.values.access import Reading, RegistryRow, version_id
+from sutler.values.errors import SutlerError
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import FileEntry, Problem
+
+ENTRY_DOCUMENTS = (
+    "AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README.txt", "README", "pyproject.toml", "package.json",
+    "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "mix.exs",
+    "CMakeLists.txt", "deno.json", "setup.py",
+)  # fmt: skip
+"""Where a newcomer looks first, in that order."""
+
+MAX_DOCUMENTS = 6
+EXCERPT_LINES = 40
+
+
+class Opening(Struct, frozen=True):
+    """What a session starts from: how much there is, and the beginning of what explains it."""
+
+    files: int
+    bytes: int
+    changed: int
+    documents: tuple[Reading, ...]
+    tools: tuple[str, ...] = ()
+
+
+def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
+    """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed files are read."""
+    store = door.gate.store
+    known = {row.path: row for row in store.registry()}
+    entries = [entry for entry in door.snapshot().entries if door.plain_name(entry.path)]
+    fresh: list[RegistryRow] = []
+    with door.root.reader() as reader:
+        for entry in entries:
+            row = known.get(entry.path)
+            if row is None or (row.size, row.mtime_ns) != (entry.size, entry.mtime_ns):
+                fresh.append(_row(reader, entry, door.gate.rules.allow))
+    present = {entry.path for entry in entries}
+    gone = [path for path in known if path not in present]
+    _update(store, fresh, gone)
+    rows = {**known, **{row.path: row for row in fresh}}
+    return tuple(rows[entry.path] for entry in entries), len(fresh) + len(gone)
+
+
+def _update(store: Store, fresh: list[RegistryRow], gone: list[RelPath]) -> None:
+    """In steps, so that a first look at a large tree does not hold up everyone else's ledger."""
+    for start in range(0, len(fresh), 2_000):
+        store.update_registry(fresh[start : start + 2_000])
+    store.update_registry((), gone)
+
+
+def _row(reader: Reader, entry: FileEntry, allow: tuple[str, ...]) -> RegistryRow:
+    blob = reader.read(entry.path, HASHED)
+    digest = "" if isinstance(blob, Problem) else sha256(blob.data).hexdigest()
+    facts = facts_of(entry.path)
+    return RegistryRow(
+        entry.path,
+        entry.size,
+        digest,
+        entry.mtime_ns,
+        version_id(digest),
+        (facts.tag,),
+        sensitivity(entry.path, allow),
+        facts.language,
+    )
+
+
+def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
+    """Refresh the registry and excerpt the entry documents, each read through the gate like any other."""
+    rows, changed = refresh(door)
+    present = {row.path for row in rows}
+    documents: list[Reading] = []
+    for name in ENTRY_DOCUMENTS:
+        if name in present and len(documents) < MAX_DOCUMENTS:
+            try:
+                documents.append(door.get_excerpt(name, EXCERPT_LINES))
+            except SutlerError:
+                continue  # denied or unreadable: recorded by the gate, and the session starts without it
+    return Opening(len(rows), sum(row.size for row in rows), changed, tuple(documents), tools)

@@ -1,0 +1,108 @@
+"""What a session has seen and done, as a fold over its audit rows: there is nothing else to keep in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from sutler.values.access import AuditEntry
+from sutler.values.paths import Span
+
+
+class Buffer(Struct, frozen=True):
+    """A file as a session knows it: the newest version it received and the lines of it, in order and joined."""
+
+    path: str
+    version: str
+    spans: tuple[Span, ...]
+    seq: int
+
+
+class Edit(Struct, frozen=True):
+    """A write: pending while its outcome is unknown."""
+
+    path: str
+    before: str
+    after: str
+    seq: int
+    pending: bool
+
+
+class Session(Struct, frozen=True):
+    """Everything in it is ordered by the ledger's sequence, never by the clock."""
+
+    id: str
+    buffers: tuple[Buffer, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    calls: int = 0
+    refused: int = 0
+    waiting: tuple[str, ...] = ()  # approvals asked for and not yet used
+    tasks: tuple[str, ...] = ()  # tools with an intent and no outcome
+
+    @property
+    def pending(self) -> tuple[Edit, ...]:
+        return tuple(edit for edit in self.edits if edit.pending)
+
+
+def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one.start, one.end)):
+        if joined and span.start <= joined[-1].end + 1:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
+        else:
+            joined.append(span)
+    return tuple(joined)
+
+
+def fold(session: str, entries: Iterable[AuditEntry]) -> Session:
+    """Derive a session's state from its entries, oldest first."""
+    buffers: dict[str, Buffer] = {}
+    edits: dict[str, Edit] = {}
+    tasks: dict[str, str] = {}
+    waiting: dict[str, None] = {}
+    calls = refused = 0
+    for entry in entries:
+        calls += entry.phase != "intent"
+        if entry.phase == "refused":
+            refused += 1
+            if entry.approval:
+                waiting[entry.approval] = None
+            continue
+        waiting.pop(entry.approval, None)
+        if entry.phase == "intent":
+            tasks[entry.call] = entry.tool
+            edits[entry.call] = Edit(entry.path, entry.before, entry.after, entry.seq, True)
+        elif entry.effect == "write":
+            tasks.pop(entry.call, None)
+            if entry.success:
+                edits[entry.call] = Edit(entry.path, entry.before, entry.after, entry.seq, False)
+            else:
+                edits.pop(entry.call, None)
+        elif entry.success and entry.after and entry.first:
+            buffers[entry.path] = _seen(buffers.pop(entry.path, None), entry)
+    return Session(
+        session, tuple(buffers.values()), tuple(edits.values()), calls, refused, tuple(waiting), tuple(tasks.values())
+    )
+
+
+def _seen(known: Buffer | None, entry: AuditEntry) -> Buffer:
+    """A read of the same version adds to what is known; a read of another version replaces it."""
+    fresh = Span(entry.first, entry.last)
+    spans = (*known.spans, fresh) if known and known.version == entry.after else (fresh,)
+    return Buffer(entry.path, entry.after, join_spans(spans), entry.seq)
+
+
+def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
+    """Did this session get these very lines of this very version? Only then may it hear "unchanged"."""
+    spans = join_spans(
+        Span(entry.first, entry.last)
+        for entry in entries
+        if entry.phase == "done" and entry.success and entry.effect == "read" and entry.after == version and entry.first
+    )
+    return any(known.start <= span.start and span.end <= known.end for known in spans)
+
+
+def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:
+    """Buffers whose file has moved on (`current` gives a path's version now, empty when it is gone)."""
+    return tuple(buffer for buffer in session.buffers if current(buffer.path) != buffer.version)

@@ -1,0 +1,82 @@
+"""What the ignore files say of one path, whether or not it exists: a refusal must not tell which.
+
+The walk down reads only ignore files, through descriptors; where the path stops existing, the rules gathered so far go
+on deciding.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from sutler.disk.ignore import IGNORE_FILES
+from sutler.disk.judge import Judge
+from sutler.disk.root import DIRECTORY, Root
+from sutler.values.access import Standing
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import ScanRules
+
+
+def standing(root: Root, rules: ScanRules, path: RelPath) -> Standing:
+    """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git tracks it."""
+    if not path:
+        return "open"
+    # The built-in exclusions are about what a pack holds, not about what may be read.
+    judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
+    node, ground = judge.start(root)
+    fd, prefix, ignored, by_git = os.dup(root.fd), "", False, True
+    parts = path.split("/")
+    try:
+        for depth, name in enumerate(parts, 1):
+            if fd >= 0 and (present := _present(fd)):
+                node = judge.files_in(node, fd, present, prefix, ground.fold)
+            last = depth == len(parts)
+            directory = not last or _is_directory(fd, name)
+            bound = judge.binding(node, name, directory, prefix + name)
+            if bound is not None and bound.reason == "ai_denied":
+                return "ai_denied"
+            verdict = judge.verdict(node, name, directory, prefix + name) if bound is None else None
+            if verdict is not None and verdict.reason == "ignored":
+                ignored, by_git = True, by_git and verdict.by_git
+            if not last:
+                node, prefix, fd = node.child(name), f"{prefix}{name}/", _step(fd, name)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+    if ignored and by_git and ground.tracked().file(ground.path(path)):
+        return "open"
+    return "ignored" if ignored else "open"
+
+
+def _present(fd: int) -> frozenset[str]:
+    """Which ignore files a directory holds, asked by name: a listing could be a hundred thousand names long."""
+    found = []
+    for name in sorted(IGNORE_FILES):
+        try:
+            os.stat(name, dir_fd=fd, follow_symlinks=False)
+            found.append(name)
+        except OSError:
+            continue
+    return frozenset(found)
+
+
+def _is_directory(fd: int, name: str) -> bool:
+    if fd < 0:
+        return False
+    try:
+        os.close(os.open(name, DIRECTORY, dir_fd=fd))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _step(fd: int, name: str) -> int:
+    if fd < 0:
+        return fd
+    try:
+        return os.open(name, DIRECTORY, dir_fd=fd)
+    except (OSError, ValueError):
+        return -1
+    finally:
+        os.close(fd)

@@ -1,0 +1,237 @@
+"""The context loader's API: files into a mapping, and the mapping into assign lines.
+
+Names, order, messages and the mutation of the given mapping are those of the specification (seed 000). Two
+things are added: nothing outside the root is ever read, whatever the caller or a model asks for; and
+tokens come from the content, so that the same files give the same text.
+
+    options = LoadOptions(root="/project", filter="*.py", max_files=8)
+    read_include_files(["README.md"], files, options)
+    read_requested_files(["src/a.py"], files, options)
+    text = build_context_assign_string(files, root="/project")
+
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.disk.root import Root
+from sutler.disk.walk import explain
+from sutler.values.errors import RefusedError
+from sutler.values.paths import RelPath, parse_relpath, quote
+from sutler.values.snapshot import Excluded, Problem, ScanRules
+
+Clean = Callable[[str, str], str]
+"""Takes a text and its path and gives the text that may leave."""
+
+_RULES = ScanRules(skip_file_bytes=None)
+_MESSAGES = {
+    "missing": "no such file or directory",
+    "vanished": "no such file or directory",
+    "denied": "permission denied",
+    "special": "not a regular file",
+    "loop": "a symbolic link is not followed",
+}
+
+
+def build_matcher(pattern: str | None) -> Callable[[str], bool]:
+    """`*` is any text and `?` any character, nothing else is special; no pattern matches everything.
+
+    Matching is linear: a pattern of many stars cannot be made to run for ever.
+    """
+    if not pattern:
+        return lambda value: True
+    pieces = pattern.split("*")
+
+    def matches(value: str) -> bool:
+        return "\n" not in value and _match_pieces(pieces, value)
+
+    return matches
+
+
+def _match_pieces(pieces: list[str], value: str) -> bool:
+    """Texts between stars, each found at its leftmost place; the first and the last are anchored."""
+    if len(pieces) == 1:
+        return len(value) == len(pieces[0]) and _fits(pieces[0], value, 0)
+    first, *middle, last = pieces
+    if len(value) < len(first) + len(last) or not _fits(first, value, 0):
+        return False
+    if not _fits(last, value, len(value) - len(last)):
+        return False
+    at, end = len(first), len(value) - len(last)
+    for piece in middle:
+        found = next((pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None)
+        if found is None:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def _fits(piece: str, value: str, at: int) -> bool:
+    return all(want in ("?", value[at + n]) for n, want in enumerate(piece))
+
+
+class LoadOptions(Struct, frozen=True, kw_only=True):
+    """The options of the specification, and what is ours: the root that nothing leaves, and the redactor."""
+
+    dir: str = "."
+    filter: str | None = None
+    max_files: float | None = None
+    max_file_size: float | None = None
+    root: str = "."
+    clean: Clean | None = None
+
+
+DEFAULTS = LoadOptions()
+
+
+def read_requested_files(
+    file_paths: Iterable[str], read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
+) -> None:
+    """Read the files a model asked for into `read_files`, in order.
+
+    Stops at `max_files` entries, skips what is there already and, silently, names that do not match `filter`.
+    A file over `max_file_size`, or one that cannot be read, leaves a message in place of its content.
+    """
+    matches = build_matcher(options.filter) if options.filter else None
+    with Root(options.root) as base:
+        for file_path in file_paths:
+            if options.max_files is not None and len(read_files) >= options.max_files:
+                break
+            if file_path in read_files:
+                continue
+            if matches and not matches(file_path.rsplit("/", 1)[-1]):
+                continue
+            read_files[file_path] = _content(base, file_path, options)
+
+
+def read_include_files(
+    include_paths: Iterable[str] | None, read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
+) -> None:
+    """Read the files the user insists on: no filter and no cap on their number, but the same size limit."""
+    if not include_paths or isinstance(include_paths, str):
+        return
+    with Root(options.root) as base:
+        for file_path in include_paths:
+            if file_path not in read_files:
+                read_files[file_path] = _content(base, file_path, options)
+
+
+def _content(base: Root, file_path: str, options: LoadOptions) -> str:
+    """A file's text, or the message that stands for it."""
+    try:
+        path = resolve(base.host_path, options.dir, file_path)
+    except RefusedError as error:
+        return f"[Error reading file: {error.what}]"
+    verdict = explain(base, _RULES, path, named=True)
+    if isinstance(verdict, Excluded):
+        return f"[Error reading file: withheld ({verdict.reason}, {verdict.rule}): {quote(path)}]"
+    limit = options.max_file_size
+    found = base.read(path, None if limit is None else int(limit))
+    if isinstance(found, Problem):
+        if found.kind == "too_large" and limit is not None:
+            size = _size(base, path)
+            return f"[Skipped: file size {size} bytes exceeds maxFileSize {_number(limit)}]"
+        message = _MESSAGES.get(found.kind, found.detail)
+        return f"[Error reading file: {message}: {quote(path)}]"
+    text = found.data.decode("utf-8", "replace")
+    return options.clean(text, path) if options.clean else text
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _size(base: Root, path: RelPath) -> int:
+    fd = base.open(path)
+    try:
+        return os.fstat(fd).st_size
+    finally:
+        os.close(fd)
+
+
+def resolve(root: str, dir: str, file_path: str) -> RelPath:
+    """A requested path as one below the root: relative to `dir` unless absolute, refused when it leads
+    outside."""
+    spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
+    if spelled.startswith("/"):
+        host = os.path.abspath(root)
+        if not spelled.startswith(host.rstrip("/") + "/"):
+            raise RefusedError(
+                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+            )
+        return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
+    joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
+    if joined == ".." or joined.startswith(("../", "/")):
+        raise RefusedError(
+            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+        )
+    return parse_relpath(joined)
+
+
+def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
+    """A variable name made from a file's name: letters, digits and `_`, beginning with a letter."""
+    name = file_path.rsplit("/", 1)[-1]
+    dot = name.rfind(".")
+    stem = name[:dot] if dot > 0 else name
+    base = re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_") or "file"
+    return prefix + (base if base[0].isalpha() else f"F_{base}")
+
+
+def build_here_doc_token(content: str, base: str = "context") -> str:
+    """A token that does not occur in the content as a marker: `base`, else `base-1`, `base-2` and so on."""
+    token, counter = base, 0
+    while f"--begin-{token}--" in content or f"--end-{token}--" in content:
+        counter += 1
+        token = f"{base}-{counter}"
+    return token
+
+
+def build_context_assign_string(
+    read_files: Mapping[str, str], *, root: str = ".", dir: str = ".", compat: bool = False
+) -> str:
+    """The files as assign lines, in the mapping's order; an empty mapping gives an empty text.
+
+    Paths are relative to `root`. Two files with the same stem get names of their own (`spec_a`, `spec_a_2`);
+    `compat` gives both the same name and ignores `dir`, as the original does.
+    """
+    lines: list[str] = []
+    taken: set[str] = set()
+    for file_path, content in read_files.items():
+        shown = _shown(root, "." if compat else dir, file_path)
+        name = build_safe_base_name(shown)
+        if not compat:
+            name = _distinct(name, taken)
+            shown = quote(shown).strip('"')  # a name with a quote or a newline must not end the line
+        token = build_here_doc_token(content, f"context-{_digest(shown, content)}")
+        lines += [f'@{name} assign "{shown}"', f"@{name}Content assign", f"--begin-{token}--"]
+        if content:
+            lines.append(content)
+        lines.append(f"--end-{token}--")
+    return "\n".join(lines)
+
+
+def _digest(shown: str, content: str) -> str:
+    return sha256(f"{shown}\n{content}".encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _shown(root: str, dir: str, file_path: str) -> str:
+    host = os.path.abspath(root)
+    full = os.path.normpath(os.path.join(host, dir, file_path))
+    return os.path.relpath(full, host).replace(os.sep, "/")
+
+
+def _distinct(name: str, taken: set[str]) -> str:
+    """A name not used yet, nor one whose content variable is."""
+    candidate, number = name, 1
+    while {candidate, f"{candidate}Content"} & taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.update((candidate, f"{candidate}Content"))
+    return candidate

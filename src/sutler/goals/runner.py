@@ -1,0 +1,170 @@
+"""A goal from its name to a prompt, on one screen; and the prompt to its program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.goals import context, context_compat
+from sutler.goals.claw import Claw, load_claw
+from sutler.goals.context import Ask, Clean, ContextFile, Wanted
+from sutler.goals.discovery import Found, claw_files, find_bases, find_goal
+from sutler.goals.params import parse_words, validate
+from sutler.goals.scripts import DEFAULT_SECONDS, run_scripts
+from sutler.goals.section import section
+from sutler.goals.send import Delivery, Target
+from sutler.goals.template import World, check, open_world, render
+from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
+from sutler.values.errors import ModelCommandError, UsageError
+from sutler.values.pack import Mode
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """Everything a run needs to know; `trust_file` is the user's own, outside every project."""
+
+    goal: str
+    words: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    depth: int | None = None
+    cwd: str
+    environ: Mapping[str, str]
+    trust_file: str
+    mode: Mode | None = None
+    compat: bool = False
+    script_seconds: float = DEFAULT_SECONDS
+
+
+def _silent(_text: str) -> None:
+    pass
+
+
+class Hooks(Struct, frozen=True):
+    """What the front lends: notes for a person, a question, and the redactor."""
+
+    note: Callable[[str], None] = _silent
+    ask: Ask | None = None
+    clean: Clean | None = None
+
+
+class Prompt(Struct, frozen=True):
+    """The text as it will leave, and what it was made of."""
+
+    text: str
+    found: Found
+    claw: Claw
+    files: tuple[ContextFile, ...] = ()
+    scripts: tuple[str, ...] = ()
+
+
+class Sent(Struct, frozen=True):
+    """The receipt of a prompt that left: what went where, by digest."""
+
+    goal: str
+    command: tuple[str, ...]
+    how: str
+    bytes: int
+    sha256: str
+    files: dict[str, str]
+    scripts: tuple[str, ...]
+
+
+QUIET = Hooks()
+
+
+def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
+    """Goal, parameters, scripts, template, files: in this order, each once. Nothing is sent."""
+    bases = find_bases(job.cwd, job.environ, compat=job.compat)
+    found = find_goal(job.goal, bases, compat=job.compat)
+    claw = load_claw(claw_files(bases), compat=job.compat)
+    arguments = validate(found.goal, job.goal, parse_words(job.words), compat=job.compat)
+    for note in arguments.notes:
+        hooks.note(note)
+    store = TrustStore(job.trust_file)
+    if found.goal.scripts:
+        require_goal(found, store, "runs context scripts")
+    world = world_of(found, store, job.environ)
+    outputs = run_scripts(
+        found.goal.scripts,
+        arguments.values,
+        cwd=job.cwd,
+        env=job.environ,
+        world=world,
+        seconds=job.script_seconds,
+    )
+    text = render_goal(found, arguments.values, outputs, world, compat=job.compat)
+    if hooks.clean:
+        text = hooks.clean(text, "")
+    files: tuple[ContextFile, ...] = ()
+    if job.paths:
+        claw = replace(claw, error_handling_mode=job.mode or claw.error_handling_mode)
+        files = context_files(job, claw, hooks)
+        text += "\n\n" + section(files, claw, job.depth, compat=job.compat)
+    return Prompt(text, found, claw, files, tuple(outputs))
+
+
+def world_of(found: Found, store: TrustStore, environ: Mapping[str, str]) -> World:
+    """A project's template sees the environment only when it is trusted: a variable may be a secret."""
+    world = open_world(environ)
+    if goal_trusted(found, store):
+        return world
+
+    def refuse(name: str) -> str | None:
+        require_goal(found, store, f"reads the environment variable {name}")
+        return None
+
+    return World(env=refuse, now=world.now, pick=world.pick)
+
+
+def render_goal(
+    found: Found, args: Mapping[str, str], outputs: Mapping[str, str], world: World, *, compat: bool = False
+) -> str:
+    """The prompt's template with `Args` and `Context`; every file beside it can be included by name."""
+
+    def load(name: str) -> str | None:
+        data = found.files.get(name)
+        try:
+            return None if data is None else data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise UsageError(
+                f"{found.folder}/{name} is not UTF-8", next_step="a template includes texts only"
+            ) from None
+
+    if compat:  # one bad file beside the prompt breaks the goal, as in the original
+        for name in found.files:
+            check(load(name) or "", name)
+    return render(found.goal.prompt, {"Args": dict(args), "Context": dict(outputs)}, load=load, world=world)
+
+
+def context_files(job: Job, claw: Claw, hooks: Hooks) -> tuple[ContextFile, ...]:
+    wanted = Wanted(job.paths, job.cwd, claw, job.depth)
+    gather = context_compat.gather_files if job.compat else context.gather_files
+    gathered = gather(wanted, clean=hooks.clean)
+    context.judge(gathered, claw.error_handling_mode, hooks.ask, hooks.note, compat=job.compat)
+    return gathered.files
+
+
+def target_of(claw: Claw, job: Job) -> Target:
+    """The program that claw.yaml names; a project's own file must be trusted to name one."""
+    bases = find_bases(job.cwd, job.environ, compat=job.compat)
+    require_command(claw_files(bases), claw.origins, TrustStore(job.trust_file))
+    if claw.command is None:
+        raise ModelCommandError(
+            "llm_command is required when using Generic receiver type.",
+            next_step="set llm_command in claw.yaml, or use receiver_type: ClaudeCli",
+        )
+    return Target(claw.command, claw.prompt_arg_template)
+
+
+def receipt(prompt: Prompt, delivery: Delivery) -> Sent:
+    """What left, without the text itself: the prompt's place among the arguments is shown as `{{prompt}}`."""
+    words = tuple(word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words)
+    digests = {
+        file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest() for file in prompt.files
+    }
+    body = prompt.text.encode(errors="surrogateescape")
+    return Sent(
+        prompt.found.id, words, delivery.how, len(body), sha256(body).hexdigest(), digests, prompt.scripts
+    )

@@ -1,0 +1,70 @@
+"""Context scripts: shell commands in the order declared, whose trimmed output the prompt may use.
+
+Parameters reach a script twice: spliced into the command by the template, as in the original, and as
+environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sutler.goals.goal import Script
+from sutler.goals.process import Bounds, capture
+from sutler.goals.template import World, render
+from sutler.goals.tera.trim import WHITE
+from sutler.values.errors import SutlerError
+
+DEFAULT_SECONDS = 60.0
+
+
+def variable(name: str) -> str:
+    """The environment variable that carries a parameter: `dash-key` is SUTLER_ARG_DASH_KEY."""
+    return "SUTLER_ARG_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
+
+
+def run_scripts(
+    scripts: Sequence[Script],
+    args: Mapping[str, str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    world: World | None = None,
+    seconds: float = DEFAULT_SECONDS,
+) -> dict[str, str]:
+    """Output by script name. The first one that fails ends the run."""
+    full_env = {**env, **{variable(name): value for name, value in args.items()}}
+    outputs: dict[str, str] = {}
+    for script in scripts:
+        command = render(script.command, {"Args": dict(args)}, name=script.name, world=world)
+        outputs[script.name] = _run(script.name, command, cwd, full_env, seconds)
+    return outputs
+
+
+def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: float) -> str:
+    bounds = Bounds(seconds=seconds)
+    try:
+        done = capture(["sh", "-c", command], cwd=cwd, env=env, bounds=bounds)
+    except (OSError, ValueError) as error:
+        raise SutlerError(f"Failed to execute context script '{name}': {error}") from None
+    if done.stopped == "time":
+        raise SutlerError(
+            f"Context script '{name}' (`{command}`) did not finish in {seconds:g} seconds",
+            rule="script time limit",
+            next_step="make it faster, or raise the limit with --script-timeout",
+        )
+    if done.stopped == "size":
+        raise SutlerError(
+            f"Context script '{name}' (`{command}`) printed more than {bounds.out_bytes // 1024 // 1024} MiB",
+            rule="script output limit",
+            next_step="filter its output",
+        )
+    if done.code != 0:
+        stderr = done.err.decode("utf-8", "replace")
+        raise SutlerError(
+            f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}"
+        )
+    try:
+        return done.out.decode("utf-8").strip(WHITE)
+    except UnicodeDecodeError:
+        raise SutlerError(f"Script output for '{name}' was not valid UTF-8") from None

@@ -1,0 +1,186 @@
+"""Sending a prompt to a program: as an argument or on stdin, with the program's own streams passed
+through."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.values.errors import ModelCommandError, UsageError
+
+PLACEHOLDER = "{{prompt}}"
+LARGE = 1024 * 1024
+_WORD_LIMIT = 128 * 1024 if sys.platform == "linux" else 1 << 30
+"""Linux takes no single argument of 128 KiB or more, whatever ARG_MAX says."""
+
+
+class Target(Struct, frozen=True):
+    """A program and the template of its arguments; without the placeholder the prompt goes to stdin."""
+
+    command: str
+    template: str = PLACEHOLDER
+
+
+# How to hand each of these a prompt for one answer. Interactive sessions keep claw's argument mode.
+PROFILES: dict[str, Target] = {
+    "claude": Target("claude", "-p"),
+    "codex": Target("codex", "exec -"),
+    "gemini": Target("gemini", ""),
+    "llm": Target("llm", ""),
+    "ollama": Target("ollama", "run {model}"),
+}
+
+
+class Delivery(Struct, frozen=True):
+    """What will be run, and how the prompt gets there. `note` is for the person who started it."""
+
+    words: tuple[str, ...]
+    how: Literal["argument", "stdin"]
+    note: str = ""
+
+
+def profile(name: str) -> Target:
+    """A named profile; `ollama:MODEL` names the model as well."""
+    base, _, model = name.partition(":")
+    if base not in PROFILES:
+        raise UsageError(
+            f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command"
+        )
+    target = PROFILES[base]
+    if "{model}" in target.template:
+        if not model:
+            raise UsageError(f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL")
+        return Target(target.command, target.template.replace("{model}", shlex.quote(model)))
+    return (
+        Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
+    )
+
+
+def target_of_line(line: str) -> Target:
+    """A command line as one text: the first word is the program, the rest its argument template."""
+    words = split(line)
+    if not words:
+        raise UsageError("the model command is empty")
+    return Target(words[0], shlex.join(words[1:]).replace(shlex.quote(PLACEHOLDER), PLACEHOLDER))
+
+
+def split(template: str) -> list[str]:
+    try:
+        return shlex.split(template)
+    except ValueError as error:
+        raise UsageError(
+            "Could not parse 'prompt_arg_template' from your config.",
+            rule=f"shell quoting: {error}",
+            next_step="balance the quotes",
+        ) from None
+
+
+def locate(command: str, environ: Mapping[str, str]) -> str:
+    found = shutil.which(command, path=environ.get("PATH"))
+    if found is None:
+        raise ModelCommandError(
+            f"LLM command '{command}' not found in your PATH. "
+            "Please make sure it's installed and accessible.",
+            next_step="install it, set llm_command in claw.yaml, or use --command, --to or --print",
+        )
+    return found
+
+
+def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
+    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the note says
+    so."""
+    program = locate(target.command, environ)
+    words = split(target.template)
+    if PLACEHOLDER not in target.template:
+        return Delivery((program, *words), "stdin")
+    filled = [word.replace(PLACEHOLDER, prompt) for word in words]
+    obstacle = _obstacle([program, *filled], prompt, environ)
+    if not obstacle:
+        size = len(prompt.encode())
+        note = f"the prompt has {size:,} bytes; an argument template without {PLACEHOLDER} uses stdin"
+        return Delivery((program, *filled), "argument", note if size > LARGE else "")
+    if any(PLACEHOLDER in word and word != PLACEHOLDER for word in words):
+        raise ModelCommandError(
+            f"the prompt cannot be an argument: {obstacle}",
+            rule="the platform's argument limit",
+            next_step=f"take {PLACEHOLDER} out of prompt_arg_template, so that the prompt goes to stdin",
+        )
+    kept = [word for word in words if word != PLACEHOLDER]
+    return Delivery((program, *kept), "stdin", f"the prompt goes by stdin: {obstacle}")
+
+
+def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> str:
+    """Why these words cannot be passed as arguments, or nothing."""
+    if "\0" in prompt:
+        return "it holds a NUL character"
+    longest = max(len(word.encode("utf-8", "surrogateescape")) for word in words)
+    if longest >= _WORD_LIMIT:
+        return f"{longest:,} bytes are more than one argument may have ({_WORD_LIMIT - 1:,})"
+    total = sum(len(word.encode("utf-8", "surrogateescape")) + 9 for word in words)
+    total += sum(
+        len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items()
+    )
+    limit = os.sysconf("SC_ARG_MAX") - 4096 if "SC_ARG_MAX" in os.sysconf_names else 120_000
+    return f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""
+
+
+def send(
+    delivery: Delivery, prompt: str, *, environ: Mapping[str, str], cwd: str, seconds: float | None = None
+) -> None:
+    """Run it with our streams and wait. Any ending but success is a ModelCommandError."""
+    program = delivery.words[0]
+    code = _run(delivery, prompt, environ, cwd, seconds)
+    if code != 0:
+        raise ModelCommandError(f"LLM command '{program}' exited with non-zero status: {status(code)}")
+
+
+def status(code: int) -> str:
+    """A return code as the original spells it."""
+    if code >= 0:
+        return f"exit status: {code}"
+    known = {one.value: one.name for one in signal.Signals}
+    return f"signal: {-code} ({known.get(-code, 'unknown')})"
+
+
+def _run(delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None) -> int:
+    # No process group of its own: an interactive program must stay in the terminal's foreground.
+    stdin = subprocess.PIPE if delivery.how == "stdin" else None
+    try:
+        child = subprocess.Popen(list(delivery.words), stdin=stdin, env=dict(environ), cwd=cwd)
+    except OSError as error:
+        reason = "the arguments are too long" if error.errno == errno.E2BIG else os.strerror(error.errno or 0)
+        raise ModelCommandError(f"Failed to execute LLM command: '{delivery.words[0]}': {reason}") from None
+    try:
+        child.communicate(prompt.encode("utf-8", "surrogateescape") if stdin else None, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        raise ModelCommandError(
+            f"LLM command '{delivery.words[0]}' did not finish in {seconds:g} seconds",
+            rule="time limit",
+            next_step="raise --timeout",
+        ) from None
+    except KeyboardInterrupt:
+        child.wait()  # the terminal interrupted the child too; let it end in its own way
+        raise
+    return child.returncode
+
+
+def pass_through(command: str, *, environ: Mapping[str, str], cwd: str) -> int:
+    """The program alone, with our streams; its exit code is the answer."""
+    program = locate(command, environ)
+    child = subprocess.Popen([program], env=dict(environ), cwd=cwd)
+    try:
+        child.wait()
+    except KeyboardInterrupt:
+        child.wait()
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode

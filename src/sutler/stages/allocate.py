@@ -1,0 +1,196 @@
+"""A budget shared out over files and their regions: the most value for the cost, never more than the limit.
+
+The caller brings an `Offer` per file, best first, with every price already in the unit of the budget (tokens or
+characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an outline, or only by name.
+Prices of parts only estimate what the parts cost together, so `fit_exactly` takes a function that measures the real
+thing and moves the limit until the measure is right: at most the limit, and as close to it as the material allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.values.facts import Region
+from sutler.values.paths import Span
+
+GrantLevel = Literal["full", "excerpt", "outline", "listed"]
+
+
+class Offer(Struct, frozen=True):
+    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order; `outline` and
+    `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in full first."""
+
+    path: str
+    score: float
+    full: int
+    regions: tuple[Region, ...] = ()
+    scores: tuple[float, ...] = ()
+    prices: tuple[int, ...] = ()
+    outline: int = 0
+    listed: int = 0
+    whole: bool = False
+
+
+class Prices(Struct, frozen=True):
+    """What a shown file costs besides its text, and what a marker for left-out lines costs."""
+
+    header: int = 60
+    gap: int = 8
+
+
+class Grant(Struct, frozen=True):
+    """What a file gets; `spans` are the lines of an excerpt, in order, neighbours joined."""
+
+    path: str
+    level: GrantLevel
+    spans: tuple[Span, ...] = ()
+
+
+class Taste(Struct, frozen=True):
+    """How value follows from scores; tuned on the selection bench's `tune` instances."""
+
+    file_power: float = 2.0  # how steeply a file's score counts
+    region_power: float = 1.0  # how steeply a region's own score counts
+    cost_power: float = 0.7  # 1 is pure value per cost; less favours long functions
+    floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
+    whole_share: float = 0.3  # the best file is taken whole when it needs at most this share of the limit
+    completion: float = 0.75  # a file shown to this share is completed when it fits
+
+
+TASTE = Taste()
+
+
+def allocate(
+    offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
+) -> tuple[Grant, ...]:
+    """Grants in the order of the offers; files that get nothing are missing. Σ prices ≤ limit."""
+    purse = _Purse(offers, limit, prices or Prices())
+    for i, offer in enumerate(offers):
+        small = i == 0 and offer.full <= limit * taste.whole_share
+        if offer.whole or small:
+            purse.take_whole(i)
+    for i, j in _by_density(offers, taste):
+        purse.take_region(i, j)
+    for i in range(len(offers)):
+        purse.complete(i, taste.completion)
+    for level in ("outline", "listed"):
+        for i in range(len(offers)):
+            purse.take_rung(i, level)
+    return purse.grants()
+
+
+def fit_exactly(
+    offers: Sequence[Offer],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+    prices: Prices | None = None,
+) -> tuple[Grant, ...]:
+    """Grants whose measured cost is at most the limit and, where there is material, at least 97 % of it."""
+    best: tuple[Grant, ...] = ()
+    best_cost = 0
+    target = limit
+    for _ in range(8):
+        grants = allocate(offers, target, prices)
+        cost = measure(grants)
+        if best_cost < cost <= limit:
+            best, best_cost = grants, cost
+        if limit * 0.985 <= cost <= limit or cost == 0:
+            break
+        moved = target + (limit - cost) - (1 if cost > limit else 0)
+        if moved == target or (cost < limit and target > limit * 4):
+            break
+        target = max(1, moved)
+    return best
+
+
+def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
+    """All regions of all files, the most valuable for their cost first; ties by rank and line."""
+    top_file = max((offer.score for offer in offers), default=0.0) or 1.0
+    top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
+    rated: list[tuple[float, int, int]] = []
+    for i, offer in enumerate(offers):
+        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power
+        for j, score in enumerate(offer.scores):
+            own = taste.floor + (score / top_region) ** taste.region_power
+            rated.append((-file_value * own / max(1, offer.prices[j]) ** taste.cost_power, i, j))
+    rated.sort()
+    return [(i, j) for _, i, j in rated]
+
+
+class _Purse:
+    """What has been taken, and what is left."""
+
+    def __init__(self, offers: Sequence[Offer], limit: int, prices: Prices) -> None:
+        self._offers = offers
+        self._left = limit
+        self._prices = prices
+        self._regions: list[set[int]] = [set() for _ in offers]
+        self._spent = [0] * len(offers)
+        self._rung: list[GrantLevel | None] = [None] * len(offers)
+
+    def _pay(self, i: int, price: int) -> bool:
+        """Pay the difference between what file `i` costs so far and `price`."""
+        more = price - self._spent[i]
+        if more > self._left:
+            return False
+        self._left -= more
+        self._spent[i] = price
+        return True
+
+    def take_whole(self, i: int) -> bool:
+        if self._rung[i] == "full":
+            return True
+        taken = self._pay(i, self._offers[i].full + self._prices.header)
+        if taken:
+            self._rung[i] = "full"
+        return taken
+
+    def take_region(self, i: int, j: int) -> None:
+        if self._rung[i] == "full":
+            return
+        mine = self._regions[i] | {j}
+        if self._pay(i, self._excerpt_price(i, mine)):
+            self._regions[i] = mine
+            self._rung[i] = "excerpt"
+            if len(mine) == len(self._offers[i].regions):
+                self.take_whole(i)
+
+    def _excerpt_price(self, i: int, mine: set[int]) -> int:
+        prices = self._offers[i].prices
+        holes = sum(1 for j in range(len(prices) + 1) if (j in mine) != (j - 1 in mine)) // 2 + 1
+        return self._prices.header + holes * self._prices.gap + sum(prices[j] for j in mine)
+
+    def complete(self, i: int, share: float) -> None:
+        offer = self._offers[i]
+        if self._rung[i] == "excerpt" and self._spent[i] >= share * offer.full:
+            self.take_whole(i)
+
+    def take_rung(self, i: int, level: GrantLevel) -> None:
+        offer = self._offers[i]
+        price = offer.outline + self._prices.header if level == "outline" else offer.listed
+        exists = offer.outline if level == "outline" else offer.listed
+        if exists and self._rung[i] is None and self._pay(i, price):
+            self._rung[i] = level
+
+    def grants(self) -> tuple[Grant, ...]:
+        made: list[Grant] = []
+        for i, offer in enumerate(self._offers):
+            rung = self._rung[i]
+            if rung is not None:
+                spans = _spans(offer, self._regions[i]) if rung == "excerpt" else ()
+                made.append(Grant(offer.path, rung, spans))
+        return tuple(made)
+
+
+def _spans(offer: Offer, chosen: set[int]) -> tuple[Span, ...]:
+    spans: list[Span] = []
+    for j in sorted(chosen):
+        region = offer.regions[j]
+        if spans and spans[-1].end + 1 == region.start:
+            spans[-1] = Span(spans[-1].start, region.end)
+        else:
+            spans.append(Span(region.start, region.end))
+    return tuple(spans)

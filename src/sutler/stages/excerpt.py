@@ -1,0 +1,63 @@
+"""The regions of ranked files that matter for a task, priced for a budget: the bridge from ranking to allocation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sutler.stages.allocate import Offer
+from sutler.stages.rank.index import Index, Reader
+from sutler.stages.rank.lexical import idf
+from sutler.stages.rank.query import analyse
+from sutler.stages.rank.regions import Lens, lens_of, scores_of
+from sutler.values.facts import Facts, Ranked
+from sutler.values.paths import Span
+
+Pricer = Callable[[str], int]
+
+
+def lens_for(index: Index, task: str) -> Lens:
+    """The task's terms with their worth in this project: zone weight times rarity."""
+    reader = Reader(index)
+    query = analyse(task)
+    total = len(reader.docs)
+    worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}
+    return lens_of(query, worth)
+
+
+def offers_for(
+    index: Index, task: str, files: Sequence[tuple[Ranked, Facts, str]], price: Pricer = len
+) -> tuple[Offer, ...]:
+    """An offer per ranked file with its text (the clean text that would leave). `price` counts a piece of text in the
+    budget's unit; characters unless told otherwise."""
+    lens = lens_for(index, task)
+    return tuple(_offer(ranked, facts, text, lens, price) for ranked, facts, text in files)
+
+
+def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -> Offer:
+    lines = text.split("\n")
+    regions = facts.regions if facts.regions and facts.regions[-1].end <= len(lines) else ()
+    prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in regions)
+    return Offer(
+        ranked.path, ranked.score, price(text), regions, scores_of(regions, lens, ranked.lines), prices
+    )
+
+
+def cut(text: str, spans: Sequence[Span]) -> str:
+    """The lines of an excerpt, each run of left-out lines replaced by a marker that says which."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    shown: list[str] = []
+    at = 1
+    for span in spans:
+        if span.start > at:
+            shown.append(marker(at, span.start - 1))
+        shown += lines[span.start - 1 : span.end]
+        at = span.end + 1
+    if at <= len(lines):
+        shown.append(marker(at, len(lines)))
+    return "\n".join(shown) + "\n"
+
+
+def marker(start: int, end: int) -> str:
+    return f"[… {start}-{end}]" if end > start else f"[… {start}]"

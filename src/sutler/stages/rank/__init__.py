@@ -1,0 +1,13 @@
+"""Which files matter for a task, in order, each with its reasons.
+
+index = build((path, digest, facts) …)        once, then update(index, …) after edits
+rank(index, task, history)                    -> Ranked, best first; total order (-score, path)
+"""
+
+from __future__ import annotations
+
+from sutler.stages.rank.index import Index, build, dumps, loads, stale, update, worn
+from sutler.stages.rank.score import rank
+from sutler.stages.rank.weights import WEIGHTS, Weights
+
+__all__ = ["WEIGHTS", "Index", "Weights", "build", "dumps", "loads", "rank", "stale", "update", "worn"]

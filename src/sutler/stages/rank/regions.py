@@ -1,0 +1,70 @@
+"""What a task makes of each region of a file: the words it holds by their worth, its name, the lines it covers.
+
+A function that holds many of a task's rare words together says more than a long file that holds them far apart, so
+the best region of a file is a signal of the ranking, and all of them decide what an excerpt shows.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sutler.stages.rank.query import Query
+from sutler.stages.terms import checksum, split, whole
+from sutler.values.facts import Region
+
+_SMOOTHING = 0.1
+_NAMED = 1.0
+_TITLED = 0.5
+
+
+class Lens(Struct, frozen=True):
+    """What a task looks for: terms by check sum with their worth (zone weight times rarity), the same by name, and
+    the query they came from."""
+
+    by_sum: dict[int, float]
+    worth: dict[str, float]
+    query: Query
+
+
+def lens_of(query: Query, worth: Mapping[str, float]) -> Lens:
+    return Lens({checksum(term): value for term, value in worth.items()}, dict(worth), query)
+
+
+def lexical(region: Region, lens: Lens) -> float:
+    """The worth of the task's terms that a region holds."""
+    sums = array("I")
+    sums.frombytes(region.terms)
+    by_sum = lens.by_sum
+    return sum(by_sum[found] for found in sums if found in by_sum)
+
+
+def passage(regions: Sequence[Region], lens: Lens) -> float:
+    """The best region's words, long ones held back: how well a file's best place fits a task."""
+    return max((lexical(r, lens) / math.sqrt(6 + r.end - r.start) for r in regions), default=0.0)
+
+
+def scores_of(regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = ()) -> tuple[float, ...]:
+    """A score per region: words, its own name, lines that a trace points at, and a little of its neighbours."""
+    own = [lexical(region, lens) + _named(region, lens) for region in regions]
+    top = max(own, default=0.0)
+    for i, region in enumerate(regions):
+        if any(region.start <= line <= region.end for line in pointed):
+            own[i] = own[i] * 1.5 + top
+    last = len(own) - 1
+    return tuple(
+        value + _SMOOTHING * ((own[i - 1] if i else 0.0) + (own[i + 1] if i < last else 0.0))
+        for i, value in enumerate(own)
+    )
+
+
+def _named(region: Region, lens: Lens) -> float:
+    """A region whose own name the task uses, whole or in the words of its title."""
+    if not region.name:
+        return 0.0
+    weight = lens.query.names.get(region.name.rpartition("::")[2], 0.0)
+    titled = sum(lens.worth.get(term, 0.0) for term in split(region.name) if term in lens.query.title)
+    return _NAMED * weight * lens.worth.get(whole(region.name), 1.0) + _TITLED * titled

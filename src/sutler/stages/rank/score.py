@@ -1,0 +1,158 @@
+"""All signals of a query, scaled, weighted, multiplied by the class prior, ordered and explained."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from sutler.stages.rank import history as past
+from sutler.stages.rank import lexical, signals
+from sutler.stages.rank.explain import sentences
+from sutler.stages.rank.index import Index, Reader
+from sutler.stages.rank.lexical import Scores, idf
+from sutler.stages.rank.links import Links
+from sutler.stages.rank.query import Query, analyse
+from sutler.stages.rank.regions import lens_of, passage
+from sutler.stages.rank.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
+from sutler.stages.terms import whole
+from sutler.values.facts import History, Ranked, Signal
+
+_BEST = 12  # how many of the best files pull others along
+_EXERCISERS = 12
+_READ = 80  # how many files have their regions looked at
+
+
+class Evidence(Struct, frozen=True):
+    """Every signal's value in [0, 1] by document, the priors, and the lines the task points at."""
+
+    values: dict[str, Scores]
+    priors: Scores
+    lines: dict[int, list[int]]
+    names: dict[int, list[str]]
+
+
+def rank(
+    index: Index,
+    task: str,
+    history: History | None = None,
+    weights: Weights = WEIGHTS,
+    limit: int | None = None,
+) -> tuple[Ranked, ...]:
+    """Files by their worth for a task. Files no signal speaks for are left out."""
+    reader = Reader(index)
+    evidence = gather(reader, analyse(task, zoned=weights.zones > 0), history or History(), weights)
+    table = asdict(weights)
+    scored = [(-_total(evidence, table, doc), reader.docs[doc].path, doc) for doc in _touched(evidence)]
+    scored.sort()
+    return tuple(_ranked(evidence, table, reader, doc) for negative, _, doc in scored[:limit] if negative < 0)
+
+
+def _ranked(evidence: Evidence, table: dict[str, float], reader: Reader, doc: int) -> Ranked:
+    shares = _shares(evidence, table, doc)
+    kind, prior = reader.docs[doc].kind, evidence.priors.get(doc, 1.0)
+    return Ranked(
+        path=reader.docs[doc].path,
+        score=_total(evidence, table, doc),
+        reasons=sentences(shares, evidence.names.get(doc, ()), kind, prior),
+        signals=shares,
+        lines=tuple(sorted(set(evidence.lines.get(doc, ())))),
+    )
+
+
+def gather(reader: Reader, query: Query, history: History, weights: Weights) -> Evidence:
+    """Direct signals first; then those that follow from the best files so far."""
+    links = Links(reader.docs)
+    norms = lexical.norms_of(reader.docs, reader.size)
+    found = lexical.score(reader, query, norms)
+    paths, frames, lines = signals.mentions(query, links)
+    known = {doc.path: number for number, doc in reader.docs.items()}
+    by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
+    title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
+    names: dict[int, list[str]] = {}
+    values: dict[str, Scores] = {
+        "lexical": _scaled(found.whole),
+        "path": _scaled(found.path),
+        "symbols": _scaled(found.symbols),
+        "title_path": _scaled(found.title_path),
+        "title_symbols": _scaled(found.title_symbols),
+        "title_body": _scaled(found.title_body),
+        "ticked": _scaled(found.ticked),
+        "mention": _scaled(paths),
+        "frame": _scaled(frames),
+        "dotted": _scaled(signals.dotted(query, links, reader)),
+        "defines": _scaled(signals.definitions(by_weight, reader, names)),
+        "title_defines": _scaled(signals.definitions(title_names, reader, {})),
+        "phrase": _scaled(signals.quoted(query, reader)),
+        "message": _scaled(past.message_scores(history, query.terms, known)),
+        "recent": _scaled(past.recency_scores(history, known)),
+    }
+    evidence = Evidence(values, _priors(reader, query, paths, frames, weights), lines, names)
+    table = asdict(weights)
+    totals = {doc: _total(evidence, table, doc) for doc in _touched(evidence)}
+    if weights.passage:
+        values["passage"] = _passages(reader, query, [doc for doc, _ in _best(totals, _READ)])
+    best = _best({doc: _total(evidence, table, doc) for doc, _ in _best(totals, _READ)}, _BEST)
+    importers, imported = signals.neighbours(best, links, reader)
+    helpers = {
+        doc: value
+        for doc, value in values["lexical"].items()
+        if reader.docs[doc].kind in ("test", "example", "doc")
+    }
+    values["imports"] = _scaled(importers)
+    values["imported"] = _scaled(imported)
+    values["tested"] = _scaled(signals.exercised(_best(helpers, _EXERCISERS), links, reader))
+    values["cochange"] = _scaled(past.cochange_scores(history, known, best))
+    values["feedback"] = _scaled(lexical.feedback(reader, best[:8], norms, query))
+    return evidence
+
+
+def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
+    total = len(reader.docs)
+    worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}
+    lens = lens_of(query, worth)
+    return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
+
+
+def _priors(reader: Reader, query: Query, paths: Scores, frames: Scores, weights: Weights) -> Scores:
+    """The class prior, lifted where the title is about that class or the task names the very file."""
+    if not weights.priors:
+        return {}
+    by_class = {kind: ABOUT_PRIORS[kind] if kind in query.about else prior for kind, prior in PRIORS.items()}
+    found: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
+    for number in paths:
+        found[number] = max(found[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
+    return found
+
+
+def _scaled(scores: Scores) -> Scores:
+    top = max(scores.values(), default=0.0)
+    return {doc: value / top for doc, value in scores.items()} if top > 0 else {}
+
+
+def _touched(evidence: Evidence) -> list[int]:
+    return sorted({doc for scores in evidence.values.values() for doc in scores})
+
+
+def _total(evidence: Evidence, weights: dict[str, float], doc: int) -> float:
+    sum_ = 0.0
+    for name, scores in evidence.values.items():
+        value = scores.get(doc)
+        if value is not None:
+            sum_ += weights[name] * value
+    return sum_ * evidence.priors.get(doc, 1.0)
+
+
+def _best(scores: Scores, size: int) -> list[tuple[int, float]]:
+    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:size]
+    top = ordered[0][1] if ordered else 0.0
+    return [(doc, value / top) for doc, value in ordered] if top > 0 else []
+
+
+def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Signal, ...]:
+    prior = evidence.priors.get(doc, 1.0)
+    found = [
+        Signal(name, round(scores[doc], 4), round(weights[name] * scores[doc] * prior, 4))
+        for name, scores in evidence.values.items()
+        if doc in scores
+    ]
+    return tuple(sorted(found, key=lambda signal: (-signal.share, signal.name)))

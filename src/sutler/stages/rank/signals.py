@@ -1,0 +1,131 @@
+"""Everything but words: mentions, definitions, quoted literals, imports, tests, history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from sutler.stages.rank.index import Reader, target_stem
+from sutler.stages.rank.lexical import Scores, idf
+from sutler.stages.rank.links import Links
+from sutler.stages.rank.query import Query
+
+_MAX_DEFINERS = 30
+_AFFIXES = (
+    "test_",
+    "tests_",
+    "_test",
+    "_tests",
+    ".test",
+    ".spec",
+    "_spec",
+    "Test",
+    "Tests",
+    "Spec",
+    "TestCase",
+    "IT",
+)
+
+
+def mentions(query: Query, links: Links) -> tuple[Scores, Scores, dict[int, list[int]]]:
+    """Paths and stack frames that the task names, and the lines it points at."""
+    paths: Scores = {}
+    frames: Scores = {}
+    lines: dict[int, list[int]] = {}
+    for mention in query.mentions:
+        for number, sure in links.mentioned(mention.path):
+            table = frames if mention.frame else paths
+            table[number] = max(table.get(number, 0.0), sure * mention.strength)
+            if mention.line and sure > 0.5:
+                lines.setdefault(number, []).append(mention.line)
+    return paths, frames, lines
+
+
+def dotted(query: Query, links: Links, reader: Reader) -> Scores:
+    """Dotted names: `pkg.module.Class` by its path, `Class.method` by who defines both."""
+    found: Scores = {}
+    for name in query.dotted:
+        for number, sure in links.dotted(name):
+            found[number] = found.get(number, 0.0) + sure * name.count(".")
+        owner, _, member = name.rpartition(".")
+        owners, _ = reader.postings("=" + owner.rpartition(".")[2])
+        if owners and len(owners) <= _MAX_DEFINERS:
+            holders = frozenset(reader.postings("=" + member)[0])
+            for number in owners:
+                if number in holders:
+                    found[number] = found.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
+    return found
+
+
+def definitions(names: Iterable[tuple[str, float]], reader: Reader, who: dict[int, list[str]]) -> Scores:
+    """Who defines the names the task uses: a name defined once is worth much, one defined everywhere nothing.
+    `who` is told which names each file defines."""
+    found: Scores = {}
+    total = len(reader.docs)
+    for name, weight in names:
+        docs, kinds = reader.postings("=" + name)
+        if not docs or len(docs) > _MAX_DEFINERS:
+            continue
+        each = weight * idf(len(docs), total) / len(docs)
+        for number, kind in zip(docs, kinds, strict=True):
+            found[number] = found.get(number, 0.0) + each * (1.3 if kind & 2 else 1.0 if kind & 1 else 0.5)
+            who.setdefault(number, []).append(name)
+    return found
+
+
+def quoted(query: Query, reader: Reader) -> Scores:
+    """Who holds a string literal that the task quotes: error messages lead to where they are made."""
+    found: Scores = {}
+    total = len(reader.docs)
+    for phrase in query.phrases:
+        docs, _ = reader.postings("~" + phrase)
+        if docs and len(docs) <= _MAX_DEFINERS:
+            each = idf(len(docs), total) / len(docs)
+            for number in docs:
+                found[number] = found.get(number, 0.0) + each
+    return found
+
+
+def neighbours(best: list[tuple[int, float]], links: Links, reader: Reader) -> tuple[Scores, Scores]:
+    """(files that import a best file, files that a best file imports), each with the square root of its score."""
+    importers: Scores = {}
+    imported: Scores = {}
+    for number, strength in best:
+        pull = math.sqrt(strength)
+        targets = links.imported(number)
+        for other in targets:
+            imported[other] = imported.get(other, 0.0) + pull / math.sqrt(len(targets))
+        for other in _importers(number, links, reader):
+            importers[other] = max(importers.get(other, 0.0), pull)
+    return importers, imported
+
+
+def _importers(number: int, links: Links, reader: Reader) -> list[int]:
+    module = links.modules[number]
+    candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
+    if len(candidates) > 200:
+        return []
+    return [other for other in candidates if other != number and number in links.imported(other)]
+
+
+def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Scores:
+    """What the best tests, examples and documents exercise: the file of the same name, and what they import."""
+    found: Scores = {}
+    for number, strength in best:
+        stem = _bare_stem(links.modules[number][-1]) if links.modules[number] else ""
+        pairs = [n for n in links.by_stem(stem) if reader.docs[n].kind == "source"] if stem else []
+        for other in pairs[:6]:
+            found[other] = found.get(other, 0.0) + strength / len(pairs)
+        targets = [n for n in links.imported(number) if reader.docs[n].kind == "source"]
+        for other in targets:
+            found[other] = found.get(other, 0.0) + 0.5 * strength / len(targets)
+    return found
+
+
+def _bare_stem(stem: str) -> str:
+    for affix in _AFFIXES:
+        if stem.startswith(affix):
+            return stem[len(affix) :]
+        if stem.endswith(affix):
+            return stem[: -len(affix)]
+    return ""

@@ -1,0 +1,53 @@
+"""One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
+
+A run that decodes to readable text is searched like any other text; when that finds something, the whole run goes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
+_ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F]){8,}")
+_PERCENT = re.compile(r"[\w.~-]{0,200}(?:%[0-7][0-9A-Fa-f][\w.~-]{0,200}){2,}", re.ASCII)
+_ODD = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
+
+BASE64_HEAD = r"(?:^|[^a-z0-9+/_-])[a-z0-9+/_-]{40}"
+ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
+PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
+
+
+def runs(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """(start, end, decoded) of every encoded run on the line that decodes to readable text."""
+    for pattern, decode in ((_BASE64, _from_base64), (_ESCAPED, _from_escapes), (_PERCENT, _from_percent)):
+        for found in pattern.finditer(text, start, end):
+            decoded = decode(found.group())
+            if decoded:
+                yield found.start(), found.end(), decoded
+
+
+def _from_base64(run: str) -> str:
+    if len(run) > 1_000_000:
+        return ""
+    body = run.rstrip("=").translate({45: "+", 95: "/"})
+    if len(body) % 4 == 1:
+        body = body[:-1]
+    try:
+        raw = base64.b64decode(body + "=" * (-len(body) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return ""
+    if raw[1:8:2] == b"\0\0\0\0":  # UTF-16, as PowerShell's -EncodedCommand has it
+        raw = raw[::2]
+    text = raw.decode("latin-1")
+    return text if len(_ODD.findall(text[:400])) * 20 <= len(text[:400]) else ""
+
+
+def _from_escapes(run: str) -> str:
+    return re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda one: chr(int(one[1], 16)), run)
+
+
+def _from_percent(run: str) -> str:
+    return re.sub(r"%([0-7][0-9A-Fa-f])", lambda one: chr(int(one[1], 16)), run)

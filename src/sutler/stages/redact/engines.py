@@ -1,0 +1,129 @@
+"""Two engines, one answer: which formats may be in a text, and at which offsets a grammar trigger fired.
+
+An engine only decides where to look. What is a secret is decided by the same `re` patterns for both, so the engines
+differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs a compiled database (about a
+second; cache its bytes), `stdlib` needs nothing and is good for small texts.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from sutler.stages.redact.grammar import PARTS, TRIGGERS
+from sutler.stages.redact.table import formats
+
+
+class Sightings(NamedTuple):
+    """`formats`: numbers of formats that may match somewhere; `triggers`: (trigger number, end offset) in order."""
+
+    formats: tuple[int, ...]
+    triggers: tuple[tuple[int, int], ...]
+
+
+Engine = Callable[[str], Sightings]
+
+_BASE = 100_000  # trigger n has the number _BASE + n in the database
+
+
+_ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
+
+
+def lower(text: str) -> str:
+    """Lower case, character for character: a text whose lower case is longer keeps its letters beyond ASCII."""
+    low = text.lower()
+    return low if len(low) == len(text) else text.translate(_ASCII_LOWER)
+
+
+def stdlib_engine() -> Engine:
+    """Word gates with `in`, then `re`: no start-up cost, some MB/s."""
+    return _scan_stdlib
+
+
+def compile_database() -> bytes:
+    """The hyperscan database of every format and trigger, serialised. Valid for this CPU and hyperscan version."""
+    import hyperscan
+
+    once = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_SINGLEMATCH
+    each = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_CASELESS
+    entries = [(number, entry.core, once) for number, entry in enumerate(formats())]
+    for number, trigger in enumerate(TRIGGERS):
+        entries += [(_BASE + number, part, each) for part in PARTS.get(number, (trigger,))]
+    database = hyperscan.Database()
+    database.compile(
+        expressions=[_widened(source).encode() for _, source, _ in entries],
+        ids=[number for number, _, _ in entries],
+        elements=len(entries),
+        flags=[flags for _, _, flags in entries],
+    )
+    return bytes(hyperscan.dumpb(database))
+
+
+def _widened(source: str) -> str:
+    """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper bounds; what a head
+    only looks at beyond its end is part of the match, since hyperscan drops what it cannot look ahead to."""
+    source = re.sub(r"\(\?=([^()]*)\)$", r"(?:\1)", source)
+    source = re.sub(r"\(\?P<\w+>", "(?:", source).replace("}+", "}")
+    source = re.sub(r"\{0,(?:\d\d+|[89])\}", "*", source)
+    source = re.sub(r"\{1,(?:\d\d+|[89])\}", "+", source)
+    return re.sub(r"\{(\d+),\d{3,}\}", r"{\1,}", source)
+
+
+def hyperscan_engine(database: bytes) -> Engine:
+    """An engine over a serialised database; safe to share between threads (each gets its own scratch space)."""
+    import hyperscan
+
+    local = threading.local()
+
+    def scan(text: str) -> Sightings:
+        loaded: Any = getattr(local, "database", None)
+        if loaded is None:
+            loaded = hyperscan.loadb(database, hyperscan.HS_MODE_BLOCK)
+            loaded.scratch = hyperscan.Scratch(loaded)
+            local.database = loaded
+        raw = text.encode("utf-8", "surrogatepass")
+        found: list[tuple[int, int]] = []
+
+        def on_match(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            found.append((number, end))
+
+        loaded.scan(raw, match_event_handler=on_match)
+        return _sort(found, text, raw)
+
+    return scan
+
+
+def _sort(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
+    if not found:
+        return Sightings((), ())
+    seen = tuple(sorted({number for number, _ in found if number < _BASE}))
+    ends = sorted({(end, number - _BASE) for number, end in found if number >= _BASE})
+    if len(raw) == len(text):
+        return Sightings(seen, tuple((number, end) for end, number in ends))
+    triggers: list[tuple[int, int]] = []
+    at = chars = 0
+    for end, number in ends:  # byte offsets to character offsets, in one pass
+        while end < len(raw) and raw[end] & 0xC0 == 0x80:
+            end += 1
+        chars += len(raw[at:end].decode("utf-8", "surrogatepass"))
+        at = end
+        triggers.append((number, chars))
+    return Sightings(seen, tuple(triggers))
+
+
+@cache
+def _trigger_patterns() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(trigger, re.ASCII) for trigger in TRIGGERS)
+
+
+def _scan_stdlib(text: str) -> Sightings:
+    seen = [number for number, entry in enumerate(formats()) if any(word in text for word in entry.words)]
+    triggers: list[tuple[int, int]] = []
+    low = lower(text)
+    for number, pattern in enumerate(_trigger_patterns()):
+        triggers.extend((number, found.end()) for found in pattern.finditer(low))
+    triggers.sort(key=lambda pair: (pair[1], pair[0]))
+    return Sightings(tuple(seen), tuple(triggers))

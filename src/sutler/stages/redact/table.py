@@ -1,0 +1,56 @@
+"""The table of credential formats: loaded from `formats.tsv`, each pattern compiled when it is first needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from hashlib import sha256
+from typing import NamedTuple
+
+_CLASSES = {
+    "{B62}": "[A-Za-z0-9]",
+    "{W}": "[A-Za-z0-9_-]",
+    "{HEX}": "[0-9a-f]",
+    "{XH}": "[0-9A-Fa-f]",
+    "{UUID}": "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}",
+    "{B64}": "[A-Za-z0-9+/]",
+}
+_RIGHT = "(?![A-Za-z0-9])"
+
+
+class Format(NamedTuple):
+    """One credential format: `core` is what both engines search, `words` gate it in the stdlib engine."""
+
+    name: str
+    words: tuple[str, ...]
+    core: str
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """Every format, in file order; the position is the rule's number in the compiled database."""
+    return tuple(_parse(line) for line in _source().splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def pattern(core: str) -> re.Pattern[str]:
+    return re.compile(core + _RIGHT)
+
+
+@cache
+def rules_digest() -> str:
+    """Changes whenever the table does: part of the key under which a compiled database is cached."""
+    return sha256(_source().encode()).hexdigest()[:16]
+
+
+def _source() -> str:
+    # The loader reads package data wherever the package lives (a folder, a zip), without touching paths.
+    loader, origin = __spec__.loader, __spec__.origin
+    return loader.get_data(origin.removesuffix("table.py") + "formats.tsv").decode()  # type: ignore[union-attr,no-any-return]
+
+
+def _parse(line: str) -> Format:
+    name, words, core = line.split("\t")
+    for short, full in _CLASSES.items():
+        core = core.replace(short, full)
+    return Format(name, tuple(words.split()), core)

@@ -1,0 +1,1 @@
+"""Memory: one seam, two databases."""

@@ -1,0 +1,127 @@
+"""The schema, as numbered steps. A step that has run is never edited: its digest is checked at every start.
+
+Types are the ones both databases understand; `{blob}` is the one word that differs. PostgreSQL gets row-level
+security on top: a table only shows rows of the project that the connection named, and only to the role that owns it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.store.base import Database, Query
+from sutler.values.errors import SutlerError
+
+Dialect = Literal["sqlite", "postgres"]
+
+
+class Migration(Struct, frozen=True):
+    number: int
+    name: str
+    statements: tuple[str, ...]
+    tables: tuple[str, ...] = ()  # tables this step creates; PostgreSQL fences each of them
+
+
+_TABLES = {
+    "named": "name TEXT NOT NULL, value {blob} NOT NULL, PRIMARY KEY (project, name)",
+    "registry": "path TEXT NOT NULL, size BIGINT NOT NULL, digest TEXT NOT NULL, mtime_ns BIGINT NOT NULL, "
+    "version TEXT NOT NULL, tags TEXT NOT NULL, sensitivity TEXT NOT NULL, language TEXT NOT NULL, "
+    "PRIMARY KEY (project, path)",
+    "facts": "digest TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, body {blob} NOT NULL, "
+    "PRIMARY KEY (project, digest, kind, tool)",
+    "receipts": "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)",
+    "blobs": "digest TEXT NOT NULL, data {blob} NOT NULL, PRIMARY KEY (project, digest)",
+    "versions": "path TEXT NOT NULL, n BIGINT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, size BIGINT NOT NULL, "
+    "at TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, PRIMARY KEY (project, path, n)",
+    "approvals": "id TEXT NOT NULL, created TEXT NOT NULL, state TEXT NOT NULL, settled_by TEXT NOT NULL, "
+    "used_by TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, id)",
+    "heads": "name TEXT NOT NULL, seq BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (project, name)",
+    "audit": "seq BIGINT NOT NULL, call TEXT NOT NULL, phase TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, "
+    "hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, seq), UNIQUE (project, call, phase)",
+    "spending": "caller TEXT NOT NULL, session TEXT NOT NULL, reads BIGINT NOT NULL, writes BIGINT NOT NULL, "
+    "bytes BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (project, caller, session)",
+}
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        "first tables",
+        (
+            *(f"CREATE TABLE {name} (project TEXT NOT NULL, {columns})" for name, columns in _TABLES.items()),
+            "CREATE INDEX audit_by_session ON audit (project, session, path, seq)",
+            "CREATE INDEX approvals_by_state ON approvals (project, state, created)",
+        ),
+        tuple(_TABLES),
+    ),
+)
+
+_TENANTS = (
+    "CREATE TABLE tenants (project TEXT PRIMARY KEY, owner TEXT NOT NULL DEFAULT current_user)",
+    "ALTER TABLE tenants ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE tenants FORCE ROW LEVEL SECURITY",
+    "CREATE POLICY mine ON tenants USING (owner = current_user) WITH CHECK (owner = current_user)",
+)
+
+
+def _fence(table: str) -> tuple[str, ...]:
+    """Two conditions, because a session setting alone could be changed by any role that can log in."""
+    return (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+        f"CREATE POLICY tenancy ON {table} USING (project = current_setting('sutler.project', true) "  # noqa: S608
+        f"AND EXISTS (SELECT 1 FROM tenants t WHERE t.project = {table}.project AND t.owner = current_user))",
+    )
+
+
+def statements(migration: Migration, dialect: Dialect) -> tuple[str, ...]:
+    """What a migration runs on this database."""
+    blob = "BLOB" if dialect == "sqlite" else "BYTEA"
+    plain = tuple(sql.replace("{blob}", blob) for sql in migration.statements)
+    if dialect == "sqlite":
+        # STRICT, because a column that silently takes another type is a bug found years later.
+        return tuple(
+            sql.replace("BIGINT", "INTEGER") + " STRICT" if sql.startswith("CREATE TABLE") else sql for sql in plain
+        )
+    tenants = _TENANTS if migration.number == 1 else ()
+    return (*tenants, *plain, *(sql for table in migration.tables for sql in _fence(table)))
+
+
+def digest(migration: Migration, dialect: Dialect) -> str:
+    return hashlib.sha256("\n".join(statements(migration, dialect)).encode()).hexdigest()
+
+
+def migrate(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
+    """Bring the schema up to date in one transaction and verify every step that had already run."""
+    return database.transact(lambda query: _migrate(query, database.dialect, migrations), write=True)
+
+
+def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) -> int:
+    if dialect == "postgres":
+        query("SELECT 1 FROM pg_advisory_xact_lock(7811285)")
+    query(
+        "CREATE TABLE IF NOT EXISTS sutler_migrations "
+        "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
+    )
+    done = {row[0]: row[1] for row in query("SELECT number, digest FROM sutler_migrations ORDER BY number")}
+    known = {migration.number for migration in migrations}
+    if unknown := sorted(str(number) for number in done if number not in known):
+        raise SutlerError(
+            f"the store holds schema step {unknown[0]}, which this sutler does not know",
+            rule="a store is never read by an older sutler",
+            next_step="update sutler, or point it at another state directory",
+        )
+    for migration in migrations:
+        wanted = digest(migration, dialect)
+        if migration.number not in done:
+            for sql in statements(migration, dialect):
+                query(sql)
+            query("INSERT INTO sutler_migrations VALUES (?, ?, ?)", (migration.number, migration.name, wanted))
+        elif done[migration.number] != wanted:
+            raise SutlerError(
+                f"schema step {migration.number} in the store differs from the one this sutler carries",
+                rule="a migration that has run is never edited",
+                next_step="restore the store from a backup, or start with an empty state directory",
+            )
+    return max(known)

@@ -1,0 +1,127 @@
+"""PostgreSQL through psycopg 3, for when several machines share one memory.
+
+A lost connection, a serialization failure or a deadlock is tried again a bounded number of times. That is safe
+because every write of the store is idempotent: an outcome that nobody heard of is found again, not repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from sutler.store.base import Query, Row, Value
+from sutler.store.migrations import migrate
+from sutler.store.sql import SqlStore
+from sutler.values.errors import RefusedError, SutlerError, UsageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+_TRIES = 6
+_PAUSE = 0.02  # doubles: about 0.6 s in all before giving up
+
+
+def open_postgres(url: str, project: str) -> SqlStore:
+    """Connect, bring the schema up to date, and claim the project for the connecting role."""
+    database = PostgresDatabase(url, project)
+    try:
+        migrate(database)
+        database.claim()
+        return SqlStore(database, project)
+    except BaseException:
+        database.close()
+        raise
+
+
+class PostgresDatabase:
+    dialect: Literal["sqlite", "postgres"] = "postgres"
+
+    def __init__(self, url: str, project: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise UsageError(
+                "a PostgreSQL store needs psycopg", next_step="install sutler with its postgres extra"
+            ) from None
+        again = psycopg.errors
+        self._url = url
+        self._project = project
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
+        self._again = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
+        self._failed = psycopg.Error
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        import psycopg
+
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
+            self._connection.execute("SET synchronous_commit = on")
+            self._connection.execute("SELECT set_config('sutler.project', %s, false)", (self._project,))
+        return self._connection
+
+    def claim(self) -> None:
+        """Make the project this role's, unless another role has it."""
+
+        def work(query: Query) -> list[Row]:
+            query("INSERT INTO tenants (project) VALUES (?) ON CONFLICT DO NOTHING", (self._project,))
+            return query("SELECT 1 FROM tenants WHERE project = ? AND owner = current_user", (self._project,))
+
+        if not self.transact(work, write=True):
+            raise RefusedError(
+                "this project belongs to another role in this database",
+                rule="a project has one owner",
+                next_step="connect as that role, or give the project another name",
+            )
+
+    def transact(self, work: Callable[[Query], T], *, write: bool) -> T:
+        if os.getpid() != self._pid:
+            raise SutlerError("a store was carried into another process", next_step="open the store after the fork")
+        with self._lock:
+            for turn in range(_TRIES):
+                try:
+                    return self._once(work)
+                except self._again as fault:
+                    last: Exception = fault
+                except self._lost as fault:
+                    self._drop()
+                    last = fault
+                except self._failed as fault:
+                    raise self._error(fault) from fault
+                time.sleep(_PAUSE * 2**turn)
+            raise self._error(last) from last
+
+    def _error(self, fault: Exception) -> SutlerError:
+        # The driver's own text can carry the host and the user of the URL, so only its kind is shown.
+        return SutlerError(
+            f"the PostgreSQL store cannot be used ({type(fault).__name__})",
+            rule="what is not recorded does not happen",
+            next_step="check that the server is up and that the URL and the role are right",
+        )
+
+    def _once(self, work: Callable[[Query], T]) -> T:
+        connection = self._connect()
+
+        def query(sql: str, params: Sequence[Value] = ()) -> list[Row]:
+            cursor = connection.execute(sql.replace("?", "%s").encode(), tuple(params))
+            return cursor.fetchall() if cursor.description else []
+
+        with connection.transaction():
+            return work(query)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        with self._lock:
+            if os.getpid() == self._pid:
+                self._drop()

@@ -1,0 +1,316 @@
+"""Every query, once, in the dialect that SQLite and PostgreSQL share. Each names the project it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from sutler.store.base import Database, Query, Row, Value
+from sutler.values.access import (
+    GENESIS,
+    Approval,
+    AuditEntry,
+    AuditRow,
+    Caller,
+    Limits,
+    Receipt,
+    RegistryRow,
+    Spent,
+    Version,
+    canonical,
+    seal,
+)
+from sutler.values.errors import DeniedError
+from sutler.values.paths import RelPath, quote, unquote
+
+_AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
+_VERSION = "SELECT id, path, digest, size, at, author, origin, note FROM versions WHERE project = ? AND path = ?"
+_APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
+
+
+def _version(row: Row) -> Version:
+    id, path, digest, size, at, author, origin, note = row
+    return Version(
+        id=id, path=RelPath(unquote(path)), digest=digest, size=size, at=at, author=author, origin=origin, note=note
+    )
+
+
+def _approval(row: Row) -> Approval:
+    body, state, settled_by, used_by = row
+    found = msgspec.json.decode(body, type=Approval)
+    return msgspec.structs.replace(
+        found, path=RelPath(unquote(found.path)), state=state, settled_by=settled_by, used_by=used_by
+    )
+
+
+def _registry_row(row: Row) -> RegistryRow:
+    path, size, digest, mtime_ns, version, tags, sensitivity, language = row
+    return RegistryRow(
+        RelPath(unquote(path)), size, digest, mtime_ns, version, tuple(tags.split()), sensitivity, language
+    )
+
+
+def charge(entry: AuditEntry) -> Spent:
+    """What an entry costs its caller. A write counts when it is about to happen, a read when it is about to leave."""
+    if entry.phase == "intent":
+        return Spent(writes=1)
+    if entry.phase != "done":
+        return Spent()
+    return Spent(reads=int(entry.effect != "write"), bytes=entry.bytes, tokens=entry.tokens)
+
+
+def over(spent: Spent, limits: Limits) -> str:
+    """Which budget is overdrawn, as a rule; empty when none is."""
+    for name in ("reads", "writes", "bytes", "tokens"):
+        limit, used = getattr(limits, name), getattr(spent, name)
+        if limit is not None and used > limit:
+            return f"budget: {name} <= {limit}"
+    return ""
+
+
+class SqlStore:
+    """The store over any `Database`. It adds nothing but queries."""
+
+    def __init__(self, database: Database, project: str) -> None:
+        self.project = project
+        self._database = database
+        self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _read(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        return self._database.transact(lambda query: query(sql, params), write=False)
+
+    def _write(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        return self._database.transact(lambda query: query(sql, params), write=True)
+
+    # small named values
+
+    def named(self, name: str) -> bytes | None:
+        rows = self._read("SELECT value FROM named WHERE project = ? AND name = ?", (self.project, name))
+        return bytes(rows[0][0]) if rows else None
+
+    def name_once(self, name: str, value: bytes) -> bytes:
+        self._write("INSERT INTO named VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, name, value))
+        return self.named(name) or value
+
+    # registry
+
+    def registry(self) -> tuple[RegistryRow, ...]:
+        rows = self._read(
+            "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM registry WHERE project = ?",
+            (self.project,),
+        )
+        return tuple(sorted((_registry_row(row) for row in rows), key=lambda row: row.path))
+
+    def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None:
+        fresh, stale = tuple(rows), tuple(gone)
+
+        def work(query: Query) -> None:
+            for path in (*stale, *(row.path for row in fresh)):
+                query("DELETE FROM registry WHERE project = ? AND path = ?", (self.project, quote(path)))
+            for row in fresh:
+                tags = " ".join(row.tags)
+                values = (row.size, row.digest, row.mtime_ns, row.version, tags, row.sensitivity, row.language)
+                query(
+                    "INSERT INTO registry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (self.project, quote(row.path), *values)
+                )
+
+        if fresh or stale:
+            self._database.transact(work, write=True)
+
+    # facts
+
+    def fact(self, digest: str, kind: str, tool: str) -> bytes | None:
+        rows = self._read(
+            "SELECT body FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?",
+            (self.project, digest, kind, tool),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def put_fact(self, digest: str, kind: str, tool: str, body: bytes) -> None:
+        if self.fact(digest, kind, tool) is not None:  # a read is cheap, a durable write is not
+            return
+        self._write(
+            "INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, kind, tool, body)
+        )
+
+    def forget_facts(self) -> int:
+        return len(self._write("DELETE FROM facts WHERE project = ? RETURNING 1", (self.project,)))
+
+    # packs that left
+
+    def put_receipt(self, receipt: Receipt) -> None:
+        self._write(
+            "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (self.project, receipt.pack, receipt.at, receipt.body),
+        )
+
+    def receipts(self, limit: int = 100) -> tuple[Receipt, ...]:
+        rows = self._read(
+            "SELECT pack, at, body FROM receipts WHERE project = ? ORDER BY at DESC, pack LIMIT ?",
+            (self.project, limit),
+        )
+        return tuple(Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
+
+    # contents and versions
+
+    def put_blob(self, digest: str, data: bytes) -> None:
+        if not self._read("SELECT 1 FROM blobs WHERE project = ? AND digest = ?", (self.project, digest)):
+            self._write("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
+
+    def blob(self, digest: str) -> bytes | None:
+        rows = self._read("SELECT data FROM blobs WHERE project = ? AND digest = ?", (self.project, digest))
+        return bytes(rows[0][0]) if rows else None
+
+    def add_version(self, version: Version) -> None:
+        """Append to a path's history, unless its newest version already holds this very content."""
+        path = quote(version.path)
+        newest = f"{_VERSION} ORDER BY n DESC LIMIT 1"
+        if (found := self._read(newest, (self.project, path))) and found[0][2] == version.digest:
+            return
+
+        def work(query: Query) -> None:
+            if (last := query(newest, (self.project, path))) and last[0][2] == version.digest:
+                return
+            top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
+            number = query(top, (self.project, path))[0][0]
+            rest = (version.at, version.author, version.origin, version.note)
+            query(
+                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self.project, path, number, version.id, version.digest, version.size, *rest),
+            )
+
+        self._database.transact(work, write=True)
+
+    def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
+        rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
+        return tuple(_version(row) for row in rows)
+
+    def keep_versions(self, newest: int) -> int:
+        """Drop all but the newest versions of each path, and the contents that no version names any more."""
+
+        def work(query: Query) -> int:
+            dropped = query(
+                "DELETE FROM versions WHERE project = ? AND n <= (SELECT MAX(v.n) FROM versions v "
+                "WHERE v.project = versions.project AND v.path = versions.path) - ? RETURNING 1",
+                (self.project, newest),
+            )
+            query(
+                "DELETE FROM blobs WHERE project = ? "
+                "AND digest NOT IN (SELECT v.digest FROM versions v WHERE v.project = ?)",
+                (self.project, self.project),
+            )
+            return len(dropped)
+
+        return self._database.transact(work, write=True)
+
+    # approvals
+
+    def add_approval(self, approval: Approval) -> None:
+        body = canonical(msgspec.structs.replace(approval, path=RelPath(quote(approval.path))))
+        self._write(
+            "INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (self.project, approval.id, approval.created, approval.state, approval.settled_by, approval.used_by, body),
+        )
+
+    def approval(self, id: str) -> Approval | None:
+        rows = self._read(f"{_APPROVAL} AND id = ?", (self.project, id))
+        return _approval(rows[0]) if rows else None
+
+    def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
+        rows = self._read(f"{_APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
+        return tuple(_approval(row) for row in rows)
+
+    def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
+        """Answer a pending approval; the first answer stands. True when this answer is the one that stands."""
+        self._write(
+            "UPDATE approvals SET state = ?, settled_by = ? WHERE project = ? AND id = ? AND state = 'pending'",
+            (state, by, self.project, id),
+        )
+        found = self.approval(id)
+        return found is not None and (found.state, found.settled_by) == (state, by)
+
+    def use(self, id: str, call: str) -> bool:
+        """Spend an approval on one call. True for the one call that spent it, however often that call asks."""
+        self._write(
+            "UPDATE approvals SET state = 'used', used_by = ? WHERE project = ? AND id = ? AND state = 'approved'",
+            (call, self.project, id),
+        )
+        found = self.approval(id)
+        return found is not None and (found.state, found.used_by) == ("used", call)
+
+    # the ledger
+
+    def append(self, entry: AuditEntry, caller: Caller | None = None) -> AuditRow:
+        """Chain an entry and charge its cost. With a `caller`, refuse (and chain nothing) if a budget is overdrawn."""
+        return self._database.transact(lambda query: self._append(query, entry, caller), write=True)
+
+    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None) -> AuditRow:
+        seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
+        if seen:  # a retry after a lost reply
+            return AuditRow(*seen[0])
+        # Taking the next number locks the head row, so that the chain has one writer at a time on both databases.
+        take = "UPDATE heads SET seq = seq + 1 WHERE project = ? AND name = 'audit' RETURNING seq, hash"
+        seq, prev = query(take, (self.project,))[0]
+        row = seal(entry, seq, prev)
+        query(
+            "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body),
+        )
+        query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
+        spent = self._charge(query, entry)
+        if caller is not None and (rule := over(spent, caller.limits)):
+            raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
+        return row
+
+    def _charge(self, query: Query, entry: AuditEntry) -> Spent:
+        cost = charge(entry)
+        if cost == Spent():
+            return cost
+        totals = query(
+            "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO UPDATE SET "
+            "reads = spending.reads + excluded.reads, writes = spending.writes + excluded.writes, "
+            "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens "
+            "RETURNING reads, writes, bytes, tokens",
+            (self.project, entry.caller, entry.session, cost.reads, cost.writes, cost.bytes, cost.tokens),
+        )
+        return Spent(*totals[0])
+
+    def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
+        rows = self._read(f"{_AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
+        return tuple(AuditRow(*row) for row in rows)
+
+    def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]:
+        """The newest entries of a session, or of one path in it, oldest first."""
+        if path is None:
+            rows = self._read(f"{_AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit))
+        else:
+            sql = f"{_AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
+            rows = self._read(sql, (self.project, session, quote(path), limit))
+        return tuple(AuditRow(*row) for row in reversed(rows))
+
+    def head(self) -> tuple[int, str]:
+        rows = self._read("SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'", (self.project,))
+        return (rows[0][0], rows[0][1]) if rows else (0, GENESIS)
+
+    def drop_audit(self, through: int) -> int:
+        return len(self._write("DELETE FROM audit WHERE project = ? AND seq <= ? RETURNING 1", (self.project, through)))
+
+    def spent(self, caller: str, session: str) -> Spent:
+        rows = self._read(
+            "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND session = ?",
+            (self.project, caller, session),
+        )
+        return Spent(*rows[0]) if rows else Spent()
+
+    def tally(self) -> tuple[tuple[str, str, Spent], ...]:
+        rows = self._read(
+            "SELECT caller, session, reads, writes, bytes, tokens FROM spending WHERE project = ? "
+            "ORDER BY caller, session",
+            (self.project,),
+        )
+        return tuple((row[0], row[1], Spent(*row[2:])) for row in rows)

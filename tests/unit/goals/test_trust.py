@@ -1,0 +1,133 @@
+"""Trust: bound to place and digest, closed by default."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from tests.conftest import Plant
+from tests.goalkit import Capture, cli, go, job, trusted, write_goal
+
+from sutler.goals.runner import target_of
+from sutler.goals.trust import TrustStore, digest_of
+from sutler.values.errors import DeniedError, UsageError
+
+SCRIPTED = "name: S\ncontext_scripts:\n  x: touch ran; echo out\nprompt: '{{ Context.x }}'\n"
+
+
+@pytest.fixture
+def folder(plant: Plant) -> Path:
+    place = plant({})
+    write_goal(place, "s", SCRIPTED)
+    return place
+
+
+def test_scripts_of_a_project_need_trust(folder: Path) -> None:
+    with pytest.raises(DeniedError, match=r"runs context scripts[\s\S]*sutler trust s") as caught:
+        go(job(folder, "s"))
+    assert caught.value.exit_code == 5
+    assert not (folder / "ran").exists()
+
+
+def test_once_trusted_they_run(folder: Path) -> None:
+    assert go(trusted(job(folder, "s"))).text == "out"
+
+
+@pytest.mark.parametrize("change", ["prompt.yaml", "beside.md"])
+def test_any_changed_byte_ends_the_trust(folder: Path, change: str) -> None:
+    work = trusted(job(folder, "s"))
+    with (folder / ".sutler/goals/s" / change).open("a") as stream:
+        stream.write("# more\n")
+    with pytest.raises(DeniedError):
+        go(work)
+
+
+def test_trust_is_for_one_place(folder: Path, tmp_path: Path) -> None:
+    work = trusted(job(folder, "s"))
+    other = tmp_path / "other"
+    write_goal(other, "s", SCRIPTED)
+    moved = job(other, "s")
+    assert moved.trust_file == work.trust_file
+    with pytest.raises(DeniedError):
+        go(moved)
+
+
+def test_the_users_own_goals_need_none(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = plant({"w": {"x": ""}})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(place / "config"))
+    home = place / "config/sutler/goals/s"
+    home.mkdir(parents=True)
+    (home / "prompt.yaml").write_text(SCRIPTED)
+    assert go(job(place / "w", "s")).text == "out"
+
+
+def test_the_environment_is_for_trusted_templates(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project's template could print a secret of the user's into a prompt."""
+    monkeypatch.setenv("MY_SECRET", "hunter2")
+    place = plant({})
+    write_goal(place, "e", "name: E\nprompt: '{{ get_env(name=\"MY_SECRET\") }}'\n")
+    with pytest.raises(DeniedError, match="reads the environment variable MY_SECRET"):
+        go(job(place, "e"))
+    assert go(trusted(job(place, "e"))).text == "hunter2"
+
+
+def test_a_projects_model_command_needs_trust(plant: Plant) -> None:
+    """T23: a cloned repository must not choose what is run."""
+    place = plant({".sutler": {"claw.yaml": "llm_command: ./evil\n"}})
+    write_goal(place)
+    work = job(place)
+    claw = go(work).prompt.claw
+    with pytest.raises(DeniedError, match=r"sets llm_command[\s\S]*--command"):
+        target_of(claw, work)
+    file = place / ".sutler/claw.yaml"
+    TrustStore(work.trust_file).add(str(file), sha256(file.read_bytes()).hexdigest())
+    assert target_of(claw, work).command == "./evil"
+
+
+def test_limits_in_a_projects_file_need_no_trust(plant: Plant) -> None:
+    place = plant({".sutler": {"claw.yaml": "max_file_size_kb: 1\n"}})
+    write_goal(place)
+    work = job(place)
+    assert target_of(go(work).prompt.claw, work).command == "claude"
+
+
+def test_the_command(folder: Path, capfdbinary: Capture) -> None:
+    """`sutler trust` shows what it trusts, `--list` and `--revoke` undo it."""
+    assert cli(capfdbinary, folder, "dry-run", "s").code == 5
+    ran = cli(capfdbinary, folder, "trust", "s")
+    assert "script x: touch ran; echo out" in ran.err
+    assert cli(capfdbinary, folder, "dry-run", "s").text == "out"
+    assert ".sutler/goals/s" in cli(capfdbinary, folder, "trust", "--list").text
+    assert "no longer trusted" in cli(capfdbinary, folder, "trust", "s", "--revoke").err
+    assert cli(capfdbinary, folder, "dry-run", "s").code == 5
+    assert "nothing to trust" in cli(capfdbinary, folder, "trust", "review").err
+
+
+def test_the_store_is_private_and_sorted(tmp_path: Path) -> None:
+    store = TrustStore(str(tmp_path / "deep/state/trust.json"))
+    store.add("/b", "2")
+    store.add("/a", "1")
+    assert list(json.loads(Path(store.path).read_text())) == ["/a", "/b"]
+    assert os.stat(store.path).st_mode & 0o077 == 0
+    assert os.listdir(tmp_path / "deep/state") == ["trust.json"]
+
+
+@pytest.mark.parametrize("text", ["not json", "[1]", "\x00"])
+def test_a_broken_store_is_an_error_and_trusts_nothing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "trust.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="trust file"):
+        TrustStore(str(path)).knows("/a", "1")
+
+
+def test_the_digest_covers_names_and_contents() -> None:
+    assert digest_of({"a": b"1", "b": b"2"}) == digest_of({"b": b"2", "a": b"1"})
+    assert (
+        len(
+            {digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}
+        )
+        == 5
+    )

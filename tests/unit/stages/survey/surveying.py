@@ -1,0 +1,28 @@
+"""Manifests looked at in the tests: trees as dict literals."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from sutler.stages.classify import facts_of
+from sutler.stages.survey.found import Found, tree_of
+from sutler.stages.survey.manifests import read_all
+from sutler.stages.survey.project import Surveyed, survey_manifest
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import FileEntry
+
+
+def survey(files: dict[str, str]) -> Surveyed:
+    entries = [(FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in sorted(files.items())]
+    return survey_manifest(entries, files, "folder")
+
+
+def only(files: dict[str, str]) -> Found:
+    found, problems = read_all(files, tree_of(files))
+    assert problems == []
+    return found[0]
+
+
+def dependencies(surveyed: Surveyed) -> list[tuple[str, str, str]]:
+    rows = surveyed.manifest.dependencies
+    return [(row.name, row.type, "" if row.version is UNSET else row.version) for row in rows]
