@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,17 +32,13 @@ from sutler.values.snapshot import FileCategory, FileEntry, FileFacts, FileType,
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_HINTS = words(
-    "auth login session jwt rout controller handler api model schema migration permission rbac acl"
-)
+_HINTS = words("auth login session jwt rout controller handler api model schema migration permission rbac acl")
 _TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
-_API_WORD = (
-    r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
-)
+_API_WORD = r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
 _AUTHOR = r"(?:co)?author(?:s|ed|ing|ship)?$"
 
 
-class _Name(Struct, frozen=True, gc=False):
+class _Name(Struct, frozen=True, gc=False, eq=False):
     """What a base name says, wherever the file lies."""
 
     type: FileType
@@ -56,7 +52,7 @@ class _Name(Struct, frozen=True, gc=False):
     lock: bool = False
 
 
-class _Place(Struct, frozen=True, gc=False):
+class _Place(Struct, frozen=True, gc=False, eq=False):
     """What a directory says of all its files."""
 
     category: FileCategory | None = None
@@ -69,33 +65,47 @@ class _Place(Struct, frozen=True, gc=False):
 
 
 def facts_of(path: str) -> FileFacts:
-    """Everything the path alone says. Cheap: two memo lookups for a known name in a known directory."""
+    """Everything the path alone says. Cheap: three memo lookups for a known name in a known directory."""
     cut = path.rfind("/")
     if cut < 0:
         return _combine(_name(path), _ROOT_PLACE)
     return _combine(_name(path[cut + 1 :]), _place(path[:cut]))
 
 
-_ROOT_PLACE = _Place()
+_one_name = cache(_Name)
+_one_place = cache(_Place)
+# The same object for the same values. There are few, and `_combine`, which is asked for every file, finds its answer
+# by identity: hashing a struct would cost more than all the rest of it.
+_ROOT_PLACE = _one_place()
 
 
 @lru_cache(maxsize=1 << 16)
 def _place(directory: str) -> _Place:
-    parts = [part.lower() for part in directory.split("/")]
-    category: FileCategory | None = None
-    if not names.DEPENDENCY_DIRS.isdisjoint(parts):
-        category = "dependency"
-    elif not names.BUILD_DIRS.isdisjoint(parts):
-        category = "build"
-    tests = not names.TEST_DIRS.isdisjoint(parts) or any(_test_folder(part) for part in directory.split("/"))
+    said = [_part(part) for part in directory.split("/")]
+    categories = {one.category for one in said}
+    return _one_place(
+        category="dependency" if "dependency" in categories else "build" if "build" in categories else None,
+        test=any(one.test for one in said),
+        spec=any(one.spec for one in said),
+        doc=any(one.doc for one in said),
+        aside=any(one.aside for one in said),
+        generated=any(one.generated for one in said),
+        hint=said[-1].hint,
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(part: str) -> _Place:
+    """What one directory's name says, wherever it stands."""
+    low = part.lower()
     return _Place(
-        category=category,
-        test=tests,
-        spec=not names.SPEC_DIRS.isdisjoint(parts),
-        doc=not names.DOC_DIRS.isdisjoint(parts),
-        aside=not names.ASIDE_DIRS.isdisjoint(parts),
-        generated=not names.GENERATED_DIRS.isdisjoint(parts),
-        hint=names.DIR_CATEGORY.get(parts[-1]),
+        category="dependency" if low in names.DEPENDENCY_DIRS else "build" if low in names.BUILD_DIRS else None,
+        test=low in names.TEST_DIRS or _test_folder(part),
+        spec=low in names.SPEC_DIRS,
+        doc=low in names.DOC_DIRS,
+        aside=low in names.ASIDE_DIRS,
+        generated=low in names.GENERATED_DIRS,
+        hint=names.DIR_CATEGORY.get(low),
     )
 
 
@@ -118,14 +128,14 @@ def _name(name: str) -> _Name:
     kind = _type(ext, language, low)
     generated = _is_generated_name(low)
     if low in names.LOCKS:
-        return _Name(kind, language, "config", "dependency", lock=True)
+        return _one_name(kind, language, "config", "dependency", lock=True)
     if kind in ("binary", "image") or (kind == "data" and not language):
-        return _Name(kind, language, "doc" if ext == "pdf" else "config", "other", generated=generated)
+        return _one_name(kind, language, "doc" if ext == "pdf" else "config", "other", generated=generated)
     test = _is_test_name(name, low, language)
     category, importance, tag = _judge(name, low, ext, language)
     if generated:
         importance = None
-    return _Name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
+    return _one_name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
 
 
 def _is_generated_name(low: str) -> bool:
@@ -142,11 +152,7 @@ def _is_generated_name(low: str) -> bool:
 def _language_of_stem(low: str) -> str:
     """`Dockerfile.dev`, `Makefile.am`, `README.de`: the part before the first dot decides."""
     stem = low.split(".", 1)[0]
-    return (
-        BY_NAME.get(stem, "")
-        if stem in ("dockerfile", "makefile", "readme", "license", "jenkinsfile")
-        else ""
-    )
+    return BY_NAME.get(stem, "") if stem in ("dockerfile", "makefile", "readme", "license", "jenkinsfile") else ""
 
 
 def _type(ext: str, language: str, low: str) -> FileType:
@@ -166,18 +172,11 @@ def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, 
         return "config", None, "config"
     stem = low.split(".", 1)[0]
     if ext in DOC or (stem in names.DOC_NAMES and language not in PROGRAMMING):
-        shown: FileCategory = (
-            "other" if ext in ("txt", "text") and stem not in names.DOC_NAMES else "documentation"
-        )
+        shown: FileCategory = "other" if ext in ("txt", "text") and stem not in names.DOC_NAMES else "documentation"
         return shown, None, "doc"
     if stem in ("openapi", "swagger") and language in ("json", "yaml"):
         return "api", "high", "config"
-    if (
-        ext in CONFIG
-        or ext in DATA_TEXT
-        or low.startswith(".")
-        or language in ("makefile", "dockerfile", "starlark")
-    ):
+    if ext in CONFIG or ext in DATA_TEXT or low.startswith(".") or language in ("makefile", "dockerfile", "starlark"):
         return ("other" if ext in DATA_TEXT else "config"), None, "config"
     if language in PROGRAMMING or language == "c":
         return _judge_code(name, low, stem, language)
@@ -217,9 +216,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
     """The naming conventions of test runners; `contest.py`, `latest.go` and `spec.py` are not tests."""
     if low.endswith(_TEST_ENDS):
         return True
-    if not (
-        "test" in low or "spec" in low or "suite" in low or "cest" in low or ".cy." in low or "it." in low
-    ):
+    if not ("test" in low or "spec" in low or "suite" in low or "cest" in low or ".cy." in low or "it." in low):
         return False
     if low in ("conftest.py", "runtests.jl") or low.startswith("karma.conf"):
         return True
@@ -230,9 +227,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
         return stem.endswith("_test")
     parts = [part for part in re.split(r"[._-]", stem) if part]
     ends = (parts[0].lower(), parts[-1].lower()) if parts else ("", "")
-    if ends[0] in ("test", "tests") or (
-        ends[1] in ("test", "tests", "unittest", "cy", "suite") and len(parts) > 1
-    ):
+    if ends[0] in ("test", "tests") or (ends[1] in ("test", "tests", "unittest", "cy", "suite") and len(parts) > 1):
         return True
     if ends[1] == "spec" and len(parts) > 1:
         return language in names.SPEC_LANGUAGES
@@ -255,9 +250,7 @@ def _camel_test(stem: str, language: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _combine(name: _Name, place: _Place) -> FileFacts:
-    test = (
-        name.test or (place.test and name.type in ("text", "data", "unknown")) or (place.spec and name.spec)
-    )
+    test = name.test or (place.test and name.type in ("text", "data", "unknown")) or (place.spec and name.spec)
     category, importance, tag = name.category, name.importance, name.tag
     if place.category is not None or name.lock:
         category, importance = place.category or "dependency", None
