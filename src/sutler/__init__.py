@@ -10,8 +10,7 @@ Names are loaded when they are first used: importing sutler costs almost nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
     from sutler.engine import Options, Packing, Project, Report, Shown
     from sutler.stages.render import parse

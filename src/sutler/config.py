@@ -7,7 +7,6 @@ not be able to switch off a protection.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast, get_args
@@ -125,13 +124,15 @@ class Settings(Struct, frozen=True):
         return None, "bytes"
 
 
-_SIZE = re.compile(r"(\d+(?:[_,]\d{3})*|\d+(?:_\d+)*)(?:\s*)([kmg]i?)?b?", re.IGNORECASE)
+_SIZE = r"(\d+(?:[_,]\d{3})*|\d+(?:_\d+)*)(?:\s*)([kmg]i?)?b?"
 _FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g": 10**9, "gi": 2**30}
 
 
 def parse_size(text: str, what: str) -> int:
     """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
-    match = _SIZE.fullmatch(text.strip())
+    if text.isdecimal() and text.isascii():
+        return int(text)
+    match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
         raise UsageError(
             f"{what}: '{text}' is not a size",
@@ -141,6 +142,8 @@ def parse_size(text: str, what: str) -> int:
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
 

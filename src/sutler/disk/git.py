@@ -116,7 +116,7 @@ def _common(git_dir: str) -> str:
     return os.path.join(git_dir, os.fsdecode(text.rstrip(b"\r\n"))) if text and b"\0" not in text else git_dir
 
 
-_HEAD: Final = re.compile(rb"ref:\s*refs/|[0-9a-fA-F]{40}")
+_HEAD: Final = rb"ref:\s*refs/|[0-9a-fA-F]{40}"
 
 
 def _is_git_directory(git: str) -> bool:
@@ -125,7 +125,7 @@ def _is_git_directory(git: str) -> bool:
         if os.path.islink(head):
             good = os.readlink(head).startswith("refs/")
         else:
-            good = _HEAD.match(read_plain(head) or b"") is not None
+            good = re.match(_HEAD, read_plain(head) or b"") is not None
     except OSError:
         return False
     common = _common(git)
@@ -134,6 +134,7 @@ def _is_git_directory(git: str) -> bool:
 
 # Configuration ----------------------------------------------------------------------
 
+# Compiled when a configuration file is there to read.
 _SECTION: Final = r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]'
 _BLANK: Final = r"\s*(?:[#;][^\n]*)?(?:\n|\Z)"
 _KEY: Final = r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*"
@@ -147,8 +148,8 @@ def _value(text: str, at: int) -> tuple[str, int]:
     parts: list[str] = []
     length = keep = 0  # what was quoted or escaped up to `keep` is not trimmed
     quoted = False
-    token = re.compile(_VALUE)
-    while (match := token.match(text, at)) is not None:
+    token_at = re.compile(_VALUE).match
+    while (match := token_at(text, at)) is not None:
         at = match.end()
         escape, quote, comment, end, plain = match.groups()
         if end is not None:
@@ -175,17 +176,18 @@ def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
     text = os.fsdecode(data.removeprefix(b"\xef\xbb\xbf"))
     pairs: list[tuple[str, str]] = []
     section, at = "", 0
+    blank_at, section_at, key_at = (re.compile(one).match for one in (_BLANK, _SECTION, _KEY))
     while at < len(text):
-        blank = re.compile(_BLANK).match(text, at)
+        blank = blank_at(text, at)
         if blank is not None and blank.end() > at:
             at = blank.end()
             continue
-        head = re.compile(_SECTION).match(text, at)
+        head = section_at(text, at)
         if head is not None:
             section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
             at = head.end()
             continue
-        key = re.compile(_KEY).match(text, at)
+        key = key_at(text, at)
         if key is None or not section:
             break
         if key[2]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Literal, NamedTuple
@@ -25,6 +25,8 @@ Method = Literal["openat2", "descriptor walk"]
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
+MANY_DIRECTORIES: Final = 256
+"""From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
@@ -182,6 +184,12 @@ class Root:
             if fd != self.fd:
                 os.close(fd)
 
+    def opener(self) -> Callable[[str], int]:
+        """Opens many files by openat2, each with one system call."""
+        from sutler.disk.openat2 import opener
+
+        return opener(self.fd, FILE)
+
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         """One file's bytes; a pipe, a device or a link is refused at once."""
         try:
@@ -206,13 +214,16 @@ class Root:
 
 
 class Reader:
-    """Reads many files; one open and one read for each, directories are opened once per visit."""
+    """Reads many files; one open and one read for each. Directories are opened once per visit, until there were so
+    many that openat2 from the root is cheaper."""
 
-    __slots__ = ("_directory", "_fd", "_fds", "_root")
+    __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._fds: dict[str, int] = {}  # least recently opened first
+        self._entered = 0
+        self._beneath: Callable[[str], int] | None = None
         self._directory = ""
         self._fd = root.fd
 
@@ -224,13 +235,16 @@ class Reader:
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         if ".." in path or "\0" in path:
             parse_relpath(path)
-        cut = path.rfind("/")
-        directory = path[:cut] if cut > 0 else ""
         try:
-            if directory != self._directory:
-                self._fd = self._enter(directory)
-                self._directory = directory
-            fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
+            if self._beneath is not None and len(path) < _STEP // 4:
+                fd = self._beneath(path)
+            else:
+                cut = path.rfind("/")
+                directory = path[:cut] if cut > 0 else ""
+                if directory != self._directory:
+                    self._fd = self._enter(directory)
+                    self._directory = directory
+                fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
         except OSError as error:
             return problem_of(path, error)
         try:
@@ -248,6 +262,9 @@ class Reader:
         if directory in fds:
             fd = fds[directory] = fds.pop(directory)
             return fd
+        self._entered += 1
+        if self._entered == MANY_DIRECTORIES and self._root.method() == "openat2":
+            self._beneath = self._root.opener()
         near, missing = directory, list[str]()
         while near and near not in fds and len(missing) < _CLOSE_BY:
             near, _, name = near.rpartition("/")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
-from sutler.engine.parts import split_text
 from sutler.engine.problems import Ask, judge
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
@@ -72,6 +71,8 @@ class Packing:
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns how many."""
+        from sutler.engine.parts import split_text
+
         budget = self.request.budget
         texts = split_text(self.text(), self.request.format, size, counter_for(budget.unit, budget.counter))
         for number, text in enumerate(texts, 1):

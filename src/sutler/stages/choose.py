@@ -62,6 +62,9 @@ def choose(
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
     excluded: list[Excluded] = []
     kept: list[tuple[FileEntry, FileFacts]] = []
+    if not include and not exclude:
+        kept.extend(entries)
+        entries = ()
     for entry, facts in entries:
         dropped = None if entry.named else _dropped(entry, include, exclude)
         if dropped:
@@ -73,15 +76,11 @@ def choose(
     if scores is None:
         choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
     else:
-        choices.sort(
-            key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path)
-        )
+        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
     return _capped(choices, excluded, request.max_files)
 
 
-def _choice(
-    entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None
-) -> Choice:
+def _choice(entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None) -> Choice:
     priority, reason = claim(entry, facts, key)
     score, why = scores.get(entry.path, (0.0, "")) if scores is not None else (0.0, "")
     return Choice(entry, facts, priority, score, f"{reason}; {why}" if why else reason)

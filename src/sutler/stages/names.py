@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sutler.stages.languages import words
 from sutler.values.snapshot import FileCategory
 
@@ -62,7 +60,7 @@ KEY_CONFIG = words(
     """
 )
 KEY_CONFIG_EXT = words("csproj fsproj vbproj sln slnx gemspec cabal podspec nimble")
-CONFIG_NAME = re.compile(
+CONFIG_NAME = (
     r"(?:requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|tsconfig\.[\w.-]+\.json"
     r"|.*\.config\.[cm]?[jt]s|dockerfile\.[\w-]+|[\w-]+\.dockerfile|\.env[\w.-]*"
     r"|.*rc\.(?:js|cjs|mjs|json|ya?ml))$"

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterable, Mapping
 
-import msgspec
+TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
-from sutler.values.errors import SutlerError
+    from sutler.values.errors import SutlerError
 
 SCHEMA_VERSION = 1
 
 # C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
-_HOSTILE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
-)
+_HOSTILE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 
 
 def harmless(text: str) -> str:
     """Text as a terminal may show it: control and direction characters spelled out."""
-    return _HOSTILE.sub(lambda match: f"\\u{{{ord(match.group()):x}}}", text)
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    import re
+
+    return re.sub(_HOSTILE, lambda match: f"\\u{{{ord(match.group()):x}}}", text)
 
 
 class Console:
@@ -78,6 +80,8 @@ class Console:
 
 def _shown(text: str) -> str:
     """Our own colour codes survive, everything else that is hostile does not."""
+    import re
+
     pieces = re.split("(\x1b\\[[0-9;]*m)", text)
     return "".join(piece if index % 2 else harmless(piece) for index, piece in enumerate(pieces)) + "\n"
 
@@ -92,5 +96,7 @@ def _wants_color(choice: str) -> bool:
 
 def json_text(body: Mapping[str, object]) -> str:
     """One JSON document with the schema version first, indented for people, final newline for tools."""
+    import msgspec
+
     encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **body})
     return msgspec.json.format(encoded, indent=2).decode() + "\n"

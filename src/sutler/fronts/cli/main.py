@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
 
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
 
-Act = Callable[[argparse.Namespace, Console], int]
+TYPE_CHECKING = False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class Command(NamedTuple):
+class Command:
     """`module` holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`."""
 
-    name: str
-    module: str
-    help: str
+    __slots__ = ("help", "module", "name")
+
+    def __init__(self, name: str, module: str, help: str) -> None:
+        self.name = name
+        self.module = module
+        self.help = help
 
 
 COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
@@ -94,13 +94,6 @@ EXIT_CODES = (
 )
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is a UsageError like every other and long help keeps its lines."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, next_step=f"see '{self.prog} --help'")
-
-
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
     console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
@@ -141,9 +134,13 @@ def _dispatch(words: Sequence[str]) -> int:
         return 0
     command = BY_NAME.get(name)
     if command is None:
+        import difflib
+
         close = difflib.get_close_matches(name, list(BY_NAME), n=1)
         hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
         raise UsageError(f"unknown command '{name}'", next_step=hint)
+    from sutler.fronts.cli.parsing import load
+
     own, rest = _split(words[1:])
     parser, act = load(command)
     try:
@@ -160,45 +157,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])
     return list(words), []
-
-
-def load(command: Command) -> tuple[Parser, Act]:
-    """Import a command's module and build its parser."""
-    parser = Parser(
-        prog=f"sutler {command.name}",
-        description=f"{command.help[0].upper()}{command.help[1:]}.",
-        epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    return parser, _configure(command, parser)
-
-
-def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
-    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
-    slug = command.name.replace("-", "_")
-    getattr(module, f"configure_{slug}")(parser)
-    common = parser.add_argument_group("output")
-    common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
-    common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
-    common.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
-    )
-    act: Act = getattr(module, f"run_{slug}")
-    return act
-
-
-def whole_parser() -> argparse.ArgumentParser:
-    """Every command in one parser: what completion scripts and the manual are made from."""
-    parser = argparse.ArgumentParser(
-        prog="sutler", description="The context a task needs, inside a hard budget."
-    )
-    parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND")
-    for _, group in COMMANDS:
-        for command in group:
-            _configure(command, commands.add_parser(command.name, help=command.help))
-    return parser
 
 
 def usage() -> str:

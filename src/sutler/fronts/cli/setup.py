@@ -200,7 +200,7 @@ def configure_completion(parser: argparse.ArgumentParser) -> None:
 def run_completion(args: argparse.Namespace, console: Console) -> int:
     import shtab
 
-    from sutler.fronts.cli.main import whole_parser
+    from sutler.fronts.cli.parsing import whole_parser
 
     console.answer(shtab.complete(whole_parser(), shell=args.shell))
     return 0

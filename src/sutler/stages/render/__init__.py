@@ -7,23 +7,35 @@ pieces themselves, so that their cost can be counted before the pack is rendered
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING, cast
 
-from sutler.stages.render import json, markdown, xml
 from sutler.stages.render.pieces import LateListing, Shape, assemble, numbered
-from sutler.stages.render.reading import read_json, read_text
-from sutler.stages.render.split import group, merge, portion
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Format, Pack, Preamble, Section
 
+if TYPE_CHECKING:
+    from sutler.stages.render.split import group, merge, portion
+
 __all__ = ["Shape", "group", "merge", "parse", "portion", "render", "section_text", "shape"]
 
-_SHAPES: dict[Format, Shape] = {"markdown": markdown, "xml": xml, "json": json}
+
+def __getattr__(name: str) -> object:
+    """Splitting is rare: its module waits until somebody asks."""
+    if name in ("group", "merge", "portion"):
+        from sutler.stages.render import split
+
+        return getattr(split, name)
+    raise AttributeError(f"module 'sutler.stages.render' has no attribute '{name}'")
 
 
+@cache
 def shape(format: Format) -> Shape:
-    """The pieces of which a pack of this format is the concatenation."""
-    return _SHAPES[format]
+    """The pieces of which a pack of this format is the concatenation. One format is loaded, not all."""
+    from importlib import import_module
+
+    return cast("Shape", import_module(f"sutler.stages.render.{format}"))
 
 
 def render(
@@ -65,6 +77,9 @@ def parse(text: str | bytes) -> Pack:
     Costs and findings never leave, so they do not come back: the result equals `values.pack.as_sent` of
     what was rendered. Read the text without newline translation.
     """
+    from sutler.stages.render import markdown, xml
+    from sutler.stages.render.reading import read_json, read_text
+
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
