@@ -22,6 +22,7 @@ from sutler.values.snapshot import Excluded, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.project import Project
+    from sutler.stages.task_fit import Ranking
 
 TREE_SHARE = 10
 """The drawing of the tree may take one part in this many of a budget."""
@@ -82,14 +83,15 @@ class Packing:
     def __iter__(self) -> Iterator[str]:
         project, request = self.project, self.request
         snapshot = project.scan()
-        selection = project.select(snapshot, request)
+        ranking = project.ranking(snapshot, request.goal) if request.goal else None
+        selection = project.select(snapshot, request, ranking)
         with Root(project.place.root) as root, root.reader() as reader:
             size = sum(choice.entry.size for choice in selection.choices)
             self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
             loader = Loader(reader, self._clean, project.settings)
             loader.problems.extend(snapshot.problems)
             account = Account(self, snapshot, selection, loader)
-            chunks = account.everything() if request.budget.limit is None else account.within()
+            chunks = account.everything() if request.budget.limit is None else account.within(ranking)
             if project.settings.text("mode") == "strict" or project.place.named:
                 # A refusal must come before the first byte: what the user named, or strict mode, may still refuse.
                 chunks = iter(list(chunks))
@@ -128,12 +130,12 @@ class Account:
         sections = fit_everything(choices, self._loader.fetch, request.cut, self._left_out)
         yield from self._rendered(preamble, self._seen(sections))
 
-    def within(self) -> Iterator[str]:
+    def within(self, ranking: Ranking | None) -> Iterator[str]:
         """A limit: spend it in the order of claim, then count the very text that leaves."""
         request = self._packing.request
         count = counter_for(request.budget.unit, request.budget.counter)
         preamble = self._packing.preamble(self._selection, count)
-        done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count)
+        done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count, ranking)
         for _ in self._seen(done.sections):
             pass
         self._listing, self._left_out = done.fitted.listing, list(done.fitted.excluded)
