@@ -319,6 +319,7 @@ def open_door(
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:
+        ledger.check()
         with Root(project.place.root) as root:
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)

@@ -26,7 +26,7 @@ def test_the_file_commands_answer(sutler: Sutler, project: Path) -> None:
     assert sutler("ls", "*.py", cwd=project).text == "a.py\n"
     assert sutler("read", "a.py:2-2", cwd=project).out == b"    pass\n"
     assert sutler("search", "def", cwd=project).text == "a.py:1: def f():\n"
-    assert "1: def f():" in sutler("summarize", "a.py", cwd=project).text
+    assert "1: def f()" in sutler("summarize", "a.py", cwd=project).text
     found = msgspec.json.decode(sutler("read", "b.md", "--json", cwd=project).out)
     assert (found["text"], found["trust"], found["schema_version"]) == ("# B\n", "untrusted", 1)
 
