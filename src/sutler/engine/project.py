@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from msgspec.structs import replace
 
@@ -21,6 +21,9 @@ from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
+
+if TYPE_CHECKING:
+    from sutler.stages.task_fit import Ranking
 
 
 class Options(TypedDict, total=False):
@@ -123,9 +126,28 @@ class Project:
             line_numbers=settings.flag("line_numbers"),
         )
 
-    def select(self, snapshot: Snapshot, request: Request) -> Selection:
+    def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
+        """The files of a snapshot in the order of their worth for a task."""
+        from sutler.disk.git import find_repository
+        from sutler.disk.history import read_history
+        from sutler.engine.index import index_of
+        from sutler.stages.rank import rank
+        from sutler.stages.task_fit import Ranking
+
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
-        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request)
+        settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
+        with Root(self.place.root) as root:
+            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            repository = find_repository(root.host_path)
+        history = read_history(repository.git_dir) if repository is not None else None
+        return Ranking(task, index, rank(index, task, history))
+
+    def select(self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None) -> Selection:
+        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        scores = None
+        if ranking is not None:
+            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores)
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")

@@ -14,7 +14,7 @@ Format = Literal["markdown", "xml", "json"]
 Unit = Literal["tokens", "chars", "bytes"]
 Mode = Literal["strict", "flexible", "ignore"]
 
-Level = Literal["full", "head_tail", "listed"]
+Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
 """How much of a file a section shows, best first: the shrink ladder."""
 
 

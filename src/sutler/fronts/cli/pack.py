@@ -26,7 +26,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_budget(parser)
     text = parser.add_argument_group("text")
     text.add_argument(
-        "--goal", metavar="TEXT", help="the task, put at the end of the pack; '-' reads it from stdin"
+        "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
     )
     text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
@@ -205,7 +205,7 @@ def _notes(report: Report) -> str:
     notes = [
         f"{count:,} {text}"
         for count, text in (
-            (cut, "cut to head and tail"),
+            (cut, "shown in part"),
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
