@@ -27,7 +27,7 @@ from sutler.stages.count import token_counter
 from sutler.stages.redact import rules_digest
 from sutler.store.base import Store
 from sutler.values.access import Call, Caller, Effect, Limits
-from sutler.values.errors import UsageError
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import ROOT
 from sutler.version import VERSION
 
@@ -282,7 +282,14 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
     """The project's store and the ledger over it."""
-    store, directory, key = home.open_store(root, environ)
+    try:
+        store, directory, key = home.open_store(root, environ)
+    except OSError as fault:
+        raise RefusedError(
+            f"no state can be kept: {os.strerror(fault.errno or 0)}",
+            rule="what is not recorded does not happen",
+            next_step="set XDG_STATE_HOME to a directory that you can write",
+        ) from None
     return store, Ledger(store, directory, key)
 
 
