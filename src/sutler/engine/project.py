@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
 
+RANKED = 500
+"""Files that get a rank; what comes after them has next to nothing to do with the task."""
+
 
 class Options(TypedDict, total=False):
     """The settings that a call may give; `sutler config` describes each. They outrank files and environment."""
@@ -139,9 +142,7 @@ class Project:
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
         """The files of a snapshot in the order of their worth for a task."""
-        from sutler.disk.git import find_repository
-        from sutler.disk.history import read_history
-        from sutler.engine.index import index_of
+        from sutler.engine.index import history_of, index_of
         from sutler.stages.rank import rank
         from sutler.stages.task_fit import Ranking
 
@@ -149,9 +150,8 @@ class Project:
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
-            repository = find_repository(root.host_path)
-        history = read_history(repository.git_dir) if repository is not None else None
-        return Ranking(task, index, rank(index, task, history))
+            history = history_of(root, os.environ)
+        return Ranking(task, index, rank(index, task, history, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
