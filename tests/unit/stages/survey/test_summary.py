@@ -69,7 +69,8 @@ def test_concerns_name_what_is_missing_or_broken() -> None:
         "no licence file at the root",
         "dependencies without a lock file",
         "large source file: big.js (200,000 bytes)",
-        "composer.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "composer.json: not JSON: Expecting property name enclosed in double quotes: "
+        "line 1 column 2 (char 1)",
     )
 
 
