@@ -29,7 +29,7 @@ from bench.selection.data import (
 )
 from sutler.stages.allocate import allocate
 from sutler.stages.excerpt import offers_for
-from sutler.stages.rank import WEIGHTS, Index, Weights, build, rank
+from sutler.stages.rank import WEIGHTS, Index, Past, Weights, build, rank, summarise
 from sutler.stages.rank.index import Reader
 from sutler.values.facts import Commit, Facts, History
 
@@ -89,28 +89,28 @@ def _measure(
     started = time.process_time()
     index = build((path, tree[path].id, found) for path, found in facts.items())
     built = time.process_time() - started
-    history = History(read_history(git_dir, instance.base_commit, known))
+    past = summarise(History(read_history(git_dir, instance.base_commit, known)))
     sizes = {path: found.chars for path, found in facts.items()}
     results: dict[str, Row] = {}
     for name, weights in variants.items():
-        results[name] = _rank_row(index, instance, history, weights, sizes)
+        results[name] = _rank_row(index, instance, past, weights, sizes)
     results["sutler"]["index s"] = built
-    results["sutler"] |= _pack_row(index, instance, history, facts, git_dir)
+    results["sutler"] |= _pack_row(index, instance, past, facts, git_dir)
     results["plain BM25"] = measure.ranking_figures(bm25(Reader(index), instance.query), instance.wanted, sizes)
     return results
 
 
-def _rank_row(index: Index, instance: Instance, history: History, weights: Weights, sizes: dict[str, int]) -> Row:
+def _rank_row(index: Index, instance: Instance, past: Past, weights: Weights, sizes: dict[str, int]) -> Row:
     started = time.process_time()
-    ranked = rank(index, instance.query, history, weights, limit=300)
+    ranked = rank(index, instance.query, past, weights, limit=300)
     spent = time.process_time() - started
     figures = measure.ranking_figures([item.path for item in ranked], instance.wanted, sizes)
     return figures | {"query ms": 1000 * spent}
 
 
-def _pack_row(index: Index, instance: Instance, history: History, facts: dict[str, Facts], git_dir: str) -> Row:
+def _pack_row(index: Index, instance: Instance, past: Past, facts: dict[str, Facts], git_dir: str) -> Row:
     """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
-    ranked = rank(index, instance.query, history, limit=SHOWN_FILES)
+    ranked = rank(index, instance.query, past, limit=SHOWN_FILES)
     tree = list_tree(git_dir, instance.base_commit)
     blobs = {tree[item.path].id: item.path for item in ranked}
     texts = {blobs[blob]: text_of(raw) or "" for blob, raw in read_blobs(git_dir, blobs)}

@@ -12,6 +12,7 @@ from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query
 
 _MAX_DEFINERS = 30
+_MAX_IMPORTERS = 60  # what everybody imports tells nothing
 _AFFIXES = (
     "test_",
     "tests_",
@@ -112,7 +113,7 @@ def neighbours(best: list[tuple[int, float]], links: Links, reader: Reader) -> t
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
     module = links.modules[number]
     candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
-    if len(candidates) > 200:
+    if len(candidates) > _MAX_IMPORTERS:
         return []
     return [other for other in candidates if other != number and number in links.imported(other)]
 
