@@ -132,6 +132,17 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
     return found
 
 
+def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
+    """Tests of a file: those named after it, and those that import it."""
+    module = links.modules[number]
+    if not module:
+        return []
+    names = (f"test_{module[-1]}", f"{module[-1]}_test", f"{module[-1]}Test", f"{module[-1]}_spec", module[-1])
+    named = [n for name in names for n in links.by_stem(name)]
+    found = dict.fromkeys(named + _importers(number, links, reader))
+    return [n for n in found if n != number and reader.docs[n].kind == "test"]
+
+
 def _bare_stem(stem: str) -> str:
     for affix in _AFFIXES:
         if stem.startswith(affix):
