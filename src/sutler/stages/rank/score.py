@@ -17,7 +17,7 @@ from sutler.stages.rank.query import Query, analyse
 from sutler.stages.rank.regions import lens_of, passage
 from sutler.stages.rank.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
 from sutler.stages.terms import whole
-from sutler.values.facts import Ranked, Signal
+from sutler.values.facts import History, Ranked, Signal
 
 _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 12
@@ -36,12 +36,14 @@ class Evidence(Struct, frozen=True):
 def rank(
     index: Index,
     task: str,
-    past: Past | None = None,
+    past: Past | History | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
-    """Files by their worth for a task. Files no signal speaks for are left out."""
+    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is summarised first."""
     reader = Reader(index)
+    if isinstance(past, History):
+        past = history.summarise(past)
     evidence = gather(reader, analyse(task, zoned=weights.zones > 0), past or Past(), weights)
     table = asdict(weights)
     scored = [(-score, reader.docs[doc].path, doc) for doc, score in totals(evidence, weights).items() if score > 0]
