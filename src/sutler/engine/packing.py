@@ -37,7 +37,14 @@ BATCH = 1 << 21
 class Packing:
     """A pack on its way out. Iterate for its text, or call `text` or `write`; then read `report`."""
 
-    def __init__(self, project: Project, request: Request, *, ask: Ask | None, count_tokens: bool) -> None:
+    def __init__(
+        self,
+        project: Project,
+        request: Request,
+        *,
+        ask: Ask | None = None,
+        count_tokens: bool = True,
+    ) -> None:
         self.project = project
         self.request = request
         self._ask = ask
@@ -87,13 +94,16 @@ class Packing:
     def _pieces(self) -> Iterator[bytes]:
         project, request = self.project, self.request
         snapshot = project.scan()
-        ranking = project.ranking(snapshot, request.goal) if request.goal else None
-        selection = project.select(snapshot, request, ranking)
+        changed = project.changes(snapshot, request) if request.asks_history else None
+        task = request.goal or (changed.task() if changed else "")
+        ranking = project.ranking(snapshot, task) if task else None
+        selection = project.select(snapshot, request, ranking, changed)
         with Root(project.place.root) as root, root.reader() as reader:
             size = sum(choice.entry.size for choice in selection.choices)
             self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
             loader = Loader(reader, self._clean, project.settings)
             loader.problems.extend(snapshot.problems)
+            loader.made.update((one.choice.path, one) for one in (changed.texts if changed else ()))
             account = Account(self, snapshot, selection, loader)
             chunks = account.everything() if request.budget.limit is None else account.within(ranking)
             if project.settings.text("mode") == "strict" or project.place.named:

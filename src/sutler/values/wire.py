@@ -102,7 +102,7 @@ class ProjectSnapshot(Struct, frozen=True):
     schema_version: int = SCHEMA_VERSION
 
 
-class Dependency(Struct, frozen=True, order=True):
+class Dependency(Struct, frozen=True):
     name: str
     type: DependencyType = "runtime"
     version: str | UnsetType = UNSET

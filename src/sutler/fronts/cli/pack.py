@@ -28,6 +28,9 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
     )
+    text.add_argument("--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them")
+    text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
+    text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
     text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
     text.add_argument(
@@ -54,7 +57,14 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     if args.output and args.output != "-":
         project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
-    packing = project.pack(goal=goal, ask=asker(console), count_tokens=wants_tokens)
+    packing = project.pack(
+        goal=goal,
+        ask=asker(console),
+        count_tokens=wants_tokens,
+        since=args.since or "",
+        diff=args.diff,
+        log=args.log,
+    )
     destination = "stdout"
     if args.split:
         from sutler.fronts.cli.split import write_parts

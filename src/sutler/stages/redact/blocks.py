@@ -74,7 +74,7 @@ def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
         found = _MATERIAL.search(text, at + skip, limit)
         if found and not _PROSE.search(text, at, limit):
             spans.append((found.start(), _trim(text, found.start(), limit)))
-        elif tail := _LAST.search(text, at, limit):
+        elif tail := _LAST.search(text, at + skip, limit):
             short.append(tail.span("value"))
         elif limit > at and ":" not in text[at:limit]:
             strangers += 1

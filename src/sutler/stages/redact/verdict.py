@@ -210,7 +210,9 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if value.isdigit():
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
-    if _CODE.match(value) or _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
+    if _CODE.match(value) and not (how == "quoted" and any(is_random(part, 10) for part in value.split("."))):
+        return 0.0
+    if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
         return 0.0
     if any(char.isspace() for char in value):
         return 0.7 if kind != "weak" and _holds_random(value) else 0.0
