@@ -113,6 +113,9 @@ context = st.builds(
     error_output=st.just(UNSET) | some(text),
     total_chars=count,
     truncated=flag,
+    max_chars=count,
+    not_shown=some(text),
+    not_shown_more=count,
 )
 node = st.recursive(
     st.builds(wire.file_node, text, text, count, types),

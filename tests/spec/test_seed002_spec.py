@@ -7,9 +7,9 @@ import json
 import pytest
 from msgspec import UNSET
 
-from sutler.stages.serial import serialize
+from sutler.stages.serial import deserialize, serialize
 from sutler.stages.task.build import Assembled, ContextPacker, Source
-from sutler.stages.task.prompt import render_context_md
+from sutler.stages.task.prompt import render_context_md, render_prompt
 from sutler.stages.task.spec import parse_task, read_task
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import CleanText
@@ -200,6 +200,7 @@ def test_box_size_limits_respected_per_tier(tier: Tier) -> None:
     done = assembled(read_task(TASK), files, tier)
     assert done.pack.total_chars == len(done.prompt) <= TIER_CHARS[tier]
     assert len(done.prompt) > TIER_CHARS[tier] * 0.5
+    assert render_prompt(deserialize(serialize(done.pack))) == done.prompt
 
 
 def test_box_priority_ordering_correct() -> None:

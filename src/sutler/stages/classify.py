@@ -126,7 +126,7 @@ def _name(name: str) -> _Name:
     ext = low[dot + 1 :] if dot > 0 else ""
     language = BY_NAME.get(low) or BY_EXTENSION.get(ext) or _language_of_stem(low)
     kind = _type(ext, language, low)
-    generated = _is_generated_name(low)
+    generated = _is_generated_name(low, ext)
     if low in names.LOCKS:
         return _one_name(kind, language, "config", "dependency", lock=True)
     if kind in ("binary", "image") or (kind == "data" and not language):
@@ -138,9 +138,9 @@ def _name(name: str) -> _Name:
     return _one_name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
 
 
-def _is_generated_name(low: str) -> bool:
+def _is_generated_name(low: str, ext: str) -> bool:
     return (
-        low.endswith(names.GENERATED_ENDS)
+        low.endswith(names.GENERATED_ENDS.get(ext, ()))
         or low.startswith(names.GENERATED_STARTS)
         or low in names.GENERATED_WHOLE
         or ".generated." in low

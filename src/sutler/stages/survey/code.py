@@ -97,14 +97,20 @@ def _literal_names(node: ast.expr | None) -> tuple[str, ...]:
 
 
 def _python_imports(module: ast.Module) -> tuple[str, ...]:
-    names: list[str] = []
-    for node in ast.walk(module):
+    """Imports in any block. Only statements are visited: expressions import nothing and are most nodes."""
+    names: set[str] = set()
+    stack: list[ast.AST] = [module]
+    while stack:
+        node = stack.pop()
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            names += [base] if node.module else [base + alias.name for alias in node.names]
-    return tuple(sorted(set(names)))
+            names.update([base] if node.module else [base + alias.name for alias in node.names])
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, None)
+            stack += inner if isinstance(inner, list) else ()
+    return tuple(sorted(names))
 
 
 def _python_definitions(module: ast.Module) -> list[Definition]:

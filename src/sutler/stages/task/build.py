@@ -18,7 +18,6 @@ from sutler.stages.task.prompt import (
     file_block,
     render_prompt,
     required_text,
-    tail_text,
 )
 from sutler.values.errors import RefusedError
 from sutler.values.pack import CleanText
@@ -41,7 +40,7 @@ TOP_ISSUES = 20
 MAX_OWNED = 200
 MIN_FILE_CHARS = 200
 MAX_NOT_SHOWN = 40
-MARKER_ROOM = 160
+MARKER_ROOM = 180
 
 _NONE: Mapping[str, str] = {}
 _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
@@ -93,7 +92,9 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     plan = None if dropped or diff_cut else _whole(core, wanted, low, shelf, limit)
     if plan is None:
         plan = _squeeze(core, wanted, low, shelf, limit)
-    return _finish(core, plan, [*wanted, *low], shelf, limit, dropped + diff_cut)
+    cuts = [f"{dropped:,} more issues"] if dropped else []
+    cuts += ["the diff in full: it is summarised"] if diff_cut else []
+    return _finish(core, plan, [*wanted, *low], shelf, limit, cuts)
 
 
 class _Offer(Struct, frozen=True):
@@ -280,34 +281,29 @@ def _top_issues(task: TaskSpec, top: int) -> tuple[list[Issue], int]:
 
 
 def _finish(
-    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: int
+    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
 ) -> Assembled:
     shown = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
     broken = {problem.path for problem in shelf.problems}
     left = [item for item in wanted if item.path not in plan.chosen and item.path not in broken]
-    shortened = sum(rung.level != "full" for _, rung in shown)
-    truncated = bool(left or shortened or cuts)
+    shortened = any(rung.level != "full" for _, rung in shown)
     notes = [f"{quote(problem.path)}: {problem.kind}, {problem.detail}" for problem in shelf.problems]
     notes += [f"{quote(item.path)}: over the limit ({item.reason})" for item in left]
-    marker = _marker(shortened, len(left), limit) if truncated else ""
     pack = replace(
         core,
         files=tuple(_file(item, rung, shelf.digests) for item, rung in shown if not item.doc),
         docs=tuple(_doc(item, rung, shelf.digests) for item, rung in shown if item.doc),
-        truncated=truncated,
+        truncated=bool(left or shortened or cuts),
+        max_chars=limit,
+        not_shown_more=len(notes) + len(cuts),
     )
-    body = render_prompt(pack)
-    listed = _that_fit(notes, limit - len(body) - len(tail_text((), 0, marker)))
-    prompt = body + tail_text(listed, len(notes) - len(listed) if listed else 0, marker)
+    notes = [*cuts, *notes]
+    listed = _that_fit(notes, limit - len(render_prompt(pack)))
+    pack = replace(pack, not_shown=tuple(listed), not_shown_more=len(notes) - len(listed))
+    prompt = render_prompt(pack)
     if len(prompt) > limit:
         raise _refused(limit, len(prompt))
     return Assembled(replace(pack, total_chars=len(prompt)), prompt, tuple(shelf.problems), tuple(notes))
-
-
-def _marker(shortened: int, left: int, limit: int) -> str:
-    return (
-        f"[context truncated: {shortened:,} files shortened, {left:,} not shown, limit {limit:,} characters]"
-    )
 
 
 def _that_fit(notes: list[str], room: int) -> list[str]:
