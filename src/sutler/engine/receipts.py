@@ -59,15 +59,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
     seal: str = ""
 
 
-def pack_info(report: Report, reason: str) -> dict[str, object]:
+def pack_info(report: Report) -> dict[str, object]:
     """Seed 004's `context_pack_info` of a pack."""
     tally: Counter[str] = Counter()
     for item in report.excluded:
         kind = item.reason
         tally[_GROUPS.get(kind, "pattern")] += item.count
     info = ContextPackInfo(
-        type="full",
-        selection_reason=reason,
+        type=report.type,
+        selection_reason=report.selection_reason,
         files_scanned=report.scanned,
         files_included=len(report.shown),
         files_excluded=sum(tally.values()),
@@ -85,7 +85,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
     limit = "no limit" if budget.limit is None else f"{report.used} of {budget.limit} {budget.unit}"
     rules = Counter(rule for one in report.shown for rule in one.rules)
     return Receipt(
-        context_pack_info=pack_info(report, "asked for"),
+        context_pack_info=pack_info(report),
         pack_id=report.pack_id,
         at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         destination=destination,
