@@ -28,7 +28,19 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "--goal", metavar="TEXT", help="the task, put at the end of the pack; '-' reads it from stdin"
     )
-    text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
+    text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
+    text.add_argument(
+        "-f",
+        "--format",
+        choices=("markdown", "xml", "json", "msgpack", "prompt"),
+        help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
+    )
+    text.add_argument(
+        "--type", choices=("auto", "full", "summary"), help="all text, facts in its place, or as the limits say"
+    )
+    text.add_argument(
+        "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
+    )
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
     text.add_argument(
         "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
@@ -50,7 +62,21 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
+    wanted = args.format
+    if wanted in ("msgpack", "prompt"):
+        args.format = None  # a rendered pack has no such form, so it is no setting either
     project, goal = open_project(args)
+    if args.task or project.settings.values["type"] or args.format != wanted:
+        from sutler.fronts.cli.documents import run_document
+
+        return run_document(args, console, project, goal, wanted)
+    return run_rendered(args, console, project, goal)
+
+
+def run_rendered(
+    args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
+) -> int:
+    """A rendered pack: markdown, xml or json, which `unpack` reads."""
     if args.output and args.output != "-":
         project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
@@ -71,7 +97,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
         packing.text()
     else:
         console.stream(packing.encoded())
-    report = packing.report
+    report = msgspec.structs.replace(packing.report, selection_reason=reason)
     leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
