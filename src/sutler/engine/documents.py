@@ -170,7 +170,7 @@ def _made(document: FullPack | SummaryPack, shown: list[Shown], material: packs.
 
 def _gather(project: Project, room: int | None = None, cut: TruncationConfig | None = None) -> Gathered:
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full pack."""
-    snapshot, order = chosen(project)
+    snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
     needs = survey_needs(pairs, code=room is None)
     huge = {one.path for one in needs.problems}

@@ -13,6 +13,10 @@ from sutler.values.snapshot import Excluded, Problem
 from sutler.values.wire import PackType
 
 
+WHOLE = ("full", "summary")
+"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
+
+
 class Shown(Struct, frozen=True, gc=False):
     """One file that entered: how much of it, at what cost in the budget's unit, and why."""
 

@@ -62,7 +62,7 @@ def _blocks(pack: SummaryPack) -> Iterator[str]:
         for one in pack.entrypoints
     ]
     yield from _titled("Entry points", starts)
-    yield from _titled("Key files", [_key(one) for one in pack.key_files_summary])
+    yield from _titled("Key files", _apart([_key(one) for one in pack.key_files_summary]))
     risks = [
         f"- {quote(one.path)} ({one.risk_type}): {_line(one.description)}"
         + (f" [{_list(one.indicators)}]" if one.indicators else "")
@@ -111,17 +111,21 @@ def _dependencies(items: Sequence[Dependency]) -> list[str]:
 
 
 def _key(one: KeyFileSummary) -> str:
-    lines = [f"### {quote(one.path)} ({one.category})\n"]
-    lines += [f"{_line(one.summary)}\n"] if one.summary else []
     named = (("exports", one.exports), ("imports", one.dependencies), ("notable", one.notable_code))
-    facts = [f"- {name}: {_list(values)}" for name, values in named if values]
-    return "\n".join([*lines, *facts]) + "\n"
+    facts = "".join(f"- {name}: {_list(values)}\n" for name, values in named if values)
+    parts = (f"### {quote(one.path)} ({one.category})\n", f"{_line(one.summary)}\n" if one.summary else "", facts)
+    return "\n".join(part for part in parts if part)
 
 
 def _titled(title: str, entries: Sequence[str]) -> Iterator[str]:
     """The entries one by one; the title goes with the first, so that none stands over nothing."""
     for number, entry in enumerate(entries):
         yield f"\n## {title}\n\n{entry}" if number == 0 else entry
+
+
+def _apart(entries: Sequence[str]) -> list[str]:
+    """Entries with headings of their own, a blank line between them."""
+    return [f"\n{entry}" if number else entry for number, entry in enumerate(entries)]
 
 
 def _list(values: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Project, Report, Shown, locate, receipts
+from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import UsageError
@@ -225,13 +226,15 @@ def _budget(report: Report) -> str:
 
 
 def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level != "full")
+    cut = sum(1 for one in report.shown if one.level == "head_tail")
+    shorter = sum(1 for one in report.shown if one.level not in WHOLE) - cut
     listed = len(report.listing.paths)
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
             (cut, "cut to head and tail"),
+            (shorter, "shortened"),
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
@@ -239,7 +242,7 @@ def _notes(report: Report) -> str:
         )
         if count
     ]
-    return ", ".join(notes) or "every file whole"
+    return ", ".join(notes) or ("facts in place of text" if report.type == "summary" else "every file whole")
 
 
 def _large(one: Shown) -> str:

@@ -109,7 +109,7 @@ def template(*, own: bool) -> str:
     return "\n".join(lines)
 
 
-def _schemas() -> dict[str, Callable[[], dict[str, object]]]:
+def schemas() -> dict[str, Callable[[], dict[str, object]]]:
     """Every published schema by its name: answers of commands, and the documents of the wire."""
     from sutler.engine.receipts import Receipt
     from sutler.stages.serial import DOCUMENTS, schema
@@ -134,15 +134,15 @@ def configure_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
-    schemas = _schemas()
+    published = schemas()
     if args.name is None:
-        names = sorted(schemas)
+        names = sorted(published)
         console.answer_json({"schemas": names}) if args.json else console.answer("\n".join(names))
         return 0
     plain = re.sub(r"[^a-z]", "", args.name.lower())  # FullPack, full_pack and full-pack are one
-    make = next((make for name, make in schemas.items() if name.replace("-", "") == plain), None)
+    make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
     if make is None:
-        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(schemas))}")
+        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(published))}")
     encoded = msgspec.json.encode(make())
     console.answer(msgspec.json.format(encoded, indent=2).decode())
     return 0
