@@ -45,6 +45,14 @@ KEYS: tuple[Key, ...] = (
     Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; the default when no other budget is set"),
     Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
     Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
+    Key(
+        "type",
+        "choice",
+        None,
+        "full, summary, or auto to let limits choose; makes json the wire document",
+        ("auto", "full", "summary"),
+    ),
+    Key("provider_limits", "list", (), "bytes by provider for `type = auto`, such as anthropic=400k"),
     Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(

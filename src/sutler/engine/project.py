@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -25,6 +25,7 @@ from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
+    from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
@@ -114,6 +115,32 @@ class Project:
         counting = count_tokens and project.settings.text("counter") != "none"
         request = replace(project.request(goal), since=since, diff=diff, log=log)
         return Packing(project, request, ask=ask, count_tokens=counting)
+
+    def snapshot(self) -> ProjectSnapshot:
+        """Seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their statistics."""
+        from sutler.engine import documents
+
+        return documents.snapshot_of(self)
+
+    def select_pack(self, constraints: PackConstraints | None = None) -> tuple[PackType, str]:
+        """Seed 004's PackSelector: full or summary, and the reason. Without constraints the settings are asked."""
+        from sutler.engine import documents
+
+        return documents.select_type(self, constraints or documents.constraints_of(self.settings))
+
+    def full_pack(self, constraints: PackConstraints | None = None) -> FullPack:
+        """Seed 004's FullPack, from clean text."""
+        from sutler.engine import documents
+
+        made = documents.make_full(self, constraints or documents.constraints_of(self.settings))
+        return cast("FullPack", made.document)
+
+    def summary_pack(self, constraints: PackConstraints | None = None) -> SummaryPack:
+        """Seed 004's SummaryPack, from clean text."""
+        from sutler.engine import documents
+
+        made = documents.make_summary(self, constraints or documents.constraints_of(self.settings))
+        return cast("SummaryPack", made.document)
 
     def rules(self) -> ScanRules:
         settings = self.settings

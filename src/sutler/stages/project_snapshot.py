@@ -38,6 +38,7 @@ def project_snapshot(snapshot: Snapshot, root_path: str, scan_timestamp: str = "
         files=files,
         excluded_files=excluded,
         exclusion_stats=exclusion_stats(snapshot),
+        problems=tuple(replace(one, path=wire_path(one.path)) for one in snapshot.problems),
     )
 
 

@@ -33,6 +33,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
             Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
             Command("receipt", "secrets", "list, show and verify the receipts of what left"),
+            Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
+            Command("contract", "contract", "check a change against a task's file contract"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),
@@ -60,7 +62,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "The ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "prove that the ledger is whole"),
+            Command("verify", "door", "prove that the ledger is whole, or that a pack still holds"),
             Command("approve", "door", "approve one waiting call, exactly as it was made"),
             Command("deny", "door", "deny one waiting call"),
             Command("stats", "door", "count calls by tool and outcome, and what callers used"),

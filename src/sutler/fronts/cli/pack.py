@@ -13,6 +13,7 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Project, Report, Shown, locate, receipts
+from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import UsageError
@@ -31,7 +32,19 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them")
     text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
     text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
-    text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
+    text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
+    text.add_argument(
+        "-f",
+        "--format",
+        choices=("markdown", "xml", "json", "msgpack", "prompt"),
+        help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
+    )
+    text.add_argument(
+        "--type", choices=("auto", "full", "summary"), help="all text, facts in its place, or as the limits say"
+    )
+    text.add_argument(
+        "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
+    )
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
     text.add_argument(
         "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
@@ -53,7 +66,21 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
+    wanted = args.format
+    if wanted in ("msgpack", "prompt"):
+        args.format = None  # a rendered pack has no such form, so it is no setting either
     project, goal = open_project(args)
+    if args.task or project.settings.values["type"] or args.format != wanted:
+        from sutler.fronts.cli.documents import run_document
+
+        return run_document(args, console, project, goal, wanted)
+    return run_rendered(args, console, project, goal)
+
+
+def run_rendered(
+    args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
+) -> int:
+    """A rendered pack: markdown, xml or json, which `unpack` reads."""
     if args.output and args.output != "-":
         project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
@@ -81,7 +108,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
         packing.text()
     else:
         console.stream(packing.encoded())
-    report = packing.report
+    report = msgspec.structs.replace(packing.report, selection_reason=reason)
     leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
@@ -209,13 +236,15 @@ def _budget(report: Report) -> str:
 
 
 def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level != "full")
+    cut = sum(1 for one in report.shown if one.level == "head_tail")
+    shorter = sum(1 for one in report.shown if one.level not in WHOLE) - cut
     listed = len(report.listing.paths)
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
-            (cut, "shown in part"),
+            (cut, "cut to head and tail"),
+            (shorter, "shortened"),
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
@@ -223,7 +252,7 @@ def _notes(report: Report) -> str:
         )
         if count
     ]
-    return ", ".join(notes) or "every file whole"
+    return ", ".join(notes) or ("facts in place of text" if report.type == "summary" else "every file whole")
 
 
 def _large(one: Shown) -> str:
