@@ -85,6 +85,21 @@ TRIGGERS = (
 QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(15)
 ENCODED = tuple(_ENCODED)
 
+GATES: dict[int, tuple[str, ...]] = {
+    HEADER: ("bearer", "basic", "bot", "token", "api", "oauth", "ssws", "negotiate", "ntlm", "key", "genie"),
+    URL: ("://", ":\\/"),
+    DSN: ("@tcp", "@unix", "@("),
+    FLAG: (" -", "'-", '"-', "`-", "(-", "\n-", "\t-"),
+    SQL: ("identified", "password", "passwd"),
+    ELEMENT: ("</",),
+    PAIR: ("value", "default", "content", "val"),
+    SPACED: ("env", "set", "arg"),
+    BLOCK: ("begin ", "putty"),
+    _ENCODED[1]: ("\\u00", "\\x"),
+    _ENCODED[2]: ("%",),
+}
+"""Words without which a trigger cannot fire: the stdlib engine's gate."""
+
 PARTS = {VENDOR: VENDOR_HEADS}
 """Triggers too large for one hyperscan expression, in parts."""
 
