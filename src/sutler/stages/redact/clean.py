@@ -91,7 +91,9 @@ def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hi
     for found in compiled.finditer(text):
         group = 1 if compiled.groups and found.group(1) is not None else 0
         if verdict.judge_format(found.group(group)):
-            yield Hit(found.start(group), found.end(group), name, checksums.confidence(name, found.group(group)))
+            yield Hit(
+                found.start(group), found.end(group), name, checksums.confidence(name, found.group(group))
+            )
 
 
 def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
