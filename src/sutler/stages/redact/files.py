@@ -21,10 +21,10 @@ class FileRule(NamedTuple):
 _RULES = (
     FileRule("netrc", r"[._]netrc(?:\.\w+)?|\.authinfo", r"\b(?:password|account)[ \t\n]{1,8}(?P<v>[^\s\"]{1,200})"),
     FileRule("pgpass", r"\.?pgpass(?:\.conf)?", r"^(?!#)(?:[^:\n\\]|\\.){0,200}:(?:[^:\n]{0,60}:){3}(?P<v>[^\n]{1,200})$"),
-    FileRule("password-file", r"\.?htpasswd[\w.-]{0,20}|\w{0,20}passwd|users\.htdigest|\.?shadow-?|gshadow", r"^[\w.@-]{1,64}:(?:[^:\n]{1,64}:)?(?P<v>(?![!*x]?:)[^:\n\s]{5,200})(?:$|:)"),
+    FileRule("password-file", r"\.?htpasswd[\w.-]{0,20}|\w{0,20}passwd|users\.htdigest|\.?shadow-?|gshadow", r"^[\w.@-]{1,64}:(?P<v>\$[^:\s]{8,200}|\{\w{2,10}\}[^:\s]{8,200}|[./A-Za-z0-9]{13}|[^:\s*!]{5,200}$)"),
     FileRule("npmrc", r"\.npmrc|\.yarnrc(?:\.yml)?", r"(?:_authToken|_auth|_password|npmAuthToken|npmAuthIdent)[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?(?P<v>(?!\$)[^\s\"']{4,400})"),
     FileRule("pypirc", r"\.pypirc", r"^[ \t]{0,8}password[ \t]{0,4}[=:][ \t]{0,4}(?P<v>\S{1,400})"),
-    FileRule("git-credentials", r"\.git-credentials", r"://[^:\s]{1,100}:(?P<v>[^@\s]{1,400})@"),
+    FileRule("git-credentials", r"\.git-credentials", r"://[^:\s]{1,100}:(?P<v>\S{1,400})@"),
     FileRule("docker-auth", r"\.dockercfg|\.?docker/config\.json|\.?dockerconfigjson", r"\"(?:auth|identitytoken|registrytoken|password)\"[ ]?:[ ]?\"(?P<v>[^\"\n]{4,4096})\""),
     FileRule("kubeconfig", r"kubeconfig[\w.-]{0,20}|\.?kube/config|config", r"^[ \t-]{0,16}(?:client-key-data|token|password):[ ]{1,4}[\"']?(?P<v>[\w+/=.:~-]{6,8192})"),
     FileRule("cloud-credentials", r"(?:\.aws/)?credentials|\.credentials|\.boto|\.s3cfg|\.passwd-s3fs|\.tugboat|\.oci/config", r"^[ \t]{0,8}(?:aws_)?(?:access_key(?:_id)?|secret(?:_access)?_key|secret_key|session_token|api_key|client_key|key_file_pass|pass_phrase|ssh_key_path_pass|gpg_passphrase|access_token|client_secret|gs_secret_access_key)[ \t]{0,4}[=:][ \t]{0,4}(?P<v>\S{6,2000})"),

@@ -780,8 +780,19 @@ def is_setter(name: str) -> bool:
     return (
         bool(words)
         and words[0] not in ("check", "verify", "validate", "is", "has")
-        and (words[-1] in _PASSWORD_WORDS or words[-1] in _SECRET_WORDS or words[-1] in ("key", "auth"))
+        and (words[-1] in _PASSWORD_WORDS or words[-1] in _SECRET_WORDS or words[-1] in ("key", "auth", "salt"))
     )
+
+
+def is_template(value: str) -> bool:
+    """Something that is filled in later, or a marker of ours."""
+    return _TEMPLATE.search(value) is not None
+
+
+def is_noise(value: str) -> bool:
+    """Drawn from everything on the keyboard, blanks included, as the keys and salts of some frameworks are."""
+    marks = sum(not char.isalnum() and not char.isspace() for char in value)
+    return len(value) >= 32 and classes(value) == 4 and marks >= 8 and strangeness(value) >= 4.2 and "[REDACTED" not in value
 
 
 @lru_cache(maxsize=4096)
@@ -866,7 +877,11 @@ def _holds_random(value: str) -> bool:
 
 def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     """The confidence that `value` under a name of this kind is a secret; below 0.5 it stays."""
-    if len(value) < 3 or len(value) > 16_384 or kind == "none" or is_placeholder(value):
+    if len(value) < 3 or len(value) > 16_384 or kind == "none":
+        return 0.0
+    if how in ("quoted", "call") and is_noise(value):
+        return 0.8
+    if is_placeholder(value):
         return 0.0
     if value.isdigit():
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
