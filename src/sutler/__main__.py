@@ -12,8 +12,12 @@ def main() -> int:
 
         sys.stdout.write(f"sutler {VERSION}\n")
         return 0
+    import gc
+
     from sutler.fronts.cli.main import run
 
+    # A command makes many small values and hardly a cycle: looking for cycles every 700 allocations is for nothing.
+    gc.set_threshold(100_000, 50, 50)
     return run(words)
 
 

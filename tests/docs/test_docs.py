@@ -75,7 +75,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_command_has_help_and_is_in_the_usage() -> None:
-    from sutler.fronts.cli.main import BY_NAME, load, usage
+    from sutler.fronts.cli.main import BY_NAME, usage
+    from sutler.fronts.cli.parsing import load
 
     for command in BY_NAME.values():
         assert f"  {command.name} " in usage()

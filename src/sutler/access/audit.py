@@ -27,6 +27,7 @@ from sutler.values.errors import RefusedError, UsageError
 
 EVERY = 64
 _PAGE = 5_000
+_TAIL = 8_192
 
 
 class Checkpoint(Struct, frozen=True):
@@ -102,6 +103,44 @@ class Ledger:
                 raise _BrokenError(checkpoint.seq, f"checkpoint {number} is not signed by this installation")
             if checkpoint.project == self.store.project:
                 found.append(checkpoint)
+        return found
+
+    def check(self) -> None:
+        """Hold the newest checkpoint against the store: cheap enough for every start, and it shows a store that was
+        cut, rewritten, or replaced by an older copy."""
+        newest = self._newest()
+        if newest is None:
+            return
+        row = next(iter(self.store.audit(newest.seq - 1, 1)), None)
+        differs = row is not None and row.seq == newest.seq and row.hash != newest.hash
+        # A row that is merely absent may have been rotated away, here or on another machine: `verify` judges that.
+        if differs or self.store.head()[0] < newest.seq:
+            raise RefusedError(
+                f"the ledger does not hold its signed row {newest.seq}",
+                rule="a ledger that was cut or replaced is not continued",
+                next_step="restore the store from a backup, or move the project's state directory aside to start anew",
+            )
+
+    def _newest(self) -> Checkpoint | None:
+        """The last checkpoint of this project among the file's last lines, if its signature holds."""
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            size = os.fstat(fd).st_size
+            tail = os.pread(fd, _TAIL, max(0, size - _TAIL)).splitlines()
+        finally:
+            os.close(fd)
+        found: Checkpoint | None = None
+        for line in tail if size <= _TAIL else tail[1:]:
+            try:
+                one = msgspec.json.decode(line, type=Checkpoint)
+            except msgspec.DecodeError:
+                continue  # `verify` names it; a torn line must not lock anyone out
+            signed = hmac.compare_digest(one.mac, self._mac(one)) and one.project == self.store.project
+            if signed and (found is None or one.seq >= found.seq):
+                found = one
         return found
 
     def close(self, at: str) -> None:

@@ -24,8 +24,11 @@ class Loader:
         self._limit = settings.number("skip_over") or None
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
+        self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
 
     def fetch(self, choice: Choice) -> Material | Excluded:
+        if choice.path in self.made:
+            return self.made[choice.path]
         loaded = self.load(choice)
         if isinstance(loaded, Excluded):
             return loaded

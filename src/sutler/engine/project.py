@@ -23,7 +23,12 @@ from sutler.values.pack import Budget, Cut, Format, Request, Selection
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
+    from sutler.engine.changes import Changes
+    from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
+
+RANKED = 500
+"""Files that get a rank; what comes after them has next to nothing to do with the task."""
 
 
 class Options(TypedDict, total=False):
@@ -92,14 +97,24 @@ class Project:
             return masked(scan(root, self.rules(), self.place.named), self.clean())
 
     def pack(
-        self, *, goal: str = "", ask: Ask | None = None, count_tokens: bool = True, **options: Unpack[Options]
+        self,
+        *,
+        goal: str = "",
+        ask: Ask | None = None,
+        count_tokens: bool = True,
+        since: str = "",
+        diff: bool = False,
+        log: int = 0,
+        **options: Unpack[Options],
     ) -> Packing:
-        """A pack of the project for `goal`. Nothing is read before the pack is iterated or written."""
+        """A pack of the project for `goal`. Nothing is read before the pack is iterated or written. `since`
+        puts the files changed since a revision first, `diff` adds the diff against it, `log` the last commits."""
         project = self
         if options:
             project = self._copy(self.settings.overlaid(config.layer_from_table({**options}, "call")))
         counting = count_tokens and project.settings.text("counter") != "none"
-        return Packing(project, project.request(goal), ask=ask, count_tokens=counting)
+        request = replace(project.request(goal), since=since, diff=diff, log=log)
+        return Packing(project, request, ask=ask, count_tokens=counting)
 
     def snapshot(self) -> ProjectSnapshot:
         """Seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their statistics."""
@@ -152,9 +167,37 @@ class Project:
             line_numbers=settings.flag("line_numbers"),
         )
 
-    def select(self, snapshot: Snapshot, request: Request) -> Selection:
+    def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
+        """The files of a snapshot in the order of their worth for a task."""
+        from sutler.engine.index import history_of, index_of
+        from sutler.stages.rank import rank
+        from sutler.stages.task_fit import Ranking
+
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
-        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request)
+        settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
+        with Root(self.place.root) as root:
+            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            history = history_of(root, os.environ)
+        return Ranking(task, index, rank(index, task, history, limit=RANKED))
+
+    def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
+        from sutler.engine.changes import changes_of
+
+        with Root(self.place.root) as root:
+            return changes_of(root, snapshot, asked, self.clean())
+
+    def select(
+        self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None, changed: Changes | None = None
+    ) -> Selection:
+        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        scores = None
+        if ranking is not None:
+            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+        pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
+        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
+        if changed and changed.texts:
+            made = tuple(one.choice for one in changed.texts)
+            selection = replace(selection, choices=made + selection.choices)
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")

@@ -150,8 +150,14 @@ def build_full(
 
 
 def _ordered(paths: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The caller's order, then by path; what a machine wrote comes last."""
     rank = {path: index for index, path in enumerate(order)}
-    return sorted(paths, key=lambda path: (rank.get(path, len(rank)), path))
+
+    def place(path: str) -> tuple[int, bool, str]:
+        facts = facts_of(path)
+        return rank.get(path, len(rank)), facts.lock or facts.generated, path
+
+    return sorted(paths, key=place)
 
 
 def _show(path: str, material: Material, cut: TruncationConfig, cap: int, room: int, shown: _Shown) -> None:

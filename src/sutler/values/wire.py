@@ -99,11 +99,11 @@ class ProjectSnapshot(Struct, frozen=True):
     files: tuple[FileMetadata, ...]
     excluded_files: tuple[ExcludedFile, ...]
     exclusion_stats: ExclusionStats
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] | UnsetType = UNSET
     schema_version: int = SCHEMA_VERSION
 
 
-class Dependency(Struct, frozen=True, order=True):
+class Dependency(Struct, frozen=True):
     name: str
     type: DependencyType = "runtime"
     version: str | UnsetType = UNSET

@@ -106,6 +106,13 @@ def test_the_command(folder: Path, capfdbinary: Capture) -> None:
     assert "nothing to trust" in cli(capfdbinary, folder, "trust", "review").err
 
 
+def test_the_state_directory_serves_the_ledger_too(folder: Path, capfdbinary: Capture) -> None:
+    """Trusting first must not leave a state directory that the other commands refuse."""
+    assert cli(capfdbinary, folder, "trust", "s").code == 0
+    assert cli(capfdbinary, folder, "dry-run", "s").code == 0
+    assert cli(capfdbinary, folder, "pack").code == 0
+
+
 def test_the_store_is_private_and_sorted(tmp_path: Path) -> None:
     store = TrustStore(str(tmp_path / "deep/state/trust.json"))
     store.add("/b", "2")

@@ -94,10 +94,15 @@ def _job(args: argparse.Namespace) -> Job:
 
 
 def trust_file() -> str:
-    """The user's own record of what is trusted, in the state directory."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    home = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(home, "sutler", "trust.json")
+    """The user's own record of what is trusted, in the private state directory."""
+    from sutler.engine import home
+    from sutler.store.state import state_home
+
+    try:
+        folder = home.home(os.environ)
+    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
+        folder = state_home(os.environ)
+    return os.path.join(folder, "trust.json")
 
 
 def _hooks(console: Console, compat: bool) -> Hooks:

@@ -44,6 +44,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("scan", "look", "list what would be scanned and what stays out, with the rule"),
             Command("tree", "look", "tokens per directory and file"),
             Command("why", "look", "explain why a path is in or out"),
+            Command("rank", "ranking", "rank the files for a task, with reasons"),
+            Command("outline", "ranking", "imports, signatures and first doc lines of a file"),
         ),
     ),
     (

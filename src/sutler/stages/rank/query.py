@@ -9,6 +9,7 @@ import math
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.stages.terms import STOP, WORD, phrases, split
 
@@ -71,6 +72,7 @@ class Mention(Struct, frozen=True, gc=False):
     frame: bool
     strength: float
     function: str = ""
+    titled: bool = False
 
 
 class Query(Struct, frozen=True):
@@ -216,20 +218,17 @@ def _mentions(text: str) -> tuple[Mention, ...]:
     calls = _AT_FRAME.findall(bare)
     for i, (name, path, _, line) in enumerate(calls):  # these traces have the innermost frame first
         _add(found, Mention(path, int(line), True, 1.0 - 0.6 * i / len(calls), name.rpartition(".")[2]))
-    for path, line in _PATH.findall(bare):
+    title_end = len(bare) - len(bare.lstrip().partition("\n")[2])
+    for match in _PATH.finditer(bare):
+        path, line = match.groups()
         if not any(frame[0] == path for frame in frames):
-            _add(found, Mention(path, int(line or 0), bool(line), 1.0))
+            titled = match.start() < title_end
+            _add(found, Mention(path, int(line or 0), bool(line) and not titled, 1.0, "", titled))
     return tuple(found.values())[:200]
 
 
 def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
-    clean = Mention(
-        mention.path.replace("\\", "/").lstrip("~./"),
-        mention.line,
-        mention.frame,
-        mention.strength,
-        mention.function,
-    )
+    clean = replace(mention, path=mention.path.replace("\\", "/").removeprefix("./").lstrip("~/"))
     key = (clean.path, clean.line, clean.frame)
     if key not in found or found[key].strength < clean.strength:
         found[key] = clean

@@ -64,8 +64,8 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     links = Links(reader.docs)
     norms = lexical.norms_of(reader.docs, reader.size)
     found = lexical.score(reader, query, norms)
-    paths, frames, lines = signals.mentions(query, links)
     known = {doc.path: number for number, doc in reader.docs.items()}
+    spoken = signals.mentions(query, links, known)
     by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
     title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
     names: dict[int, list[str]] = {}
@@ -77,8 +77,9 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
         "title_symbols": _scaled(found.title_symbols),
         "title_body": _scaled(found.title_body),
         "ticked": _scaled(found.ticked),
-        "mention": _scaled(paths),
-        "frame": _scaled(frames),
+        "named": spoken.titled,
+        "mention": _scaled(spoken.paths),
+        "frame": _scaled(spoken.frames),
         "dotted": _scaled(signals.dotted(query, links, reader)),
         "defines": _scaled(signals.definitions(by_weight, reader, names)),
         "title_defines": _scaled(signals.definitions(title_names, reader, {})),
@@ -86,7 +87,7 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
         "message": _scaled(past.message_scores(history, query.terms, known)),
         "recent": _scaled(past.recency_scores(history, known)),
     }
-    evidence = Evidence(values, _priors(reader, query, paths, frames, weights), lines, names)
+    evidence = Evidence(values, _priors(reader, query, spoken, weights), spoken.lines, names)
     table = asdict(weights)
     totals = {doc: _total(evidence, table, doc) for doc in _touched(evidence)}
     if weights.passage:
@@ -111,14 +112,16 @@ def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
     return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
 
 
-def _priors(reader: Reader, query: Query, paths: Scores, frames: Scores, weights: Weights) -> Scores:
+def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Weights) -> Scores:
     """The class prior, lifted where the title is about that class or the task names the very file."""
     if not weights.priors:
         return {}
     by_class = {kind: ABOUT_PRIORS[kind] if kind in query.about else prior for kind, prior in PRIORS.items()}
     found: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
-    for number in paths:
+    for number in spoken.paths:
         found[number] = max(found[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
+    for number in spoken.titled:
+        found[number] = 1.0
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from sutler.stages.rank.index import Reader, target_stem
 from sutler.stages.rank.lexical import Scores, idf
@@ -27,18 +28,26 @@ _AFFIXES = (
 )
 
 
-def mentions(query: Query, links: Links) -> tuple[Scores, Scores, dict[int, list[int]]]:
-    """Paths and stack frames that the task names, and the lines it points at."""
-    paths: Scores = {}
-    frames: Scores = {}
-    lines: dict[int, list[int]] = {}
+class Mentions(NamedTuple):
+    """Files that the task names in its title, elsewhere, or as stack frames, and the lines it points at."""
+
+    titled: Scores
+    paths: Scores
+    frames: Scores
+    lines: dict[int, list[int]]
+
+
+def mentions(query: Query, links: Links, known: Mapping[str, int]) -> Mentions:
+    found = Mentions({}, {}, {}, {})
     for mention in query.mentions:
+        if mention.titled and mention.path in known:
+            found.titled[known[mention.path]] = 1.0
         for number, sure in links.mentioned(mention.path):
-            table = frames if mention.frame else paths
+            table = found.frames if mention.frame else found.paths
             table[number] = max(table.get(number, 0.0), sure * mention.strength)
             if mention.line and sure > 0.5:
-                lines.setdefault(number, []).append(mention.line)
-    return paths, frames, lines
+                found.lines.setdefault(number, []).append(mention.line)
+    return found
 
 
 def dotted(query: Query, links: Links, reader: Reader) -> Scores:

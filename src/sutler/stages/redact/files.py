@@ -41,8 +41,12 @@ _RULES = (
     _rule("env-file", r"\.env|\.envrc|\.env\.(?!example|sample|template|dist)[\w.-]{1,20}", r"^[ \t]{0,4}(?:export )?\w{1,60}(?:KEY|SECRET|TOKEN|PASS|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|SALT|DSN)\w{0,10}=[\"']?(?P<v>(?!\$|<|your)[^\s\"'#$]{4,400})"),
 )  # fmt: skip
 _SECRET_KIND = re.compile(r"^kind:[ ]{1,4}Secret\s*$", re.MULTILINE)
-_SECRET_ENTRY = re.compile(r"^[ ]{2,8}[\w.-]{1,80}:[ ]{1,4}[\"']?(?P<v>[A-Za-z0-9+/]{4,8192}={0,2})[\"']?[ ]*$", re.MULTILINE)
-_SECRET_DATA = re.compile(r"^(?:data|stringData):[ ]*\n(?P<body>(?:[ ]{1,16}[^\n]{0,16384}\n?|[ ]*\n){1,400})", re.MULTILINE)
+_SECRET_ENTRY = re.compile(
+    r"^[ ]{2,8}[\w.-]{1,80}:[ ]{1,4}[\"']?(?P<v>[A-Za-z0-9+/]{4,8192}={0,2})[\"']?[ ]*$", re.MULTILINE
+)
+_SECRET_DATA = re.compile(
+    r"^(?:data|stringData):[ ]*\n(?P<body>(?:[ ]{1,16}[^\n]{0,16384}\n?|[ ]*\n){1,400})", re.MULTILINE
+)
 
 
 @lru_cache(maxsize=8192)

@@ -18,7 +18,7 @@ from sutler.values.pack import Format, Pack, Preamble, Section
 if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
 
-__all__ = ["Shape", "group", "merge", "parse", "portion", "render", "section_text", "shape"]
+__all__ = ["Shape", "encoded", "group", "merge", "parse", "portion", "render", "section_text", "shape"]
 
 
 def __getattr__(name: str) -> object:
@@ -46,8 +46,26 @@ def render(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[str, None, str]:
-    """The pack's text, piece by piece. `listing` may be a function: it is called after the last section. Returns the
-    digest in the ending, which identifies the pack.
+    """The pack's text, piece by piece: `encoded` for those who want to read it."""
+    pieces = encoded(preamble, sections, listing, format=format, line_numbers=line_numbers)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as stop:
+            return str(stop.value)
+        yield piece.decode()
+
+
+def encoded(
+    preamble: Preamble,
+    sections: Iterable[Section],
+    listing: LateListing,
+    *,
+    format: Format,
+    line_numbers: bool = False,
+) -> Generator[bytes, None, str]:
+    """The pack in UTF-8, piece by piece. `listing` may be a function: it is called after the last section. Returns
+    the digest in the ending, which identifies the pack.
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
     """
@@ -55,11 +73,12 @@ def render(
     _require_unicode("tree", preamble.tree.text)
     seal = sha256()
     for is_body, text in assemble(shape(format), preamble, sections, listing, line_numbers):
+        piece = text.encode()
         if not is_body:
-            seal.update(text.encode())
-        yield text
+            seal.update(piece)
+        yield piece
     digest = seal.hexdigest()
-    yield shape(format).ending(digest)
+    yield shape(format).ending(digest).encode()
     return digest
 
 
