@@ -218,6 +218,7 @@ def test_type_is_a_setting(sutler: Sutler, plant: Plant) -> None:
         (["--type", "full", "-f", "json", "--max-tokens", "9"], "cannot be limited in tokens"),
         (["--type", "summary", "--split", "10k", "-o", "x"], "--split is for rendered packs"),
         (["--type", "auto", "--provider-limit", "x"], "not a provider's limit"),
+        (["--type", "summary", "--diff"], "for rendered packs"),
         (["--type", "half"], "invalid choice"),
         (["--tier", "huge"], "invalid choice"),
     ],
@@ -381,7 +382,8 @@ def test_task_packs_leave_receipts(sutler: Sutler, plant: Plant) -> None:
         (
             ["--diff", "-"],
             "diff --git a/src/n.js b/src/n.js\nnew file mode 100644\n--- /dev/null\n+++ b/src/n.js\n"
-            "@@ -0,0 +1 @@\n+x\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-a\n+b\n",
+            "@@ -0,0 +1 @@\n+x\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n"
+            "@@ -1 +1 @@\n-a\n+b\n",
             {"src/n.js": "new_file_disallowed", "README.md": "not_allowed"},
         ),
     ],

@@ -12,7 +12,6 @@ from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
 from sutler.values.wire import PackType
 
-
 WHOLE = ("full", "summary")
 """Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +15,7 @@ from sutler.engine.load import Loader
 from sutler.engine.report import Shown
 from sutler.stages.classify import facts_of
 from sutler.stages.task.build import TOP_ISSUES, Assembled, Source, assemble
+from sutler.stages.task.contract import owned
 from sutler.stages.task.spec import read_task
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Choice, CleanText
@@ -58,12 +59,26 @@ class ContextPacker:
                 paths=sorted(shelf.entries),
                 read=shelf.read,
                 clean=lambda text: clean(text, ""),
-                scores={path: float(-place) for place, path in enumerate(order)},
+                scores=_scores(project, spec, snapshot, order, limit),
                 digests=shelf.digests,
                 kept_out=kept_out,
             )
             done = assemble(spec, source, limit, self._top)
         return _account(done, snapshot, shelf)
+
+
+def _scores(
+    project: Project, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
+) -> dict[str, float]:
+    """The order of the contract's files: by claim; by rank for the task's words where not all of them can fit."""
+    scores = {path: float(-place) for place, path in enumerate(order)}
+    sizes: dict[str, int] = {entry.path: entry.size for entry in snapshot.entries}
+    if sum(sizes[path] for path in owned(list(sizes), task.files_contract)) > limit:
+        words = [task.title, task.goal, *(item.text for item in task.acceptance)]
+        words += [issue.message for issue in task.issues]
+        ranked = project.ranking(snapshot, "\n".join(words)).ranked
+        scores |= {one.path: 1.0 + one.score for one in ranked}
+    return scores
 
 
 def cleaned(task: TaskSpec, clean: Clean) -> TaskSpec:

@@ -99,7 +99,7 @@ class ProjectSnapshot(Struct, frozen=True):
     files: tuple[FileMetadata, ...]
     excluded_files: tuple[ExcludedFile, ...]
     exclusion_stats: ExclusionStats
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] | UnsetType = UNSET
     schema_version: int = SCHEMA_VERSION
 
 

@@ -108,6 +108,8 @@ def read_text(name: str) -> str:
 
 
 def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> None:
+    if args.since or args.diff or args.log:
+        raise UsageError("--since, --diff and --log are for rendered packs", next_step="write the diff into the task")
     if args.split:
         raise UsageError("--split is for rendered packs", next_step="leave out --type and --task, or --split")
     on_screen = sys.stdout.isatty() and not args.output and not console.as_json

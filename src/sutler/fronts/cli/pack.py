@@ -29,9 +29,6 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
     )
-    text.add_argument("--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them")
-    text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
-    text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
     text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
     text.add_argument(
         "-f",
@@ -45,6 +42,11 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
     )
+    text.add_argument(
+        "--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them"
+    )
+    text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
+    text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
     text.add_argument(
         "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
@@ -236,15 +238,13 @@ def _budget(report: Report) -> str:
 
 
 def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level == "head_tail")
-    shorter = sum(1 for one in report.shown if one.level not in WHOLE) - cut
+    cut = sum(1 for one in report.shown if one.level not in WHOLE)
     listed = len(report.listing.paths)
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
-            (cut, "cut to head and tail"),
-            (shorter, "shortened"),
+            (cut, "shown in part"),
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
