@@ -15,20 +15,28 @@ from sutler.values.snapshot import Excluded, Problem, Reason, Rule
 Clean = Callable[[str, str], CleanText]
 """Redact a whole text; the second argument is the path it came from."""
 
+CEILING = 1 << 30
+"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
+
 _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
 
 
 class Loader:
     """Fetches one choice after another for `fit`, and keeps the problems met on the way."""
 
-    def __init__(self, reader: Reader, clean: Clean, settings: Settings) -> None:
+    def __init__(
+        self, reader: Reader, clean: Clean, settings: Settings, done: Callable[[], None] | None = None
+    ) -> None:
         self._reader = reader
         self._clean = clean
-        self._limit = settings.number("skip_over") or None
+        self._limit = min(settings.number("skip_over") or CEILING, CEILING)
+        self._done = done
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
 
     def fetch(self, choice: Choice) -> Material | Excluded:
+        if self._done is not None:
+            self._done()
         loaded = self.load(choice)
         if isinstance(loaded, Excluded):
             return loaded

@@ -43,6 +43,7 @@ class Report(Struct, frozen=True):
     excluded: tuple[Excluded, ...]
     problems: tuple[Problem, ...]
     parts: int = 1
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
     def scanned(self) -> int:

@@ -8,10 +8,12 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, NoReturn
 
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
+from sutler.values.paths import quote
 from sutler.version import VERSION
 
 Act = Callable[[argparse.Namespace, Console], int]
@@ -101,9 +103,15 @@ class Parser(argparse.ArgumentParser):
 
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
+    plain = "--color=never" in words or ("--color", "never") in pairwise(words)
+    console = Console(
+        quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
+    )
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        if sys.stdout:
+            sys.stdout.flush()
+        return code
     except SutlerError as error:
         console.error(error)
         return error.exit_code
@@ -111,9 +119,23 @@ def run(words: Sequence[str]) -> int:
         console.note("sutler: interrupted")
         return 130
     except BrokenPipeError:
-        # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_stdout()  # the reader had enough (`| head`): not an error
         return 0
+    except (OSError, MemoryError) as error:
+        console.error(_unforeseen(error))
+        return 1
+
+
+def _unforeseen(error: OSError | MemoryError) -> SutlerError:
+    """What no other place foresaw: said in one sentence all the same."""
+    if isinstance(error, MemoryError):
+        return SutlerError("there is not enough memory", next_step="leave out large files with --skip-over SIZE")
+    try:
+        os.getcwd()
+    except OSError:
+        return SutlerError("the current folder is gone", next_step="change to a folder that exists")
+    where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
 def _dispatch(words: Sequence[str]) -> int:
@@ -131,7 +153,7 @@ def _dispatch(words: Sequence[str]) -> int:
         close = difflib.get_close_matches(name, list(BY_NAME), n=1)
         hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
         raise UsageError(f"unknown command '{name}'", next_step=hint)
-    own, rest = _split(words[1:])
+    own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
     try:
         args = parser.parse_args(own)
@@ -141,8 +163,11 @@ def _dispatch(words: Sequence[str]) -> int:
     return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
 
 
+_PASSING = ("run", "dry-run")
+
+
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words before the first `--` are ours; those behind it belong to a goal."""
+    """Words before the first `--` are ours; those behind it belong to the goal."""
     if "--" in words:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])
@@ -168,18 +193,14 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     common = parser.add_argument_group("output")
     common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
     common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
-    common.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
-    )
+    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
     act: Act = getattr(module, f"run_{slug}")
     return act
 
 
 def whole_parser() -> argparse.ArgumentParser:
     """Every command in one parser: what completion scripts and the manual are made from."""
-    parser = argparse.ArgumentParser(
-        prog="sutler", description="The context a task needs, inside a hard budget."
-    )
+    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
     parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND")
     for _, group in COMMANDS:
