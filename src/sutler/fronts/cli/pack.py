@@ -189,7 +189,7 @@ def _budget(report: Report) -> str:
         f"{report.tokens:,} tokens ({report.budget.counter})" if report.tokens is not None else "tokens not counted"
     )
     if report.budget.limit is None:
-        return f"{tokens}, no limit"
+        return f"about {tokens}, no limit" if report.tokens is not None else f"{tokens}, no limit"
     share = 100 * report.used / report.budget.limit
     used = f"{report.used:,} of {report.budget.limit:,} {report.budget.unit} ({share:.1f} %)"
     return used if report.budget.unit == "tokens" else f"{used}, {tokens}"
