@@ -283,7 +283,8 @@ def test_an_interrupt_is_130_and_keeps_the_old_file(plant: Plant, tmp_path: Path
     folder = plant({f"f{i}.py": "x\n" for i in range(400)})
     target = tmp_path / "pack.md"
     target.write_text("old\n")
-    slow = SLOW.replace("real(self, path, limit)", "(print('reading', file=sys.stderr, flush=True), real(self, path, limit))[1]")
+    told = "(print('reading', file=sys.stderr, flush=True), real(self, path, limit))[1]"
+    slow = SLOW.replace("real(self, path, limit)", told)
     process = subprocess.Popen(
         [sys.executable, "-c", slow, "pack", "-o", str(target)],
         cwd=folder,

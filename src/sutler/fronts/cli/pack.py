@@ -48,7 +48,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
         destination = _deliver(packing, args, console)
     report = packing.report
     if args.json:
-        console.answer_json({"report": _spelled(report), "destination": destination})
+        console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
     return 0
 
@@ -80,7 +80,7 @@ def _check_destination(args: argparse.Namespace) -> None:
         raise UsageError("--copy and a file are given together", next_step="keep one destination")
 
 
-def _spelled(report: Report) -> object:
+def spelled(report: Report) -> object:
     """The report with every path in its display form, as all other JSON answers have it."""
     body = msgspec.to_builtins(report)
     for one in (*body["shown"], *body["excluded"], *body["problems"]):
