@@ -19,6 +19,7 @@ from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
+from sutler.stages.render import require_unicode
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
@@ -109,6 +110,7 @@ class Project:
     ) -> Packing:
         """A pack of the project for `goal`. Nothing is read before the pack is iterated or written. `since`
         puts the files changed since a revision first, `diff` adds the diff against it, `log` the last commits."""
+        require_unicode("goal", goal)
         project = self
         if options:
             project = self._copy(self.settings.overlaid(config.layer_from_table({**options}, "call")))
@@ -201,12 +203,8 @@ class Project:
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")
-        ours = [
-            Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)
-        ]
-        return replace(
-            selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path))
-        )
+        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)]
+        return replace(selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path)))
 
     def _ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""

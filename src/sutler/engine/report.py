@@ -54,6 +54,7 @@ class Report(Struct, frozen=True):
     parts: int = 1
     type: PackType = "full"
     selection_reason: str = "asked for"
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
     def scanned(self) -> int:

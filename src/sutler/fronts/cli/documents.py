@@ -60,7 +60,7 @@ def _document(project: Project, kind: str, shown_as: str, goal: str, console: Co
     constraints = documents.constraints_of(project.settings)
     make = documents.make_summary if kind == "summary" else documents.make_full
     made = make(project, constraints)
-    judge(made.problems, project.settings, project.place.named, asker(console))
+    judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, shown_as, goal, count_tokens=not console.quiet)
 
 
@@ -76,7 +76,7 @@ def _task(args: argparse.Namespace, project: Project, wanted: str | None, goal: 
     if wanted == "xml":
         raise UsageError("a task pack has no xml form", next_step="use prompt, markdown, json or msgpack")
     made = _packer(project).make(read_task_file(args.task))
-    judge(made.problems, project.settings, project.place.named, asker(console))
+    judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, wanted or "prompt", count_tokens=not console.quiet)
 
 
@@ -134,7 +134,7 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:
         console.note(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
-    console.note(summary(report, destination, console))
+    console.note_painted(summary(report, destination, console))
     return 0
 
 

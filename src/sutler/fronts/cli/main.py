@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
+from sutler.values.paths import quote
 from sutler.version import VERSION
 
 TYPE_CHECKING = False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
@@ -100,9 +101,15 @@ EXIT_CODES = (
 
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
+    plain = "--color=never" in words or ("--color", "never") in zip(words, words[1:], strict=False)
+    console = Console(
+        quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
+    )
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        if sys.stdout:
+            sys.stdout.flush()
+        return code
     except SutlerError as error:
         console.error(_without_secrets(error))
         return error.exit_code
@@ -110,9 +117,23 @@ def run(words: Sequence[str]) -> int:
         console.note("sutler: interrupted")
         return 130
     except BrokenPipeError:
-        # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_stdout()  # the reader had enough (`| head`): not an error
         return 0
+    except (OSError, MemoryError) as error:
+        console.error(_unforeseen(error))
+        return 1
+
+
+def _unforeseen(error: OSError | MemoryError) -> SutlerError:
+    """What no other place foresaw: said in one sentence all the same."""
+    if isinstance(error, MemoryError):
+        return SutlerError("there is not enough memory", next_step="leave out large files with --skip-over SIZE")
+    try:
+        os.getcwd()
+    except OSError:
+        return SutlerError("the current folder is gone", next_step="change to a folder that exists")
+    where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
 def _without_secrets(error: SutlerError) -> SutlerError:
@@ -145,7 +166,7 @@ def _dispatch(words: Sequence[str]) -> int:
         raise UsageError(f"unknown command '{name}'", next_step=hint)
     from sutler.fronts.cli.parsing import load
 
-    own, rest = _split(words[1:])
+    own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
     try:
         args = parser.parse_args(own)
@@ -155,8 +176,11 @@ def _dispatch(words: Sequence[str]) -> int:
     return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
 
 
+_PASSING = ("run", "dry-run")
+
+
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words before the first `--` are ours; those behind it belong to a goal."""
+    """Words before the first `--` are ours; those behind it belong to the goal."""
     if "--" in words:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])

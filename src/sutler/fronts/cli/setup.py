@@ -74,12 +74,10 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
         console.answer(text)
         return 0
     path = (
-        os.path.join(config_home(os.environ), "config.toml")
-        if args.user
-        else os.path.join(os.getcwd(), "sutler.toml")
+        os.path.join(config_home(os.environ), "config.toml") if args.user else os.path.join(os.getcwd(), "sutler.toml")
     )
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
@@ -88,7 +86,7 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
         ) from None
     except OSError as error:
         raise SutlerError(f"cannot write {quote(path)}: {error.strerror}", next_step="use --print") from None
-    console.answer(path)
+    console.answer_json({"path": quote(path)}) if args.json else console.answer(path)
     return 0
 
 
@@ -155,13 +153,9 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     rows = [(name, *_checked(check)) for name, check in CHECKS]
     if args.json:
-        console.answer_json(
-            {"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]}
-        )
+        console.answer_json({"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]})
     else:
-        console.answer(
-            "".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows)
-        )
+        console.answer("".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows))
     return 0 if all(ok for _, ok, _ in rows) else 1
 
 
@@ -221,5 +215,6 @@ def run_completion(args: argparse.Namespace, console: Console) -> int:
 
     from sutler.fronts.cli.parsing import whole_parser
 
-    console.answer(shtab.complete(whole_parser(), shell=args.shell))
+    script = shtab.complete(whole_parser(), shell=args.shell)
+    console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(script)
     return 0
