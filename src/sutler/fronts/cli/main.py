@@ -7,7 +7,6 @@ import sys
 
 from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
-from sutler.values.paths import quote
 from sutler.version import VERSION
 
 TYPE_CHECKING = False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
@@ -132,6 +131,8 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
         os.getcwd()
     except OSError:
         return SutlerError("the current folder is gone", next_step="change to a folder that exists")
+    from sutler.values.paths import quote
+
     where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
     return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
