@@ -106,6 +106,8 @@ def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], st
             line = text.rfind("\n", 0, end) + 1
             stop = text.find("\n", end)
             stop = len(text) if stop < 0 else stop
+        if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+            continue
         for unit in _units(line, stop, end):
             if (number, unit) not in done:
                 done.add((number, unit))
@@ -154,6 +156,14 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 
 
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
+
+
+def _may_quote(text: str, line: int, stop: int) -> bool:
+    """The line has a string or is a comment: only there a bare value in code can be one."""
+    return (
+        any(text.find(quote, line, stop) >= 0 for quote in "\"'`")
+        or _COMMENT.match(text, line, stop) is not None
+    )
 
 
 def _inside_string(text: str, at: int) -> bool:

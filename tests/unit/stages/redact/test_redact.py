@@ -206,3 +206,25 @@ def test_the_listing_is_masked() -> None:
 def test_hits_never_cross_a_line() -> None:
     text = f"password: kq8Zr2vLx\n{PEM}\ntoken {TOKEN}"
     assert all("\n" not in text[hit.start : hit.end] for hit in find(text, "a.yml", stdlib_engine()))
+
+
+def test_threads_share_one_engine() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sutler.stages.redact import compile_database, hyperscan_engine
+
+    engine = hyperscan_engine(compile_database())
+    texts = [f"{'x ' * number}{TOKEN}\n" for number in range(200)]
+    with ThreadPoolExecutor(4) as pool:
+        shown = list(pool.map(lambda text: redact(text, "a.txt", key=KEY, engine=engine).text, texts))
+    assert not any(TOKEN in text for text in shown)
+
+
+def test_a_broken_database_fails_at_once() -> None:
+    import hyperscan
+
+    from sutler.stages.redact import compile_database, database_key, hyperscan_engine
+
+    assert database_key() == database_key()
+    with pytest.raises(hyperscan.HyperscanError):
+        hyperscan_engine(b"\0" * len(compile_database()))
