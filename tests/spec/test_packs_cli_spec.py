@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,9 +115,12 @@ def test_a_tree_too_deep_for_json_is_refused_with_a_way_out(sutler: Sutler, plan
         Path("f.py").write_text("x\n")
     finally:
         os.chdir(here)
-    ran = sutler("scan", "--json", cwd=folder)
-    assert (ran.code, "--depth" in ran.err, "Traceback" in ran.err) == (3, True, False)
-    assert sutler("scan", "--json", "--depth", "5", cwd=folder).code == 0
+    try:
+        ran = sutler("scan", "--json", cwd=folder)
+        assert (ran.code, "--depth" in ran.err, "Traceback" in ran.err) == (3, True, False)
+        assert sutler("scan", "--json", "--depth", "5", cwd=folder).code == 0
+    finally:  # shutil, and so pytest, cannot remove what is nested this deep
+        subprocess.run(["rm", "-rf", str(folder / "d")], check=True)
 
 
 # full and summary packs

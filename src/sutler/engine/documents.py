@@ -21,7 +21,7 @@ from sutler.stages.project_snapshot import project_snapshot
 from sutler.stages.survey.needs import survey_needs
 from sutler.values.errors import UsageError
 from sutler.values.pack import Choice, CleanText
-from sutler.values.paths import RelPath, unquote
+from sutler.values.paths import RelPath, unquote, wire_path
 from sutler.values.snapshot import Excluded, Problem, Rule, Snapshot
 from sutler.values.task import ContextPack
 from sutler.values.wire import (
@@ -152,8 +152,9 @@ def _shown(path: str, level: str, text: str, reason: str, rules: Mapping[str, tu
 
 
 def rel_of(path: str) -> RelPath:
-    """A document's path as the file system has it."""
-    return RelPath(unquote(path))
+    """A document's path as the file system has it: `wire_path` turned back."""
+    plain = unquote(path)
+    return RelPath(plain if wire_path(plain) == path else path)
 
 
 def _made(document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule) -> Made:

@@ -21,11 +21,11 @@ def changes_from_names(lines: Iterable[str], is_new: Callable[[str], bool]) -> l
         line = raw.rstrip("\r\n")
         status = _STATUS.fullmatch(line)
         if status is None:
-            path = unquote(line.strip())
+            path = _plain(line.strip())
             found += [Change(path, is_new(path))] if path else []
             continue
         letter, _, names = status.groups()
-        paths = [unquote(name) for name in names.split("\t")]
+        paths = [_plain(name) for name in names.split("\t")]
         found.append(Change(paths[-1], letter in "ACR"))
         if letter == "R" and len(paths) > 1:
             found.append(Change(paths[0]))
@@ -52,9 +52,9 @@ def changes_from_diff(diff: str) -> list[Change]:
         elif line.startswith("new file mode") and found:
             found[-1] = Change(found[-1].file, True)
         elif line.startswith(("rename from ", "copy from ")):
-            found = [*found[:-1], *([Change(unquote(line[12:]))] if line[0] == "r" else [])]
+            found = [*found[:-1], *([Change(_plain(line[12:]))] if line[0] == "r" else [])]
         elif line.startswith(("rename to ", "copy to ")):
-            found.append(Change(unquote(line.split(" to ", 1)[1]), True))
+            found.append(Change(_plain(line.split(" to ", 1)[1]), True))
         elif side and side[1] == "---":
             before = _side(side[2])
         elif side:
@@ -72,8 +72,13 @@ def _git_name(line: str) -> str:
     return _side(half if half.startswith("b/") else rest.rsplit(" ", 1)[-1])
 
 
+def _plain(name: str) -> str:
+    """A name as git prints it: quoted where it must be, every byte beyond ASCII in octal."""
+    return unquote(name).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
 def _side(name: str) -> str:
-    plain = unquote(name.strip())
+    plain = _plain(name.strip())
     return plain[2:] if plain.startswith(("a/", "b/")) else plain
 
 
