@@ -167,6 +167,7 @@ class Pages:
         if decoded.issue:
             notes = (*notes, decoded.issue)
         clean = self.clean_text(path, decoded.text, digest)
+        notes = (*notes, *_hidden(clean))
         lines = lines_of(clean.text)
         text, end, cut = _fill(lines, first, wanted.last, wanted.bounds)
         whole = clean.text if len(blob.data) <= KEPT else ""
@@ -191,6 +192,7 @@ class Pages:
         window = _read_at(fd, before, start - before + 4 * wanted.bounds.chars + MARGIN, size)
         skip = window.count(b"\n", 0, start - before)
         clean = self._clean(window.decode("utf-8", "replace"), path)
+        notes = (*notes, *_hidden(clean))
         lines = lines_of(clean.text)[skip:]
         reaches_end = before + len(window) >= size
         if not reaches_end and len(lines) > 1:
@@ -200,6 +202,14 @@ class Pages:
         cut = cut or (not reaches_end and end < (wanted.last or end + 1) and end - first + 1 == len(lines))
         total = end if reaches_end and end - first + 1 == len(lines) and not cut else None
         return Page(text, first, end, total, version_id(digest), digest, size, len(clean.findings), cut, notes)
+
+
+def _hidden(clean: CleanText) -> tuple[str, ...]:
+    """A reader is told of text that was not meant to be seen."""
+    if not clean.hidden:
+        return ()
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in clean.hidden)
+    return (f"hidden characters made visible: {kinds}",)
 
 
 def _problem(problem: Problem) -> SutlerError:

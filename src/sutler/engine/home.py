@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from sutler.store.base import Store
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
@@ -20,7 +21,13 @@ def key(environ: Mapping[str, str]) -> bytes:
     try:
         return install_key(home(environ))
     except OSError:
-        return os.urandom(32)
+        return _key_of_the_moment()
+
+
+@cache
+def _key_of_the_moment() -> bytes:
+    """One for the whole process: a text that is cleaned twice must know its own markers."""
+    return os.urandom(32)
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:

@@ -8,6 +8,7 @@ import os
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
+from sutler.engine.clean import SECRET_NAME, told, told_all
 from sutler.engine.report import by_reason
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
@@ -33,7 +34,7 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         console.answer_json(
             {
-                "root": project.name,
+                "root": told(project.name),
                 "files": [_entry_row(entry) for entry in entries],
                 "excluded": [_excluded_row(item) for item in excluded],
                 "problems": [_problem_row(problem) for problem in snapshot.problems],
@@ -56,6 +57,7 @@ def _entry_row(entry: FileEntry) -> dict[str, object]:
     return {
         "path": quote(entry.path),
         "size": entry.size,
+        "links": entry.links,
         "type": facts.type,
         "category": facts.category,
         "language": facts.language,
@@ -106,13 +108,13 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
             {"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path
         ]
         console.answer_json(
-            {"root": project.name, "total": totals[""], "directories": directories, "files": files}
+            {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
     console.answer(
         "\n".join(
-            [f"{totals['']:>11,}  {quote(project.name)}/  ({unit})", *_rows(report.shown, totals, args)]
+            [f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})", *_rows(report.shown, totals, args)]
         )
     )
     return 0
@@ -173,13 +175,17 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     path = RelPath(target.replace(os.sep, "/"))
     with Root(place.root) as root:
         verdict = explain(root, project.rules(), path)
+    shown = told(quote(path))
+    if isinstance(verdict, FileEntry) and shown != quote(path):
+        verdict = Excluded(path, "credentials", SECRET_NAME)
     body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
+    body = told_all(body)
     if args.json:
-        console.answer_json({"path": quote(path), **body})
+        console.answer_json({"path": shown, **body})
     else:
         state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{quote(path)}: {state}\n  reason: {why}{rule}")
+        console.answer(f"{shown}: {state}\n  reason: {why}{rule}")
     return 0
 
 

@@ -13,6 +13,7 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Project, Report, Shown, locate, receipts
+from sutler.engine.clean import told
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import UsageError
@@ -71,7 +72,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
         packing.text()
     else:
         console.stream(packing.encoded())
-    report = packing.report
+    report, destination = packing.report, told(destination)
     leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
@@ -82,7 +83,7 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
 def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=project.name, destination=destination, redacted=project.settings.flag("redact")
+        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
@@ -209,6 +210,8 @@ def _notes(report: Report) -> str:
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
+            (sum(report.hidden().values()), "hidden characters made visible"),
+            (sum(1 for one in report.shown if one.links > 1), "with more than one hard link"),
             (len(report.problems), "problems"),
         )
         if count
