@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import msgspec
-
 import pytest
 
 from sutler.access.registry import opening
@@ -204,8 +203,8 @@ def test_names_rules_and_errors(yard: Yard) -> None:
             yard.run(command)
             yard.run(command, "--json")
     (yard.planted.folder / "sutler.toml").write_text(f"exclude = ['{yard.one('settings', 5)}/**']\n")
-    for words in (("config",), ("config", "--json"), ("pack",), ("scan", "--excluded"), ("doctor",)):
-        yard.run(*words)
+    for line in ("config", "config --json", "pack", "scan --excluded", "doctor"):
+        yard.run(*line.split())
     assert "\n".join(yard.leaks()) == ""
 
 
@@ -251,9 +250,9 @@ def test_the_door(yard: Yard) -> None:
     assert "\n".join(yard.leaks()) == ""
 
 
-def test_goals_and_models(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goals_and_models(yard: Yard) -> None:
     """What a model command gets on stdin or as an argument, and every word on the way to it."""
-    folder, got = yard.planted.folder, yard.out / "got"
+    got = yard.out / "got"
     model = program(yard.base / "bin", "model", f'echo "$@" >> {got}; cat >> {got}; echo \'{{"done": true}}\'')
     asks = '{"done": false, "files": ["src/part0.py", "log.txt", "wide.txt", "names"], "reason": "look"}'
     curious = program(yard.base / "bin", "curious", f"cat >> {got}; echo '{asks}'")
