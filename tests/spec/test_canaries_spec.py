@@ -167,7 +167,8 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
 def test_names_rules_and_errors(yard: Yard) -> None:
     """Secrets as arguments, in ignore rules, in settings that are wrong and in names that do not exist."""
     for number in range(4):
-        ignored, named, folder = (yard.one(place, number) for place in ("ignore patterns", "file names", "folder names"))
+        places = ("ignore patterns", "file names", "folder names")
+        ignored, named, folder = (yard.one(place, number) for place in places)
         for words in (
             ("why", f"{ignored}.txt"),
             ("why", f"{ignored}.txt", "--json"),
@@ -231,7 +232,7 @@ def test_the_door(yard: Yard) -> None:
         yard.run("read", f"names/{yard.one('file names', number)}.py")
         yard.run("ls", f"names/{yard.one('file names', number)}*")
         yard.run("read", "README.md", "--cursor", yard.one("goals", number), "--known", yard.one("goals", 5))
-    for words in (
+    for more in (
         ("search", "BEGIN RSA"),
         ("search", "password", "--json"),
         ("ls", "-l"),
@@ -246,7 +247,7 @@ def test_the_door(yard: Yard) -> None:
         ("approve",),
         ("log", "--rotate", "3"),
     ):
-        yard.run(*words)
+        yard.run(*more)
     assert "\n".join(yard.leaks()) == ""
 
 
@@ -262,7 +263,8 @@ def test_goals_and_models(yard: Yard) -> None:
     home.mkdir(parents=True)
     script = f"cat src/part2.py; echo {goals[3].text}; git log --format=%B; git remote -v; git diff HEAD~1 HEAD"
     (home / "prompt.yaml").write_text(
-        f"name: M\ncontext_scripts:\n  x: |\n    {script}\nprompt: '{goals[4].text} {{{{ Context.x }}}} {{{{ Args.k }}}}'\n"
+        f"name: M\ncontext_scripts:\n  x: |\n    {script}\n"
+        f"prompt: '{goals[4].text} {{{{ Context.x }}}} {{{{ Args.k }}}}'\n"
     )
     everything = ("-c", "src", "book.ipynb", "wide.txt", "old.txt", "names", "--mode", "ignore")
     bad = ("-c", f"missing/{goals[6].text}", f"names/{yard.one('file names')}.py")

@@ -173,7 +173,8 @@ def test_14_traps_in_gits_configuration(case: Case, tmp_path: Path) -> None:
     command = f"touch {marker}; false"
     keys = ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external", "gpg.program", "core.editor")
     lines = "".join(f'[{key.split(".")[0]}]\n{key.split(".")[1]} = "{command}"\n' for key in keys)
-    filters = "".join(f'[{kind} "x"]\n{key} = "{command}"\n' for kind, key in (("filter", "clean"), ("diff", "textconv")))
+    pairs = (("filter", "clean"), ("filter", "smudge"), ("diff", "textconv"))
+    filters = "".join(f'[{kind} "x"]\n{key} = "{command}"\n' for kind, key in pairs)
     git = case.folder / ".git"
     for name in ("hooks", "objects", "refs/heads"):
         (git / name).mkdir(parents=True)
@@ -190,8 +191,9 @@ def test_14_traps_in_gits_configuration(case: Case, tmp_path: Path) -> None:
 def test_15_configuration_in_the_repository_runs_and_widens_nothing(case: Case, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     names = ("repomix.config.ts", "repomix.config.js", "conftest.py", "sitecustomize.py", "sutler.py", "setup.py")
+    code = f"import os\nos.system('touch {marker}')\nrequire('fs').writeFileSync('{marker}')\n"
     for name in names:
-        (case.folder / name).write_text(f"import os\nos.system('touch {marker}')\nrequire('fs').writeFileSync('{marker}')\n")
+        (case.folder / name).write_text(code)
     assert set(case.files()) == {"a.py", *names}
     assert not marker.exists()
     (case.folder / ".env").write_text(f"{OUTSIDE}\n")
@@ -269,7 +271,9 @@ def test_19_markers_that_a_file_brings_along(case: Case) -> None:
 
 
 def test_20_an_environment_file_sets_nothing(case: Case) -> None:
-    (case.folder / ".env").write_text(f"SUTLER_REDACT=0\nSUTLER_STORE=postgresql://x/\nSUTLER_MAX_BYTES=1\nX={OUTSIDE}\n")
+    (case.folder / ".env").write_text(
+        f"SUTLER_REDACT=0\nSUTLER_STORE=postgresql://x/\nSUTLER_MAX_BYTES=1\nX={OUTSIDE}\n"
+    )
     assert set(case.files()) == {"a.py"}
     assert "credentials" in case.reason(".env")
     assert '"origin": "default"' in case.run("config", "redact", "--json").text
@@ -290,6 +294,6 @@ def test_what_people_write_stays_as_it_is(case: Case, format: Format) -> None:
     for name, text in WRITING.items():
         (case.folder / name).write_text(text)
     ran = case.run("pack", "-f", format)
-    found = {section.path: section.body.text for section in api.parse(ran.out).sections}
+    found = {str(section.path): section.body.text for section in api.parse(ran.out).sections}
     assert {name: found[name] for name in WRITING} == WRITING
     assert "hidden characters" not in ran.err

@@ -10,8 +10,30 @@ from sutler.disk.defaults import CREDENTIALS, credential
 from sutler.values.wildmatch import translate
 
 _WORDS = st.sampled_from(
-    [".env", "credentials", "secrets", "_secret", "_token", ".pem", ".key", "x", ".", "_", "A", "é"]
-    + ["id_rsa", "id_ed25519", ".pub", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd", ".kdbx", ".jks"]
+    [
+        ".env",
+        "credentials",
+        "secrets",
+        "_secret",
+        "_token",
+        ".pem",
+        ".key",
+        "x",
+        ".",
+        "_",
+        "A",
+        "é",
+        "id_rsa",
+        "id_ed25519",
+        ".pub",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".git-credentials",
+        ".htpasswd",
+        ".kdbx",
+        ".jks",
+    ]
 )
 
 
@@ -23,8 +45,23 @@ def test_the_quick_look_agrees_with_the_patterns(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd"]
-    + ["Vault.KDBX", "site.pfx", "release.jks", "putty.ppk", "ID_RSA", ".NetRC"],
+    [
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".git-credentials",
+        ".htpasswd",
+        "Vault.KDBX",
+        "site.pfx",
+        "release.jks",
+        "putty.ppk",
+        "ID_RSA",
+        ".NetRC",
+    ],
 )
 def test_keys_and_password_files(name: str) -> None:
     assert credential(name) is not None

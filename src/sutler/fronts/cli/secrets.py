@@ -123,7 +123,9 @@ def _read(name: str) -> receipts.Receipt:
         data = sys.stdin.buffer.read() if name == "-" else _bytes(name)
         return msgspec.json.decode(data, type=receipts.Receipt)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote") from None
+        raise UsageError(
+            f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote"
+        ) from None
 
 
 def _bytes(name: str) -> bytes:
