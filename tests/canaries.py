@@ -156,7 +156,7 @@ def _tree(places: dict[str, list[Canary]]) -> dict[str, str | bytes]:
     pems, bare = places["encoded"][:3], places["encoded"][3:]
     tree: dict[str, str | bytes] = {
         "README.md": "# A project\n\nSettings live in `src/`.\n",
-        ".gitignore": "".join(f"{one.text}.txt\ncache-{one.text}/\n" for one in places["ignore patterns"]),
+        ".gitignore": "".join(f"{one.text}.txt\ncache/{one.text}/\n" for one in places["ignore patterns"]),
         **{f"{one.text}.txt": "ignored\n" for one in places["ignore patterns"][:4]},
         **{f"names/{one.text}.py": "x = 1\n" for one in places["file names"]},
         **{f"{one.text}/inside.py": "y = 1\n" for one in places["folder names"]},
@@ -167,8 +167,8 @@ def _tree(places: dict[str, list[Canary]]) -> dict[str, str | bytes]:
         "encoded.txt": "".join(f"{base64.b64encode(one.text.encode()).decode()}\n" for one in pems)
         + "".join(f"next=https%3A%2F%2Fexample.org%2F%3Ftoken%3D{percent(one.text)}%26a%3D1\n" for one in bare),
     }
-    for number, one in enumerate(places["bodies"]):
-        tree[f"src/part{number // 6}.py"] = f"{tree.get(f'src/part{number // 6}.py', '')}# {number}\n{one.text}\n"
+    for number in range(8):
+        tree[f"src/part{number}.py"] = _lines(places["bodies"][6 * number : 6 * number + 6]).replace("plain", "# plain")
     for number in range(4):
         tree[f"data/cut{number}.txt"] = _at_the_cuts(places["cut points"][number::4])
     tree["log.txt"] = "started\n" + _lines(places["removed lines"]) + "done\n"
@@ -214,6 +214,7 @@ def needles(canaries: Iterable[Canary]) -> Iterator[tuple[Canary, bytes]]:
             for piece in pieces:
                 yield one, piece.encode()
                 yield one, piece.encode("utf-16-le")
+                yield one, "\u27e8U+0000\u27e9".join(piece).encode()
 
 
 def written(*folders: Path) -> dict[str, bytes]:

@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import msgspec
-
 import pytest
 
 from sutler.access.registry import opening
@@ -86,6 +85,7 @@ class Yard:
         ours = self.planted.folder
         assert {name for name in written(ours) if ".git/" not in name} <= self.before
         everything = {**self.said, **written(self.base / "home", self.out, self.base / "tmp")}
+        everything = {name: data for name, data in everything.items() if not name.endswith("mine/prompt.yaml")}
         where = {one.secrets: place for place, ones in self.planted.places.items() for one in ones}
         return sorted(
             {
@@ -130,7 +130,7 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
             ("--mode", "ignore", "src", "wide.txt", "old.txt"),
         )
     ):
-        target = str(yard.out / f"{number}-{yard.one('goals')}.md")  # a secret in the output's own name, too
+        target = str(yard.out / f"{number} {yard.one('goals')}.md")  # a secret in the output's own name, too
         assert yard.run("pack", *words, "-o", target, "--receipt", f"{yard.out}/r{number}.json") == 0
     yard.run("pack", "--goal", goal)
     for words in (
@@ -144,8 +144,8 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
         ("secrets", "--check"),
         ("tokens",),
         ("tokens", "--json"),
-        ("unpack", "--list", f"{yard.out}/0-{yard.one('goals')}.md"),
-        ("unpack", "-d", f"{yard.out}/again", f"{yard.out}/2-{yard.one('goals')}.md"),
+        ("unpack", "--list", f"{yard.out}/0 {yard.one('goals')}.md"),
+        ("unpack", "-d", f"{yard.out}/again", f"{yard.out}/2 {yard.one('goals')}.md"),
         ("receipt", "list"),
         ("receipt", "list", "--json"),
         ("receipt", "show"),
@@ -161,13 +161,14 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
     ):
         yard.run(*words)
     assert b"REDACTED" in b"".join(yard.said.values())
-    assert yard.leaks() == []
+    assert "\n".join(yard.leaks()) == ""
 
 
 def test_names_rules_and_errors(yard: Yard) -> None:
     """Secrets as arguments, in ignore rules, in settings that are wrong and in names that do not exist."""
     for number in range(4):
-        ignored, named, folder = (yard.one(place, number) for place in ("ignore patterns", "file names", "folder names"))
+        places = ("ignore patterns", "file names", "folder names")
+        ignored, named, folder = (yard.one(place, number) for place in places)
         for words in (
             ("why", f"{ignored}.txt"),
             ("why", f"{ignored}.txt", "--json"),
@@ -176,10 +177,10 @@ def test_names_rules_and_errors(yard: Yard) -> None:
             ("why", f"../{named}"),
             ("pack", f"names/{named}.py", "--mode", "strict"),
             ("pack", f"{folder}/inside.py"),
-            ("pack", f"missing-{named}"),
+            ("pack", f"missing/{named}"),
             ("pack", "--max-tokens", named),
             ("pack", "--tier", named),
-            ("pack", f"--{named}"),
+            ("pack", f"--x={named}"),
             ("pack", "-o", f"{yard.out}/no/such/{named}"),
             ("pack", "--profile", named),
             ("pack", "--counter", named),
@@ -203,9 +204,9 @@ def test_names_rules_and_errors(yard: Yard) -> None:
             yard.run(command)
             yard.run(command, "--json")
     (yard.planted.folder / "sutler.toml").write_text(f"exclude = ['{yard.one('settings', 5)}/**']\n")
-    for words in (("config",), ("config", "--json"), ("pack",), ("scan", "--excluded"), ("doctor",)):
-        yard.run(*words)
-    assert yard.leaks() == []
+    for line in ("config", "config --json", "pack", "scan --excluded", "doctor"):
+        yard.run(*line.split())
+    assert "\n".join(yard.leaks()) == ""
 
 
 def test_the_door(yard: Yard) -> None:
@@ -231,7 +232,7 @@ def test_the_door(yard: Yard) -> None:
         yard.run("read", f"names/{yard.one('file names', number)}.py")
         yard.run("ls", f"names/{yard.one('file names', number)}*")
         yard.run("read", "README.md", "--cursor", yard.one("goals", number), "--known", yard.one("goals", 5))
-    for words in (
+    for more in (
         ("search", "BEGIN RSA"),
         ("search", "password", "--json"),
         ("ls", "-l"),
@@ -246,25 +247,27 @@ def test_the_door(yard: Yard) -> None:
         ("approve",),
         ("log", "--rotate", "3"),
     ):
-        yard.run(*words)
-    assert yard.leaks() == []
+        yard.run(*more)
+    assert "\n".join(yard.leaks()) == ""
 
 
-def test_goals_and_models(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_goals_and_models(yard: Yard) -> None:
     """What a model command gets on stdin or as an argument, and every word on the way to it."""
-    folder, got = yard.planted.folder, yard.out / "got"
+    got = yard.out / "got"
     model = program(yard.base / "bin", "model", f'echo "$@" >> {got}; cat >> {got}; echo \'{{"done": true}}\'')
     asks = '{"done": false, "files": ["src/part0.py", "log.txt", "wide.txt", "names"], "reason": "look"}'
     curious = program(yard.base / "bin", "curious", f"cat >> {got}; echo '{asks}'")
+    quiet = program(yard.base / "bin", "quiet", "cat > /dev/null")
     fails = program(yard.base / "bin", "fails", "cat >&2; exit 7")
     goals, home = yard.planted.places["goals"], yard.base / "home" / ".config" / "sutler" / "goals" / "mine"
     home.mkdir(parents=True)
     script = f"cat src/part2.py; echo {goals[3].text}; git log --format=%B; git remote -v; git diff HEAD~1 HEAD"
     (home / "prompt.yaml").write_text(
-        f"name: M\ncontext_scripts:\n  x: |\n    {script}\nprompt: '{goals[4].text} {{{{ Context.x }}}} {{{{ Args.k }}}}'\n"
+        f"name: M\ncontext_scripts:\n  x: |\n    {script}\n"
+        f"prompt: '{goals[4].text} {{{{ Context.x }}}} {{{{ Args.k }}}}'\n"
     )
     everything = ("-c", "src", "book.ipynb", "wide.txt", "old.txt", "names", "--mode", "ignore")
-    bad = ("-c", f"missing-{goals[6].text}", f"names/{yard.one('file names')}.py")
+    bad = ("-c", f"missing/{goals[6].text}", f"names/{yard.one('file names')}.py")
     tail = ("--", "--k", goals[5].text)
     for words in (
         ("dry-run", "mine", *everything, *tail),
@@ -272,13 +275,13 @@ def test_goals_and_models(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
         ("dry-run", "mine", "-o", f"{yard.out}/prompt.txt", *everything, *tail),
         ("dry-run", "mine", "--mode", "strict", *bad, *tail),
         ("dry-run", "mine", "--mode", "ignore", *bad, *tail),
-        ("dry-run", f"no-{goals[6].text}"),
-        ("dry-run", "mine", "--", f"--{goals[7].text}", "1"),
+        ("dry-run", f"no/{goals[6].text}"),
+        ("dry-run", "mine", "--", f"--x={goals[7].text}", "1"),
         ("run", "mine", "--command", str(model), *everything, "--receipt", f"{yard.out}/sent.json", *tail),
         ("run", "mine", "--command", f"{model} {{{{prompt}}}}", "--receipt", f"{yard.out}/sent2.json", *tail),
-        ("run", "mine", "--command", f"{model} --key {goals[8].text}", "--receipt", f"{yard.out}/sent3.json", *tail),
+        ("run", "mine", "--command", f"{quiet} --key {goals[8].text}", "--receipt", f"{yard.out}/sent3.json", *tail),
         ("run", "mine", "--command", str(fails), *tail),
-        ("run", "mine", "--command", f"absent-{goals[9].text}", *tail),
+        ("run", "mine", "--command", f"absent/{goals[9].text}", *tail),
         ("run", "mine", "--print", *tail),
         ("goals", "list"),
         ("goals", "show", "mine"),
@@ -293,4 +296,4 @@ def test_goals_and_models(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         yard.run(*words)
     assert b"REDACTED" in got.read_bytes()
-    assert yard.leaks() == []
+    assert "\n".join(yard.leaks()) == ""

@@ -56,6 +56,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     budget: str
     redacted: bool
     findings: dict[str, int]
+    hidden: dict[str, int]  # invisible characters made visible, by kind
     files: tuple[Sent, ...]
     sutler: str = VERSION
     schema_version: int = 1
@@ -100,6 +101,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
         budget=limit,
         redacted=redacted,
         findings=dict(sorted(rules.items())),
+        hidden=report.hidden(),
         files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
     )
 

@@ -27,6 +27,8 @@ class Shown(Struct, frozen=True, gc=False):
     reason: str
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
+    links: int = 1  # of its inode: more than one, and the bytes may be known outside the project by another name
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
 
     @property
     def findings(self) -> int:
@@ -64,6 +66,13 @@ class Report(Struct, frozen=True):
         """How many files stayed out, by reason, most first."""
         return by_reason(self.excluded)
 
+    def hidden(self) -> dict[str, int]:
+        """How many invisible characters were made visible, by kind."""
+        tally: Counter[str] = Counter()
+        for one in self.shown:
+            tally.update(dict(one.hidden))
+        return dict(sorted(tally.items()))
+
     def largest(self, count: int = 5) -> list[Shown]:
         return sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count] if self.shown else []
 
@@ -80,5 +89,13 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 def shown_of(section: Section, tokens: int | None) -> Shown:
     rules = tuple(finding.rule for finding in section.body.findings if finding.confidence > 0)
     return Shown(
-        section.path, section.level, section.length, tokens, section.cost, section.reason, section.sha256, rules
+        section.path,
+        section.level,
+        section.length,
+        tokens,
+        section.cost,
+        section.reason,
+        section.sha256,
+        rules,
+        hidden=section.body.hidden,
     )

@@ -105,6 +105,7 @@ class CleanText(Struct, frozen=True):
 
     text: str
     findings: tuple[Finding, ...] = ()
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
 
 
 class Section(Struct, frozen=True):

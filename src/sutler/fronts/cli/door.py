@@ -204,6 +204,7 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
 def configure_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=20, metavar="N", help="the newest N rows (default 20)")
     parser.add_argument("--session", default="", help="only rows of this session")
+    parser.add_argument("--packs", action="store_true", help="the receipts of packs that left, instead of calls")
     parser.add_argument("--export", metavar="FILE", help="write every row as JSON lines ('-': stdout)")
     keep = parser.add_argument_group("rotation and retention")
     keep.add_argument("--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows")
@@ -212,6 +213,11 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
 
 
 def run_log(args: argparse.Namespace, console: Console) -> int:
+    if args.packs:
+        from sutler.engine import receipts
+        from sutler.fronts.cli.secrets import list_receipts
+
+        return list_receipts(receipts.receipts(os.getcwd(), os.environ, max(1, args.n)), console)
     with _open(args, console) as door:
         ledger = door.gate.ledger
         if args.rotate is not None:

@@ -10,6 +10,7 @@ import msgspec
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
+from sutler.engine.clean import SECRET_NAME, told, told_all
 from sutler.engine.report import by_reason
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
@@ -91,11 +92,14 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
         directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
-        console.answer_json({"root": project.name, "total": totals[""], "directories": directories, "files": files})
+        console.answer_json(
+            {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
+        )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
+    title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
     console.answer(
-        "\n".join([f"{totals['']:>11,}  {quote(project.name)}/  ({unit})", *_rows(report.shown, totals, args)])
+        "\n".join([title, *_rows(report.shown, totals, args)])
     )
     return 0
 
@@ -161,14 +165,17 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
         verdict = explain(root, project.rules(), path)
     if isinstance(verdict, Problem) and verdict.kind == "missing":
         raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
+    shown = told(quote(path or "."))
+    if isinstance(verdict, FileEntry) and shown != quote(path or "."):
+        verdict = Excluded(path, "credentials", SECRET_NAME)
     body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
-    path = RelPath(path or ".")
+    body = told_all(body)
     if args.json:
-        console.answer_json({"path": quote(path), **body})
+        console.answer_json({"path": shown, **body})
     else:
         state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{quote(path)}: {state}\n  reason: {why}{rule}")
+        console.answer(f"{shown}: {state}\n  reason: {why}{rule}")
     return 0
 
 

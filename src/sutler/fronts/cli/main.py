@@ -139,12 +139,10 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
 
 def _without_secrets(error: SutlerError) -> SutlerError:
     """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
-    from sutler.config import resolve
-    from sutler.engine.clean import cleaner
+    from sutler.engine.clean import told
 
-    clean = cleaner(resolve([]))
     for field in ("what", "rule", "next_step"):
-        setattr(error, field, clean(getattr(error, field), "").text)
+        setattr(error, field, told(getattr(error, field)))
     return error
 
 

@@ -13,6 +13,7 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
+from sutler.engine.clean import told
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
@@ -97,7 +98,7 @@ def run_rendered(
         log=args.log,
     )
     with console.progress("reading") as packing.progress:
-        destination = _deliver(packing, args, console)
+        destination = told(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
     leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
@@ -146,7 +147,7 @@ def spelled(report: Report) -> object:
 def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=project.name, destination=destination, redacted=project.settings.flag("redact")
+        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
@@ -271,6 +272,7 @@ def _notes(report: Report) -> str:
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
+            (sum(report.hidden().values()), "hidden characters made visible"),
             (len(report.linked), "hard links"),
             (len(report.problems), "problems"),
         )

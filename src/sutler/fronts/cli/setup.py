@@ -14,6 +14,7 @@ import msgspec
 
 from sutler import config
 from sutler.engine import Report, locate
+from sutler.engine.clean import told, told_all
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
@@ -46,17 +47,17 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
             }
             for name in names
         }
-        console.answer_json({"settings": body})
+        console.answer_json({"settings": {name: told_all(one) for name, one in body.items()}})
     else:
-        rows = [(name, _toml(settings.values[name]), settings.origins[name]) for name in names]
+        rows = [(name, _toml(told_all(settings.values[name])), settings.origins[name]) for name in names]
         console.answer("".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows))
     return 0
 
 
-def _toml(value: config.Value) -> str:
+def _toml(value: config.Value | list[str]) -> str:
     if value is None:
         return "unset"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return msgspec.json.encode(value).decode()
 
@@ -163,7 +164,7 @@ def _checked(check: Callable[[], str]) -> tuple[bool, str]:
     try:
         return True, check()
     except (SutlerError, OSError, ImportError, ValueError) as error:
-        return False, str(error).replace("\n", "; ")
+        return False, told(str(error)).replace("\n", "; ")
 
 
 def _versions() -> str:
