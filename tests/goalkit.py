@@ -45,9 +45,7 @@ def write_goal(folder: Path, name: str = "plain", text: str = PLAIN, base: str =
 
 def configured(claw: str = "", prompt: str = "hello") -> Files:
     """A project's own folder with a claw.yaml and a goal named plain."""
-    return {
-        ".sutler": {"claw.yaml": claw, "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}}}
-    }
+    return {".sutler": {"claw.yaml": claw, "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}}}}
 
 
 def cli(capfd: Capture, folder: Path, *words: str) -> Ran:

@@ -1,4 +1,4 @@
-"""Line-level scores on a labelled corpus: a folder of files and CSV labels (FilePath, LineStart, LineEnd, GroundTruth…)."""
+"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and truth."""
 
 from __future__ import annotations
 
@@ -97,7 +97,11 @@ class Miss(NamedTuple):
 
 
 def score(
-    root: Path, labels: list[Label], detect: Detect, misses: list[Miss] | None = None, extras: list[Miss] | None = None
+    root: Path,
+    labels: list[Label],
+    detect: Detect,
+    misses: list[Miss] | None = None,
+    extras: list[Miss] | None = None,
 ) -> Score:
     totals = [0] * 10
     for path, rows in by_file(labels):
@@ -124,7 +128,11 @@ def _score_file(
                 true_lines[number] = true_lines.get(number, False) or is_core(row)
         elif row.truth == "X":
             unclear.update(span)
-    found = {start for start, group in units.items() if any(flagged & set(range(r.start, r.end + 1)) for r in group)}
+    found = {
+        start
+        for start, group in units.items()
+        if any(flagged & set(range(r.start, r.end + 1)) for r in group)
+    }
     core = {start for start, group in units.items() if any(map(is_core, group))}
     if misses is not None:
         misses += [Miss(rows[0].path, n, units[n][0].category, lines[n - 1]) for n in sorted(core - found)]

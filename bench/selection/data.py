@@ -129,16 +129,21 @@ class FactsCache:
             del missing[key]
         paths = list(missing.values())
         keys = list(missing)
+        batch: list[tuple[str, bytes]] = []
         for i, (_, raw) in enumerate(read_blobs(git_dir, [tree[path].id for path in paths])):
             text = text_of(raw)
             facts = None if text is None else extract(paths[i], text)
-            self._db.execute(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", (keys[i], self._encoder.encode(facts))
-            )
-            if i % 500 == 499:
-                self._db.commit()
-        self._db.commit()
+            batch.append((keys[i], self._encoder.encode(facts)))
+            if len(batch) == 200:
+                self._store(batch)
+                batch = []
+        self._store(batch)
         return len(paths)
+
+    def _store(self, batch: list[tuple[str, bytes]]) -> None:
+        """In one short transaction, so that two runs may fill one cache."""
+        with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", batch)
 
     def _known(self, keys: list[str]) -> list[str]:
         known: list[str] = []
@@ -162,9 +167,7 @@ class FactsCache:
         return found
 
 
-def read_history(
-    git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000
-) -> tuple[Commit, ...]:
+def read_history(git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000) -> tuple[Commit, ...]:
     """The commits before and at `commit`, newest first; `cache` is shared by the instances of one project."""
     words = ["git", "--git-dir", git_dir, "rev-list", f"--max-count={limit}", commit]
     ids = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()

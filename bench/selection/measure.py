@@ -13,9 +13,7 @@ RANKING = ("acc@1", "acc@5", "acc@10", "r@10", "MRR", "b25", "b60", "b120")
 VISIBLE = ("h25", "h60", "h120")
 
 
-def ranking_figures(
-    ranked: Sequence[str], wanted: Sequence[Gold], sizes: Mapping[str, int]
-) -> dict[str, float]:
+def ranking_figures(ranked: Sequence[str], wanted: Sequence[Gold], sizes: Mapping[str, int]) -> dict[str, float]:
     """Figures of one instance, each in [0, 1]."""
     gold = {item.path for item in wanted}
     places = [i for i, path in enumerate(ranked) if path in gold]

@@ -17,8 +17,12 @@ def main() -> int:
             return 0
         if sys.getfilesystemencoding() != "utf-8":
             _speak_utf8(words)
+        import gc
+
         from sutler.fronts.cli.main import run
 
+        # A command makes many small values and hardly a cycle: looking for cycles every 700 allocations is for nothing.
+        gc.set_threshold(100_000, 50, 50)
         return run(words)
     except KeyboardInterrupt:  # while modules were still loading
         return 130

@@ -7,7 +7,6 @@ not be able to switch off a protection.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast, get_args
@@ -46,6 +45,14 @@ KEYS: tuple[Key, ...] = (
     Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; the default when no other budget is set"),
     Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
     Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
+    Key(
+        "type",
+        "choice",
+        None,
+        "full, summary, or auto to let limits choose; makes json the wire document",
+        ("auto", "full", "summary"),
+    ),
+    Key("provider_limits", "list", (), "bytes by provider for `type = auto`, such as anthropic=400k"),
     Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(
@@ -63,6 +70,9 @@ KEYS: tuple[Key, ...] = (
         ("replace", "skip"),
     ),
     Key("mode", "choice", "flexible", "what a problem on the way means", get_args(Mode)),
+    Key("redact", "bool", True, "whether secrets are replaced by markers before anything leaves", own=True),
+    Key("allow_secrets", "list", (), "tags of findings that are no secrets, as `sutler secrets` shows them", own=True),
+    Key("allow_lines", "list", (), "texts that excuse a finding on their line, such as a comment of yours", own=True),
     Key("default_excludes", "bool", True, "whether the built-in exclusion patterns apply", own=True),
     Key("allow", "list", (), "globs of files whose name looks like a credential but is none", own=True),
     Key("deny", "list", (), "globs that agents may neither read nor write; a project's add to the user's"),
@@ -122,13 +132,15 @@ class Settings(Struct, frozen=True):
         return None, "bytes"
 
 
-_SIZE = re.compile(r"(\d+(?:[_,]\d{3})*|\d+(?:_\d+)*)(?:\s*)([kmg]i?)?b?", re.IGNORECASE)
+_SIZE = r"(\d+(?:[_,]\d{3})*|\d+(?:_\d+)*)(?:\s*)([kmg]i?)?b?"
 _FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g": 10**9, "gi": 2**30}
 
 
 def parse_size(text: str, what: str) -> int:
     """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
-    match = _SIZE.fullmatch(text.strip())
+    if text.isdecimal() and text.isascii():
+        return int(text)
+    match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
         raise UsageError(
             f"{what}: '{text}' is not a size",
@@ -141,6 +153,8 @@ def parse_size(text: str, what: str) -> int:
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
 

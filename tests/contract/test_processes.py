@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import FUZZ, Plant
 
 from sutler.access.audit import Ledger
 from sutler.toolbox import call, open_door, open_store
 from sutler.values.access import Caller, unseal
 from sutler.values.errors import SutlerError
+from tests.conftest import FUZZ, Plant
 
 PROCESSES = 8
 CALLS = max(12, int(12.5 * FUZZ))

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.stores import OpenStore, entry
 
 from sutler.store.base import Store
 from sutler.store.migrations import MIGRATIONS, Migration, migrate
@@ -28,6 +27,7 @@ from sutler.values.access import (
 )
 from sutler.values.errors import DeniedError, SutlerError
 from sutler.values.paths import RelPath
+from tests.stores import OpenStore, entry
 
 NASTY = RelPath('odd/"na\nme"\x1b\u2028\udcff')
 

@@ -39,9 +39,7 @@ def ours(template: str) -> str | None:
         return None
 
 
-@pytest.mark.parametrize(
-    "template", TEMPLATES, ids=[f"{n}:{text[:40]!r}" for n, text in enumerate(TEMPLATES)]
-)
+@pytest.mark.parametrize("template", TEMPLATES, ids=[f"{n}:{text[:40]!r}" for n, text in enumerate(TEMPLATES)])
 def test_renders_as_tera(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUTLER_TEST_ENV", "set")
     assert "SUTLER_NOPE" not in os.environ

@@ -43,6 +43,7 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
     folder = plant(TREE)
     git(folder, "init", "-q")
     git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Build the cart")
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
     )
@@ -75,7 +76,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_command_has_help_and_is_in_the_usage() -> None:
-    from sutler.fronts.cli.main import BY_NAME, load, usage
+    from sutler.fronts.cli.main import BY_NAME, usage
+    from sutler.fronts.cli.parsing import load
 
     for command in BY_NAME.values():
         assert f"  {command.name} " in usage()

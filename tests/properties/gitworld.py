@@ -13,6 +13,7 @@ from sutler.disk.walk import scan
 from sutler.values.snapshot import ScanRules, Snapshot
 
 GIT_ALONE = ScanRules(default_excludes=False, skip_file_bytes=None)
+WITH_CREDENTIALS = ScanRules(default_excludes=False, skip_file_bytes=None, allow=("*",))
 
 NAMES = [
     *[
@@ -125,11 +126,7 @@ def near(rng: random.Random, path: str) -> str:
             out.append(rng.choice(["/**/", "**/", "/**", "/*/", "//", "*"]))
         elif roll < 0.97:
             out.append(char + rng.choice(["*", "**", "/", "?"]))
-    return (
-        rng.choice(["", "", "", "/", "**/", "*/", "!"])
-        + "".join(out)
-        + rng.choice(["", "", "", "/", "/**", " "])
-    )
+    return rng.choice(["", "", "", "/", "**/", "*/", "!"]) + "".join(out) + rng.choice(["", "", "", "/", "/**", " "])
 
 
 def variant(rng: random.Random, path: str) -> str:
@@ -208,9 +205,7 @@ def git(top: str, *words: str, stdin: bytes = b"") -> bytes:
 
 def git_answers(top: str, paths: Iterable[str]) -> dict[str, Answer]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = os.fsdecode(
-        git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)
-    ).split("\0")
+    fields = os.fsdecode(git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)).split("\0")
     answers = {}
     for at in range(0, len(fields) - 1, 4):
         source, line, text, path = fields[at : at + 4]
@@ -235,9 +230,9 @@ def our_answers(snapshot: Snapshot, paths: Iterable[str], excludes: str = "") ->
     return answers
 
 
-def our_scan(top: str) -> Snapshot:
+def our_scan(top: str, rules: ScanRules = GIT_ALONE) -> Snapshot:
     with Root(top) as root:
-        return scan(root, GIT_ALONE)
+        return scan(root, rules)
 
 
 def git_files(top: str, *, present: bool = True) -> set[str]:

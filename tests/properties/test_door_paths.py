@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.conftest import FUZZ, Plant
-from tests.doors import OpenDoor
 
 from sutler.toolbox import TOOLS, Tool, call
 from sutler.values.errors import SutlerError
+from tests.conftest import FUZZ, Plant
+from tests.doors import OpenDoor
 
 OUTSIDE = "canary from outside"
 PIECES = [

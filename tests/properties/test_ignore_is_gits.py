@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sutler.disk.ignore import Source, parse_source
 from tests.properties.gitworld import (
     NAMES,
+    WITH_CREDENTIALS,
     Answer,
     git,
     git_answers,
@@ -156,11 +157,7 @@ def test_generated_lines_against_generated_names(plain: str, lines: list[str], n
         assert _first(source, path)._replace(line=0) == theirs[path]._replace(line=0), (path, lines)
 
 
-@pytest.mark.skipif(
-    "SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS"
-)
+@pytest.mark.skipif("SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS")
 def test_real_repositories() -> None:
     for top in os.environ["SUTLER_REAL_REPOS"].split(os.pathsep):
-        ours = our_scan(top)
-        credentials = {one.path for one in ours.excluded if one.reason == "credentials"}
-        assert our_files(ours) | credentials == git_files(top)
+        assert our_files(our_scan(top, WITH_CREDENTIALS)) == git_files(top)

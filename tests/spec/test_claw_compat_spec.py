@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.conftest import Plant
-from tests.goalkit import Capture, Files, cli, go, job, write_goal
 
 from sutler.goals.claw import COMPAT_FILE, DEFAULTS, ClawFile, load_claw
 from sutler.goals.context import Wanted
@@ -15,6 +13,8 @@ from sutler.goals.context_compat import gather_files
 from sutler.goals.runner import Job
 from sutler.goals.section import HEADER, draw_tree
 from sutler.values.errors import RefusedError, SutlerError
+from tests.conftest import Plant
+from tests.goalkit import Capture, Files, cli, go, job, write_goal
 
 TREE: Files = {"src": {"a.py": "A", "lib": {"b.py": "B\n"}}, "README.md": "# R\n"}
 

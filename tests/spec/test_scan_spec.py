@@ -208,6 +208,21 @@ def test_ai_files_deny_even_what_is_named(tmp_path: Path) -> None:
     assert set(reasons(named).values()) == {"ai_denied"}
 
 
+def test_an_ai_file_above_the_root_denies_the_root(tmp_path: Path) -> None:
+    repository(tmp_path)
+    make(tmp_path, {".cursorignore": "private/\n", "private/sub/x.py": ""})
+    found = scanned(tmp_path / "private/sub")
+    assert reasons(found) == {"x.py": "ai_denied"}
+    assert why(found, "x.py") == "../../.cursorignore:1: private/"
+
+
+def test_a_folder_in_the_place_of_an_ignore_file(tmp_path: Path) -> None:
+    make(tmp_path, {".gitignore/a": "", ".aiexclude/b": "", "c": ""})
+    found = scanned(tmp_path)
+    assert paths(found) == [".aiexclude/b", ".gitignore/a", "c"]
+    assert found.problems == ()
+
+
 def test_a_named_file_passes_ignore_rules_and_defaults_but_not_credentials(tmp_path: Path) -> None:
     make(
         tmp_path, {".gitignore": "x\n", "x": "", "dist/y.js": "", "node_modules/.env": "", "big": "b" * 2000}
@@ -504,23 +519,28 @@ def test_what_may_not_be_read_is_a_problem(tmp_path: Path) -> None:
 
 
 MOUNT = """
-import os, subprocess, sys
+import subprocess, sys
 from sutler.disk.root import Root
-from sutler.disk.walk import scan
+from sutler.disk.walk import explain, scan
 from sutler.values.snapshot import ScanRules
 top = sys.argv[1]
-subprocess.run(["mount", "-t", "tmpfs", "none", top + "/mnt"], check=True)
-open(top + "/mnt/x", "w").close()
+subprocess.run(["mount", "-t", "tmpfs", "none", top + "/a/m nt"], check=True)
+subprocess.run(["mount", "--bind", top + "/real", top + "/bound"], check=True)
+subprocess.run(["mount", "--bind", "/etc/hostname", top + "/file"], check=True)
+open(top + "/a/m nt/x", "w").close()
 with Root(top) as root:
     for one in (True, False):
         found = scan(root, ScanRules(one_filesystem=one))
-        print([e.path for e in found.entries], [(e.path, e.reason) for e in found.excluded])
+        print([e.path for e in found.entries], [e.path for e in found.excluded if e.reason == "mount_point"])
+    print(explain(root, ScanRules(), "file").reason, explain(root, ScanRules(), "bound/y").reason)
 """
 
 
 def test_a_mount_point_is_not_entered(tmp_path: Path) -> None:
-    """T11."""
-    (tmp_path / "mnt").mkdir()
+    """T11: another device, a bind mount of the same device, and a single file."""
+    make(tmp_path, {"real/y": "", "file": ""})
+    (tmp_path / "a/m nt").mkdir(parents=True)
+    (tmp_path / "bound").mkdir()
     done = subprocess.run(
         ["unshare", "-m", sys.executable, "-c", MOUNT, str(tmp_path)],
         capture_output=True,
@@ -530,7 +550,11 @@ def test_a_mount_point_is_not_entered(tmp_path: Path) -> None:
     )
     if done.returncode:
         pytest.skip(f"mounts cannot be made here: {done.stderr.strip()[-80:]}")
-    assert done.stdout.splitlines() == ["[] [('mnt/', 'mount_point')]", "['mnt/x'] []"]
+    assert done.stdout.splitlines() == [
+        "['real/y'] ['a/m nt/', 'bound/', 'file']",
+        "['a/m nt/x', 'bound/y', 'file', 'real/y'] []",
+        "mount_point mount_point",
+    ]
 
 
 @pytest.mark.parametrize("path", ["a.py", "x.tmp", "gone", "dist/x", "a", ".env", "link", "lib/x"])

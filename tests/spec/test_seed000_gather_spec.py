@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Capture, Files, cli, program
 
 from sutler.goals.gather import Answer, Gathering, Ground, command_model, gather, list_directory, parse_answer
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.send import Target
 from sutler.values.errors import ModelCommandError, RefusedError, UsageError
+from tests.conftest import Plant
+from tests.goalkit import Capture, Files, cli, program
 
 TREE: Files = {"a.py": "AAA", "b.py": "BBB", "c.md": "CCC", "src": {"d.py": "DDD", "e": {"f.py": "FFF"}}}
 DONE = '{"done": true, "files": [], "reason": "enough"}'
@@ -231,9 +231,7 @@ def test_a_budget_holds(plant: Plant) -> None:
 def test_a_model_cannot_leave_the_root(plant: Plant, tmp_path: Path) -> None:
     """What the model asks for outside the project, it does not get."""
     (tmp_path / "out.txt").write_text("SECRET")
-    result = loop(
-        plant(TREE), "x", Scripted(wants("../out.txt", "/etc/passwd", str(tmp_path / "out.txt")), DONE)
-    )
+    result = loop(plant(TREE), "x", Scripted(wants("../out.txt", "/etc/passwd", str(tmp_path / "out.txt")), DONE))
     assert "SECRET" not in result.text
     assert "root:" not in result.text
     with pytest.raises(RefusedError, match="outside the project"):

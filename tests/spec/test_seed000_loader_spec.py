@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
 
 from sutler.goals.loader import (
     LoadOptions,
@@ -18,6 +17,7 @@ from sutler.goals.loader import (
     read_include_files,
     read_requested_files,
 )
+from tests.conftest import Plant
 
 
 def read(folder: Path, *paths: str, **options: object) -> dict[str, str]:
@@ -182,9 +182,7 @@ def test_assign_2_lines(plant: Plant) -> None:
 def test_assign_paths_are_relative_to_the_root(plant: Plant) -> None:
     """Step 2a: absolute paths, and paths below `dir`, are shown from the root."""
     folder = plant({})
-    text = build_context_assign_string(
-        {str(folder / "x/a.py"): "1", "b.py": "2"}, root=str(folder), dir="src"
-    )
+    text = build_context_assign_string({str(folder / "x/a.py"): "1", "b.py": "2"}, root=str(folder), dir="src")
     assert '"x/a.py"' in text
     assert '"src/b.py"' in text
 
@@ -227,9 +225,7 @@ def test_tokens_are_deterministic(plant: Plant) -> None:
     """The same files give the same bytes, where the original draws a random token."""
     files = {"a.py": "1", "b.py": "2"}
     root = str(plant({}))
-    assert build_context_assign_string(files, root=root) == build_context_assign_string(
-        dict(files), root=root
-    )
+    assert build_context_assign_string(files, root=root) == build_context_assign_string(dict(files), root=root)
 
 
 def test_content_cannot_end_its_own_block(plant: Plant) -> None:
@@ -261,9 +257,7 @@ def test_large_files_are_not_loaded(plant: Plant) -> None:
     folder = plant({})
     with (folder / "huge").open("wb") as stream:
         stream.truncate(50 * 1024**3)
-    assert read(folder, "huge", max_file_size=1000)["huge"].startswith(
-        "[Skipped: file size 53687091200 bytes"
-    )
+    assert read(folder, "huge", max_file_size=1000)["huge"].startswith("[Skipped: file size 53687091200 bytes")
 
 
 # Containment, which the original lacks
@@ -295,7 +289,5 @@ def test_credentials_are_withheld(plant: Plant) -> None:
 
 def test_contents_pass_the_redactor(plant: Plant) -> None:
     """What leaves goes through `clean`, with its path."""
-    found = read(
-        plant({"a": "s3cret"}), "a", clean=lambda text, path: f"{path}:{text.replace('s3cret', '***')}"
-    )
+    found = read(plant({"a": "s3cret"}), "a", clean=lambda text, path: f"{path}:{text.replace('s3cret', '***')}")
     assert found == {"a": "a:***"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Files, go, job, trusted, without_privileges, write_goal
 
 from sutler.goals.section import HEADER
 from sutler.values.errors import RefusedError
+from tests.conftest import Plant
+from tests.goalkit import Files, go, job, trusted, without_privileges, write_goal
 
 
 def test_ac1_basic_file_inclusion(plant: Plant) -> None:
@@ -58,9 +58,7 @@ def test_ac5_too_many_files_asks_in_flexible_mode(plant: Plant, answer: bool) ->
 
 def test_ac6_exclusion_filters(plant: Plant) -> None:
     """AC6: .git/, node_modules/ and .exe files stay out under the default exclusions."""
-    folder = plant(
-        {"p": {".git": {"x": "1"}, "node_modules": {"y.js": "2"}, "tool.exe": "3", "kept.py": "4"}}
-    )
+    folder = plant({"p": {".git": {"x": "1"}, "node_modules": {"y.js": "2"}, "tool.exe": "3", "kept.py": "4"}})
     write_goal(folder)
     assert [file.path for file in go(job(folder, "plain", "p")).prompt.files] == ["p/kept.py"]
 
@@ -84,9 +82,7 @@ def test_ac7_ignore_mode_goes_on(plant: Plant) -> None:
         "pic.dat": b"\x00\x01\x02",
         "latin.txt": b"caf\xe9 au lait",
     }
-    folder = plant(
-        {"p": tree, ".sutler": {"claw.yaml": "max_file_size_kb: 4\nerror_handling_mode: ignore\n"}}
-    )
+    folder = plant({"p": tree, ".sutler": {"claw.yaml": "max_file_size_kb: 4\nerror_handling_mode: ignore\n"}})
     write_goal(folder)
     work = job(folder, "plain", "p", "gone.txt", mode="ignore")
     done = go(work)

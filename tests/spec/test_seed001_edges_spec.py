@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Files, configured, go, job, without_privileges
 
 from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files as gather_as_claw
 from sutler.values.errors import RefusedError
+from tests.conftest import Plant
+from tests.goalkit import Files, configured, go, job, without_privileges
 
 
 def shown(folder: Path, *given: str, mode: str = "strict", depth: int | None = None) -> list[str]:
@@ -86,9 +86,7 @@ def test_edge_4_mixed_binary_and_text(plant: Plant) -> None:
 
 def test_edge_5_deeply_nested(plant: Plant) -> None:
     """Edge 5: the depth limit holds however deep the tree is."""
-    folder = plant(
-        {"t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)}, **configured()}
-    )
+    folder = plant({"t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)}, **configured()})
     assert len(shown(folder, "t", depth=7)) == 8
     assert len(shown(folder, "t")) == 60
 
@@ -147,9 +145,7 @@ def test_edge_10_relative_and_absolute_paths(plant: Plant) -> None:
     """Edge 10: both work and show the same path; one outside is shown from where the user stands."""
     folder = plant({"in": {"a.txt": "A", **configured()}, "out": {"b.txt": "B"}})
     here = folder / "in"
-    assert (
-        shown(here, "./a.txt") == shown(here, str(here / "a.txt")) == shown(here, "../in/a.txt") == ["a.txt"]
-    )
+    assert shown(here, "./a.txt") == shown(here, str(here / "a.txt")) == shown(here, "../in/a.txt") == ["a.txt"]
     assert shown(here, "../out") == ["../out/b.txt"]
 
 
@@ -168,3 +164,13 @@ def test_nothing_is_expanded(plant: Plant, spelled: str) -> None:
     folder = plant(configured())
     with pytest.raises(RefusedError, match="Path does not exist"):
         shown(folder, spelled)
+
+
+def test_a_thousand_files_and_more(plant: Plant) -> None:
+    """The checklist's large directory: every file once, sorted, in one pass."""
+    folder = plant(
+        {"t": {f"d{d:02}": {f"f{n:02}.txt": f"{d}-{n}" for n in range(40)} for d in range(30)}, **configured()}
+    )
+    found = shown(folder, "t")
+    assert len(found) == 1200
+    assert found == sorted(found)

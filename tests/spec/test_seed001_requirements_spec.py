@@ -7,6 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+from sutler.goals.claw import ClawFile, load_claw
+from sutler.values.errors import RefusedError, UsageError
 from tests.conftest import Plant
 from tests.goalkit import (
     Capture,
@@ -20,9 +23,6 @@ from tests.goalkit import (
     without_privileges,
     write_goal,
 )
-
-from sutler.goals.claw import ClawFile, load_claw
-from sutler.values.errors import RefusedError, UsageError
 
 
 def paths(folder: Path, *given: str, depth: int | None = None, mode: str = "strict") -> list[str]:
@@ -88,9 +88,7 @@ def test_fr2_2_and_fr2_3_directories_are_walked_to_the_end(plant: Plant) -> None
 @pytest.mark.parametrize(("depth", "count"), [(0, 1), (1, 2), (2, 3), (3, 4), (9, 4)])
 def test_fr2_4_depth_counts_levels(plant: Plant, depth: int, count: int) -> None:
     """FR2.4: 0 is the directory itself, N is N levels below it."""
-    folder = plant(
-        {"t": {"0.txt": "", "a": {"1.txt": "", "b": {"2.txt": "", "c": {"3.txt": ""}}}}, **configured("")}
-    )
+    folder = plant({"t": {"0.txt": "", "a": {"1.txt": "", "b": {"2.txt": "", "c": {"3.txt": ""}}}}, **configured("")})
     assert len(paths(folder, "t", depth=depth)) == count
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.conftest import Plant
 from tests.goalkit import Files, program, write_goal
 
@@ -96,9 +97,7 @@ class Pane:
         self.socket = str(folder.parent / "tmux")
         self.count = 0
         env = {**os.environ, "PS1": "$ ", "TERM": "xterm"}
-        self._tmux(
-            "-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "200", "-c", str(folder), "sh", env=env
-        )
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "200", "-c", str(folder), "sh", env=env)
 
     def _tmux(self, *words: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ from sutler.access.standing import standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal, version_id
+from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -112,8 +112,8 @@ class Door:
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             snapshot = self.snapshot()
-            wanted = [entry.path for entry in self._matching(snapshot, globs)]
-            shown = tuple(quote(path) for path in wanted if self._may_read(path) and self.plain_name(path))
+            wanted = list(self._matching(snapshot, globs))
+            shown = tuple(quote(entry.path) for entry in self.readable(wanted))
             listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
             text = "\n".join(shown)
             return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
@@ -130,9 +130,12 @@ class Door:
             if not globs or any(matches(glob, entry.path) for glob in globs):
                 yield entry
 
-    def plain_name(self, path: RelPath) -> bool:
-        shown = quote(path)
-        return self.gate.clean(shown, "").text == shown
+    def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
+        """Those that policy allows and whose names hold no secret; all names are looked at in one go."""
+        allowed = [entry for entry in entries if self._may_read(entry.path)]
+        shown = [quote(entry.path) for entry in allowed]
+        clean = self.gate.clean("\n".join(shown), "").text.split("\n")
+        return [entry for entry, was, now in zip(allowed, shown, clean, strict=False) if was == now]
 
     # reading
 
@@ -167,14 +170,13 @@ class Door:
         self._remember(path, page)
         span = Span(page.first, page.last)
         if known and known == page.version and page.text and self._received(path, page.digest, span):
-            reading = _reading(path, page, text="", unchanged=True)
-            return reading, Outcome(after=page.digest)
+            unchanged = msgspec.structs.replace(_reading(path, page), text="", unchanged=True)
+            return unchanged, Outcome(after=page.digest)
         truncated = page.cut if end is not None else page.more
-        notes = page.notes
         if not page.text and page.total is not None and page.first > page.total:
-            notes = (*notes, f"the file has {page.total} lines")
+            page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
-        return _reading(path, page, truncated=truncated, next=cursor, notes=notes), self._outcome(page)
+        return _reading(path, page, truncated=truncated, next=cursor), self._outcome(page)
 
     def _received(self, path: RelPath, digest: str, span: Span) -> bool:
         rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
@@ -244,12 +246,11 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        left = MAX_SEARCHED
+        wanted = list(self._matching(self.snapshot(), globs))
+        readable = self.readable(wanted)
+        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
         with self.root.reader() as reader:
-            for entry in self._matching(self.snapshot(), globs):
-                if not self._may_read(entry.path) or not self.plain_name(entry.path):
-                    progress.skipped += 1
-                    continue
+            for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
                 if isinstance(blob, Problem) or decoded is None:
@@ -377,28 +378,18 @@ def _cursor(text: str) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def _reading(
-    path: RelPath,
-    page: Page,
-    *,
-    text: str | None = None,
-    truncated: bool = False,
-    next: str = "",
-    unchanged: bool = False,
-    notes: tuple[str, ...] | None = None,
-) -> Reading:
+def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
     return Reading(
         path=quote(path),
-        version=version_id(page.digest),
+        version=page.version,
         first=page.first,
         last=page.last,
         total=page.total,
-        text=page.text if text is None else text,
+        text=page.text,
         truncated=truncated,
         next=next,
-        unchanged=unchanged,
         redactions=page.findings,
-        notes=page.notes if notes is None else notes,
+        notes=page.notes,
     )
 
 

@@ -63,6 +63,15 @@ class Bounds(Struct, frozen=True):
     chars: int
 
 
+class _Wanted(Struct, frozen=True):
+    """Which lines of which file: to the end when `last` is None."""
+
+    path: RelPath
+    first: int
+    last: int | None
+    bounds: Bounds
+
+
 def lines_of(text: str) -> list[str]:
     """Lines with their ends; only `\\n` ends one, and a last line without it is a line."""
     lines = text.split("\n")
@@ -84,13 +93,12 @@ class Pages:
 
     def read(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
         """Lines `first` to `last` (to the end when None) inside the bounds."""
+        wanted = _Wanted(path, first, last, bounds)
         fd = self._open(path)
         try:
             state = os.fstat(fd)
             notes = self._inspect(path, state)
-            if state.st_size <= WHOLE:
-                return self._small(fd, path, first, last, bounds, notes)
-            return self._large(fd, path, state, first, last, bounds, notes)
+            return self._small(fd, wanted, notes) if state.st_size <= WHOLE else self._large(fd, state, wanted, notes)
         finally:
             os.close(fd)
 
@@ -147,9 +155,8 @@ class Pages:
         finally:
             os.close(fd)
 
-    def _small(
-        self, fd: int, path: RelPath, first: int, last: int | None, bounds: Bounds, notes: tuple[str, ...]
-    ) -> Page:
+    def _small(self, fd: int, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
+        path, first = wanted.path, wanted.first
         blob = read_descriptor(fd, path, WHOLE)
         if isinstance(blob, Problem):
             raise _problem(blob)
@@ -161,27 +168,19 @@ class Pages:
             notes = (*notes, decoded.issue)
         clean = self.clean_text(path, decoded.text, digest)
         lines = lines_of(clean.text)
-        text, end, cut = _fill(lines, first, last, bounds)
+        text, end, cut = _fill(lines, first, wanted.last, wanted.bounds)
         whole = clean.text if len(blob.data) <= KEPT else ""
         found = len(clean.findings)
         size, version = len(blob.data), version_id(digest)
         return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, whole)
 
-    def _large(
-        self,
-        fd: int,
-        path: RelPath,
-        state: os.stat_result,
-        first: int,
-        last: int | None,
-        bounds: Bounds,
-        notes: tuple[str, ...],
-    ) -> Page:
+    def _large(self, fd: int, state: os.stat_result, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
+        path, first, size = wanted.path, wanted.first, state.st_size
         _refuse_binary(os.pread(fd, 8_192, 0), path)
         digest = _digest(fd, state)
-        start = _offset_of(fd, state.st_size, first)
+        start = _offset_of(fd, size, first)
         if start is None:
-            return Page("", first, first - 1, first - 1, version_id(digest), digest, state.st_size, 0, False, notes)
+            return Page("", first, first - 1, first - 1, version_id(digest), digest, size, 0, False, notes)
         if start < 0:
             raise RefusedError(
                 f"line {first} of {quote(path)} lies beyond the first {SCANNED >> 20} MiB",
@@ -189,18 +188,29 @@ class Pages:
                 next_step="read earlier lines, or split the file",
             )
         before = max(0, start - MARGIN)
-        window = _read_at(fd, before, start - before + 4 * bounds.chars + MARGIN, state.st_size)
-        skip = window.count(b"\n", 0, start - before)
+        window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
         clean = self._clean(window.decode("utf-8", "replace"), path)
-        lines = lines_of(clean.text)[skip:]
-        reaches_end = before + len(window) >= state.st_size
-        if not reaches_end and lines:
-            lines[-1] = lines[-1].rstrip("\n")  # cut somewhere: never shown as a whole line
-        text, end, cut = _fill(lines, 1, None if last is None else last - first + 1, bounds)
-        end += first - 1
-        at_end = reaches_end and end - first + 1 == len(lines) and not cut
-        total = end if at_end else None
-        return Page(text, first, end, total, version_id(digest), digest, state.st_size, len(clean.findings), cut, notes)
+        lines, partial = _sound_lines(window, clean.text, start - before, before + len(window) >= size)
+        asked = None if wanted.last is None else wanted.last - first + 1
+        text, end, cut = _fill(lines, 1, asked, wanted.bounds)
+        complete = before + len(window) >= size and end == len(lines) and not cut
+        cut = cut or partial or (not complete and end == len(lines) and (asked is None or asked > end))
+        last = end + first - 1
+        total = last if complete else None
+        return Page(text, first, last, total, version_id(digest), digest, size, len(clean.findings), cut, notes)
+
+
+def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
+    """The clean lines from byte `start` of a window that may be shown, and whether the only one is a mere beginning.
+    Unless the file ends here too, the last margin only served to recognise what begins before it."""
+    skip = window.count(b"\n", 0, start)
+    lines = lines_of(text)
+    if ends:
+        return lines[skip:], False
+    sound = lines[skip : window.count(b"\n", 0, len(window) - MARGIN)]
+    if sound or skip >= len(lines):
+        return sound, False
+    return [lines[skip][: max(0, len(lines[skip]) - MARGIN)].rstrip("\n")], True
 
 
 def _problem(problem: Problem) -> SutlerError:

@@ -8,7 +8,7 @@ so that a spelling cannot slip through; version-control folders and extensions w
 from __future__ import annotations
 
 import re
-import unicodedata
+from functools import cache
 from typing import Final
 
 from sutler.values.snapshot import Reason, Rule
@@ -37,7 +37,6 @@ _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match
 
 _STARTS: Final = (".env", "credentials", "secrets")
 _ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore")
-_CREDENTIAL: Final = re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
 _CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
 
 
@@ -45,6 +44,8 @@ def credential(name: str) -> Rule | None:
     """The credential pattern that this name matches in any spelling."""
     if name.isascii():
         return _credential(name.lower())
+    import unicodedata  # a library of its own, and most names are ASCII
+
     return _credential(name.lower()) or _credential(unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -52,8 +53,13 @@ def _credential(name: str) -> Rule | None:
     # Four string calls for the many, the patterns themselves for the few; a test holds the two together.
     if not (name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name):
         return None
-    match = _CREDENTIAL.match(name)
+    match = _pattern().match(name)
     return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
 
 
 def version_control(name: str) -> Rule | None:

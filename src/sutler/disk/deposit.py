@@ -21,17 +21,13 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
     wanted = list(files)
     for path, _, _ in wanted:
         if parse_relpath(path) != path or not path:
-            raise RefusedError(
-                f"{quote(path)} is no plain path", rule="unpacked files stay below the directory"
-            )
+            raise RefusedError(f"{quote(path)} is no plain path", rule="unpacked files stay below the directory")
     os.makedirs(directory, exist_ok=True)
     root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         taken = [path for path, _, _ in wanted if _exists(root, path)]
         if taken:
-            shown = ", ".join(map(quote, taken[:5])) + (
-                f" and {len(taken) - 5:,} more" if len(taken) > 5 else ""
-            )
+            shown = ", ".join(map(quote, taken[:5])) + (f" and {len(taken) - 5:,} more" if len(taken) > 5 else "")
             raise RefusedError(
                 f"{shown} already exist{'s' if len(taken) == 1 else ''}",
                 rule="unpack writes over nothing",

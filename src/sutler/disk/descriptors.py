@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import Final
 
@@ -10,6 +11,7 @@ from sutler.disk.root import DIRECTORY
 
 COUNT_LIMIT: Final = 1000
 _DEPTH: Final = 32
+_OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
 
 Key = tuple[int, int]
 
@@ -90,3 +92,19 @@ def _listed(fd: int) -> tuple[int, list[str]]:
         pass
     folders.sort(reverse=True)
     return count, folders
+
+
+def mounts_below(folder: str) -> frozenset[str]:
+    """Paths below a folder where something else is mounted, a file or a bind mount of the same device included."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+            places = [line.split(" ", 5)[4] for line in stream]
+    except (OSError, IndexError):
+        return frozenset()
+    start = os.path.realpath(folder).rstrip("/") + "/"
+    plain = (re.sub(_OCTAL, _byte, place) if "\\" in place else place for place in places)
+    return frozenset(place[len(start) :] for place in plain if place.startswith(start) and place != start)
+
+
+def _byte(match: re.Match[str]) -> str:
+    return chr(int(match[1], 8))

@@ -10,7 +10,7 @@ from typing import Final
 
 from sutler.disk.descriptors import count_below, kind_of
 from sutler.disk.judge import Verdict
-from sutler.disk.root import DIRECTORY
+from sutler.disk.root import DIRECTORY, problem_of
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 
@@ -70,3 +70,8 @@ class Findings:
             count, more = count_below(below)
             os.close(below)
         self.excluded.append(Excluded(path + "/", verdict.reason, verdict.rule, count, more))
+
+    def absent(self, path: str, error: OSError) -> None:
+        """A path that somebody asked for: nothing was there to begin with, so nothing vanished."""
+        found = problem_of(path, error)
+        self.problems.append(Problem(path, "missing", "no such file") if found.kind == "vanished" else found)

@@ -116,7 +116,7 @@ def _common(git_dir: str) -> str:
     return os.path.join(git_dir, os.fsdecode(text.rstrip(b"\r\n"))) if text and b"\0" not in text else git_dir
 
 
-_HEAD: Final = re.compile(rb"ref:\s*refs/|[0-9a-fA-F]{40}")
+_HEAD: Final = rb"ref:\s*refs/|[0-9a-fA-F]{40}"
 
 
 def _is_git_directory(git: str) -> bool:
@@ -125,7 +125,7 @@ def _is_git_directory(git: str) -> bool:
         if os.path.islink(head):
             good = os.readlink(head).startswith("refs/")
         else:
-            good = _HEAD.match(read_plain(head) or b"") is not None
+            good = re.match(_HEAD, read_plain(head) or b"") is not None
     except OSError:
         return False
     common = _common(git)
@@ -134,10 +134,12 @@ def _is_git_directory(git: str) -> bool:
 
 # Configuration ----------------------------------------------------------------------
 
-_SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_BLANK: Final = re.compile(r"\s*(?:[#;][^\n]*)?(?:\n|\Z)")
-_KEY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*")
-_VALUE: Final = re.compile(r'\\(\r?\n|[nbt"\\])|(")|([#;])|(\r?\n|\Z)|([^\\"#;\r\n]+|.)')
+# Compiled when a configuration file is there to read.
+_SECTION: Final = r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]'
+_BLANK: Final = r"\s*(?:[#;][^\n]*)?(?:\n|\Z)"
+_KEY: Final = r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*"
+_VALUE: Final = r'\\(\r?\n|[nbt"\\])|(")|([#;])|(\r?\n|\Z)|([^\\"#;\r\n]+|.)'
+_WANTED: Final = (b"excludesfile", b"ignorecase", b"objectformat", b"include")
 _ESCAPES: Final = {"n": "\n", "b": "\b", "t": "\t", '"': '"', "\\": "\\"}
 
 
@@ -146,7 +148,8 @@ def _value(text: str, at: int) -> tuple[str, int]:
     parts: list[str] = []
     length = keep = 0  # what was quoted or escaped up to `keep` is not trimmed
     quoted = False
-    while (match := _VALUE.match(text, at)) is not None:
+    token_at = re.compile(_VALUE).match
+    while (match := token_at(text, at)) is not None:
         at = match.end()
         escape, quote, comment, end, plain = match.groups()
         if end is not None:
@@ -165,22 +168,26 @@ def _value(text: str, at: int) -> tuple[str, int]:
     return whole[:keep] + whole[keep:].rstrip(), at
 
 
-def parse_config(data: bytes) -> list[tuple[str, str]]:
+def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
     """`section.key` (lower case; sub-sections keep theirs) and value, in order. Stops at a malformed line."""
+    lowered = data.lower()
+    if not whole and not any(word in lowered for word in _WANTED):
+        return []  # most files say nothing that matters here, and four expressions need not be compiled
     text = os.fsdecode(data.removeprefix(b"\xef\xbb\xbf"))
     pairs: list[tuple[str, str]] = []
     section, at = "", 0
+    blank_at, section_at, key_at = (re.compile(one).match for one in (_BLANK, _SECTION, _KEY))
     while at < len(text):
-        blank = _BLANK.match(text, at)
+        blank = blank_at(text, at)
         if blank is not None and blank.end() > at:
             at = blank.end()
             continue
-        head = _SECTION.match(text, at)
+        head = section_at(text, at)
         if head is not None:
             section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
             at = head.end()
             continue
-        key = _KEY.match(text, at)
+        key = key_at(text, at)
         if key is None or not section:
             break
         if key[2]:
@@ -281,14 +288,12 @@ def _tracked(data: bytes, width: int, repository: Repository) -> Tracked:
         base = _entries(shared, width)
         gone = _bits(link, width, len(base.names))
         pairs += [pair for i, pair in enumerate(zip(base.names, base.modes, strict=True)) if i not in gone]
-    paths: list[str] = []
-    links: list[str] = []
-    sparse: list[str] = []
-    for raw, mode in pairs:
-        kind = mode & 0o170000
-        (links if kind == 0o160000 else sparse if kind == 0o040000 else paths).append(os.fsdecode(raw))
+    names = os.fsdecode(b"\0".join(name for name, _ in pairs)).split("\0")
+    kinds = [mode & 0o170000 for _, mode in pairs]
+    links = {name for name, kind in zip(names, kinds, strict=True) if kind == 0o160000} if pairs else set()
+    sparse = {name for name, kind in zip(names, kinds, strict=True) if kind == 0o040000} if pairs else set()
     # An entry without a name replaces one of the shared index and keeps that one's name.
-    return Tracked(frozenset(paths) - {""}, frozenset(links), tuple(sorted(one for one in sparse if one)))
+    return Tracked(frozenset(names) - links - sparse - {""}, frozenset(links), tuple(sorted(sparse - {""})))
 
 
 def _entries(data: bytes, width: int) -> _Entries:

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+import unicodedata
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -135,22 +137,24 @@ def parse_source(
     return Source(shown, PatternList(patterns, fold), tuple(lines))
 
 
-def _everything(shown: str, why: str) -> Source:
+def deny_all(shown: str, why: str, line: int = 0) -> Source:
     """A source that denies all below it."""
     pattern = parse_pattern("*")._replace(text=why)
-    return Source(shown, PatternList([pattern]), (0,))
+    return Source(shown, PatternList([pattern]), (line,))
 
 
 def load(fd: int, name: str, shown: str, fold: bool) -> Source | Problem:
     """Read the ignore file `name` in the open directory `fd`."""
     found = _read(fd, name, shown)
+    if isinstance(found, Problem) and _is_folder(fd, name):
+        return parse_source(b"", shown)
     if name not in AI_FILES:
         return found if isinstance(found, Problem) else parse_source(found, shown, fold=fold)
     if isinstance(found, Problem):
-        return _everything(shown, f"(unreadable: {found.detail})")
+        return deny_all(shown, f"(unreadable: {found.detail})")
     if name == ".aiexclude":
         if not found.strip():
-            return _everything(shown, "(empty file)")
+            return deny_all(shown, "(empty file)")
         return parse_source(found, shown, fold=True, negation=False, every_spelling=True)
     return parse_source(found, shown, fold=True, every_spelling=True)
 
@@ -171,6 +175,13 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
     if found.data.count(b"\n") > LINE_LIMIT:
         return Problem(shown, "too_large", f"more than {LINE_LIMIT} lines")
     return found.data
+
+
+def _is_folder(fd: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def _open(fd: int, name: str) -> int:
@@ -234,12 +245,21 @@ class Node:
         return decide(self.families[0], text, directory) or decide(self.families[1], text, directory)
 
     def denial(self, name: str, directory: bool) -> Rule | None:
-        """The AI file that denies this name, if any."""
+        """The AI file that denies this name, in any of its spellings: a denial is not to be dodged by case."""
         for layers in self.ai:
-            found = decide(layers, view(name), directory) if layers else None
-            if found is not None and found.ignored:
-                return found.rule
+            for spelling in spellings(name) if layers else ():
+                found = decide(layers, view(spelling), directory)
+                if found is not None and found.ignored:
+                    return found.rule
         return None
+
+
+def spellings(name: str) -> Sequence[str]:
+    """The name as it is, in lower case, and in Unicode's composed, decomposed and compatibility forms."""
+    if name.isascii():
+        return (name,) if name.islower() else (name, name.lower())
+    forms = [name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)]
+    return list(dict.fromkeys([*forms, unicodedata.normalize("NFKC", name).casefold()]))
 
 
 def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | None:

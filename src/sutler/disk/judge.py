@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from sutler.disk import git
 from sutler.disk.defaults import credential, default_exclusion
-from sutler.disk.ignore import GIT, IGNORE_FILES, Node, Source, load, no_rules, parse_source
+from sutler.disk.ignore import GIT, IGNORE_FILES, Node, Source, deny_all, load, no_rules, parse_source
 from sutler.disk.root import DIRECTORY, Root
 from sutler.values.globs import GlobSet
 from sutler.values.snapshot import Problem, Reason, Rule, ScanRules
@@ -139,7 +139,12 @@ class Judge:
         node = self._excludes(no_rules(), ground)
         for depth, name in enumerate(names):
             folder = os.path.join(repository.top, *names[:depth])
-            node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold).child(name)
+            node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold)
+            denial = node.denial(name, True)
+            node = node.child(name)
+            if denial is not None:  # the root lies in denied ground; naming it as the root lifts nothing
+                source = deny_all(denial.source, denial.pattern, denial.line)
+                node = node.with_sources([(os.path.basename(denial.source), source)])
         return node, ground
 
     def _from_parent(self, node: Node, folder: str, shown: str, fold: bool) -> Node:

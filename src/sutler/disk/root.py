@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Literal, NamedTuple
@@ -25,6 +25,8 @@ Method = Literal["openat2", "descriptor walk"]
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
+MANY_DIRECTORIES: Final = 256
+"""From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
@@ -63,7 +65,7 @@ def problem_of(path: str, error: OSError) -> Problem:
 def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
     """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
     state = os.fstat(fd)
-    if not stat.S_ISREG(state.st_mode):
+    if state.st_mode & 0o170000 != stat.S_IFREG:
         return Problem(path, "special", "not a regular file")
     size = state.st_size
     if limit is not None and size > limit:
@@ -182,6 +184,12 @@ class Root:
             if fd != self.fd:
                 os.close(fd)
 
+    def opener(self) -> Callable[[str], int]:
+        """Opens many files by openat2, each with one system call."""
+        from sutler.disk.openat2 import opener
+
+        return opener(self.fd, FILE)
+
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         """One file's bytes; a pipe, a device or a link is refused at once."""
         try:
@@ -206,29 +214,37 @@ class Root:
 
 
 class Reader:
-    """Reads many files; one open and one read for each, directories are opened once per visit."""
+    """Reads many files; one open and one read for each. Directories are opened once per visit, until there were so
+    many that openat2 from the root is cheaper."""
 
-    __slots__ = ("_directory", "_fd", "_fds", "_root")
+    __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._fds: dict[str, int] = {"": root.fd}
+        self._fds: dict[str, int] = {}  # least recently opened first
+        self._entered = 0
+        self._beneath: Callable[[str], int] | None = None
         self._directory = ""
         self._fd = root.fd
 
     def close(self) -> None:
-        for directory, fd in self._fds.items():
-            if directory:
-                os.close(fd)
+        for fd in self._fds.values():
+            os.close(fd)
         self._fds = {}
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
-        directory, _, name = path.rpartition("/")
+        if ".." in path or "\0" in path:
+            parse_relpath(path)
         try:
-            if directory != self._directory:
-                self._fd = self._enter(directory)
-                self._directory = directory
-            fd = os.open(name, FILE, dir_fd=self._fd)
+            if self._beneath is not None and len(path) < _STEP // 4:
+                fd = self._beneath(path)
+            else:
+                cut = path.rfind("/")
+                directory = path[:cut] if cut > 0 else ""
+                if directory != self._directory:
+                    self._fd = self._enter(directory)
+                    self._directory = directory
+                fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
         except OSError as error:
             return problem_of(path, error)
         try:
@@ -240,30 +256,35 @@ class Reader:
 
     def _enter(self, directory: str) -> int:
         """The directory's descriptor, from its nearest open ancestor; the least recent ones are closed."""
+        if not directory:
+            return self._root.fd
         fds = self._fds
         if directory in fds:
-            fds[directory] = fd = fds.pop(directory)
+            fd = fds[directory] = fds.pop(directory)
             return fd
-        parse_relpath(directory)
+        self._entered += 1
+        if self._entered == MANY_DIRECTORIES and self._root.method() == "openat2":
+            self._beneath = self._root.opener()
         near, missing = directory, list[str]()
-        while near not in fds and len(missing) < _CLOSE_BY:
+        while near and near not in fds and len(missing) < _CLOSE_BY:
             near, _, name = near.rpartition("/")
             missing.append(name)
-        if near not in fds:
+        if near and near not in fds:
             return self._keep(directory, self._root.open(RelPath(directory), DIRECTORY))
-        fd = fds[near]
+        fd = fds[near] if near else self._root.fd
         for name in reversed(missing):
             near = f"{near}/{name}" if near else name
             fd = self._keep(near, os.open(name, DIRECTORY, dir_fd=fd))
         return fd
 
     def _keep(self, directory: str, fd: int) -> int:
-        self._fds[directory] = fd
-        if len(self._fds) > OPEN_DIRECTORIES:
-            oldest = next(one for one in self._fds if one and one != directory)
+        fds = self._fds
+        fds[directory] = fd
+        if len(fds) > OPEN_DIRECTORIES:
+            oldest = next(iter(fds))
             if oldest == self._directory:
                 self._directory, self._fd = "", self._root.fd
-            os.close(self._fds.pop(oldest))
+            os.close(fds.pop(oldest))
         return fd
 
 
@@ -304,7 +325,7 @@ def _mode_of(fd: int, name: str) -> int | None:
         state = os.stat(name, dir_fd=fd)
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             return None
-        if os.path.realpath(f"/proc/self/fd/{fd}").startswith(("/dev", "/proc")):
+        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
             return None  # /dev/stdout, redirected to a file
         state = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):

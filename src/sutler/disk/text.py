@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 _SNIFF: Final = 8192
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-_C1: Final = re.compile(rb"[\x80-\x9f]")
-_CP1252_HOLES: Final = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_C1: Final = rb"[\x80-\x9f]"
+_CP1252_HOLES: Final = rb"[\x81\x8d\x8f\x90\x9d]"
 
 # Label -> (mark, codec). The longer mark of UTF-32-LE comes before UTF-16-LE's, which begins it.
 _MARKED: Final[dict[str, tuple[bytes, str]]] = {
@@ -108,7 +108,7 @@ def _fallback(data: bytes, error: UnicodeDecodeError) -> Decoded | None:
     sample = data[:_SNIFF]
     if (len(sample) - len(sample.translate(None, _CONTROLS))) * 33 > len(sample):
         return None
-    windows = _C1.search(data) is not None and _CP1252_HOLES.search(data) is None
+    windows = re.search(_C1, data) is not None and re.search(_CP1252_HOLES, data) is None
     encoding = "cp1252" if windows else "latin-1"
     issue = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}; read as {encoding}"
     return Decoded(data.decode(encoding), encoding, issue)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.descriptors import Key, count_below, key_of
+from sutler.disk.descriptors import Key, count_below, key_of, mounts_below
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
@@ -56,9 +56,7 @@ def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapsho
     return walk.found.snapshot(walk.directories, [*walk.judge.problems, *more])
 
 
-def explain(
-    root: Root, rules: ScanRules, path: RelPath, *, named: bool = False
-) -> FileEntry | Excluded | Problem:
+def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False) -> FileEntry | Excluded | Problem:
     """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
     walk = _Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
@@ -81,6 +79,7 @@ class _Walk:
         self.grounds: list[Ground] = []
         state = os.fstat(root.fd)
         self.device = state.st_dev
+        self.mounts = mounts_below(root.host_path) if rules.one_filesystem else frozenset[str]()
         self.root_key = (state.st_dev, state.st_ino)
 
     # Going down ----------------------------------------------------------------------
@@ -121,7 +120,7 @@ class _Walk:
         try:
             mode = os.stat(name, dir_fd=frame.fd, follow_symlinks=False).st_mode
         except OSError as error:
-            self.found.problems.append(_missing(path, error))
+            self.found.absent(path, error)
             return None
         if not stat.S_ISDIR(mode):
             if stat.S_ISLNK(mode):
@@ -161,7 +160,7 @@ class _Walk:
         try:
             state = os.stat(name, dir_fd=frame.fd, follow_symlinks=False)
         except OSError as error:
-            self.found.problems.append(_missing(path, error))
+            self.found.absent(path, error)
             return None
         if stat.S_ISDIR(state.st_mode):
             child = self.step(frame, name, prefix, path, named)
@@ -173,6 +172,9 @@ class _Walk:
             else:
                 os.close(child.fd)
             return FileEntry(RelPath(path), 0, mode=state.st_mode, named=named)
+        if path in self.mounts:
+            self.found.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem")))
+            return None
         if named:
             verdict = self.judge.binding(frame.node, name, False, path)
         else:
@@ -286,7 +288,7 @@ class _Walk:
             self.found.problems.append(problem_of(path, error))
             return None
         key = key_of(fd)
-        if key[0] != self.device and self.rules.one_filesystem:
+        if (key[0] != self.device and self.rules.one_filesystem) or path in self.mounts:
             os.close(fd)
             self.found.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
             return None
@@ -345,11 +347,14 @@ class _Walk:
         """The hot loop: one dictionary look-up and one stat for each file. Gives the folders."""
         node, folders, add, limit = frame.node, [], self.found.entries.append, self.rules.skip_file_bytes
         plain = not node.live and not self.judge.allow and frame.only_tracked is None
-        seen = node.files
+        seen, mounts = node.files, self.mounts
         for entry in batch:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
+                continue
+            if mounts and prefix + name in mounts:
+                self.found.excluded.append(Excluded(prefix + name, "mount_point", Rule("one_filesystem")))
                 continue
             verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
             if verdict is _UNSEEN:
@@ -391,9 +396,3 @@ class _Walk:
             return False
         self.found.excluded.append(Excluded(path, verdict.reason, verdict.rule))
         return True
-
-
-def _missing(path: str, error: OSError) -> Problem:
-    """Nothing was there to begin with, so nothing vanished."""
-    found = problem_of(path, error)
-    return Problem(path, "missing", "no such file") if found.kind == "vanished" else found

@@ -8,12 +8,10 @@ from hashlib import sha256
 from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
+from sutler.engine.clean import Clean
 from sutler.stages.fit import Material
-from sutler.values.pack import Choice, CleanText, Loaded
+from sutler.values.pack import Choice, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
-
-Clean = Callable[[str, str], CleanText]
-"""Redact a whole text; the second argument is the path it came from."""
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
@@ -33,10 +31,13 @@ class Loader:
         self._done = done
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
+        self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
 
     def fetch(self, choice: Choice) -> Material | Excluded:
         if self._done is not None:
             self._done()
+        if choice.path in self.made:
+            return self.made[choice.path]
         loaded = self.load(choice)
         if isinstance(loaded, Excluded):
             return loaded

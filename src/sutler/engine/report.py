@@ -7,21 +7,30 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sutler.values.pack import Budget, Level, Listing, Section
+from sutler.values.pack import Budget, Listing, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
+from sutler.values.wire import PackType
+
+WHOLE = ("full", "summary")
+"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
 
 
 class Shown(Struct, frozen=True, gc=False):
     """One file that entered: how much of it, at what cost in the budget's unit, and why."""
 
     path: RelPath
-    level: Level
+    level: str  # of the pack's own ladder: full, head_tail, excerpt, head, summary …
     bytes: int
     tokens: int | None
     cost: int
     reason: str
-    findings: int = 0
+    sha256: str = ""
+    rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
+
+    @property
+    def findings(self) -> int:
+        return len(self.rules)
 
     @property
     def weight(self) -> int:
@@ -43,6 +52,8 @@ class Report(Struct, frozen=True):
     excluded: tuple[Excluded, ...]
     problems: tuple[Problem, ...]
     parts: int = 1
+    type: PackType = "full"
+    selection_reason: str = "asked for"
     linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
@@ -67,12 +78,7 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 
 def shown_of(section: Section, tokens: int | None) -> Shown:
+    rules = tuple(finding.rule for finding in section.body.findings if finding.confidence > 0)
     return Shown(
-        section.path,
-        section.level,
-        section.length,
-        tokens,
-        section.cost,
-        section.reason,
-        len(section.body.findings),
+        section.path, section.level, section.length, tokens, section.cost, section.reason, section.sha256, rules
     )

@@ -186,9 +186,7 @@ def limit(found: Discovery, claw: Claw) -> list[Candidate]:
     most = claw.max_files_per_directory
     for parent, files in by_parent.items():
         if len(files) > most:
-            message = (
-                f"Too many files in directory: {quote(parent)} ({len(files)} files exceeds limit of {most})"
-            )
+            message = f"Too many files in directory: {quote(parent)} ({len(files)} files exceeds limit of {most})"
             found.errors.append(Issue("too_many", parent, message))
         elif len(files) >= NEAR * most:
             found.warnings.append(f"{quote(parent)} has {len(files)} files, the limit is {most}")
@@ -254,8 +252,7 @@ def judge(
         return
     if ask is None:
         raise RefusedError(
-            f"{len(lines)} problem(s) with the context files, and no terminal to ask on:\n  "
-            + "\n  ".join(lines),
+            f"{len(lines)} problem(s) with the context files, and no terminal to ask on:\n  " + "\n  ".join(lines),
             rule="error_handling_mode: flexible",
             next_step="correct them, or choose --mode ignore or --mode strict",
         )

@@ -76,9 +76,7 @@ def _discover(given: str, wanted: Wanted, warnings: list[str]) -> list[_Seen]:
         snapshot = scan(root, rules)
     prefix = given if given.endswith("/") else f"{given}/"
     found = [_Seen(real, entry.path, prefix + entry.path, entry.size) for entry in snapshot.entries]
-    found += [
-        link for one in snapshot.excluded if one.reason == "symlink" and (link := _link(real, prefix, one))
-    ]
+    found += [link for one in snapshot.excluded if one.reason == "symlink" and (link := _link(real, prefix, one))]
     kept = [one for one in found if not _excluded(one.given, wanted.claw)]
     return sorted(kept, key=lambda one: one.given)
 
@@ -120,9 +118,7 @@ def _read(one: _Seen, claw: Claw, counts: dict[str, int]) -> str | Issue | None:
         blob = root.read(one.path)
     if isinstance(blob, Problem):
         denied = blob.kind == "denied"
-        message = (
-            f"Permission denied: {one.given}" if denied else f"I/O error reading {one.given}: {blob.detail}"
-        )
+        message = f"Permission denied: {one.given}" if denied else f"I/O error reading {one.given}: {blob.detail}"
         return Issue("denied" if denied else "unreadable", one.given, message)
     if _binary(blob.data):
         return None

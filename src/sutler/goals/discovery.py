@@ -20,6 +20,7 @@ from sutler.values.paths import quote
 Origin = Literal["local", "global", "shipped"]
 
 MAX_FILES = 1000
+MAX_PROMPT = 4 * 1024 * 1024
 MAX_BYTES = 16 * 1024 * 1024
 LOCAL_NAMES = (".sutler", ".claw")
 
@@ -73,9 +74,7 @@ def _local(cwd: str, home: str, compat: bool) -> list[Base]:
     """Both folders of the nearest ancestor that has one; `.sutler` outranks `.claw`."""
     folder = cwd
     while True:
-        names = [
-            name for name in LOCAL_NAMES[1 if compat else 0 :] if os.path.isdir(os.path.join(folder, name))
-        ]
+        names = [name for name in LOCAL_NAMES[1 if compat else 0 :] if os.path.isdir(os.path.join(folder, name))]
         if names:
             own = os.path.realpath(folder) == os.path.realpath(home)
             return [Base(os.path.join(folder, name), "local", own) for name in names]
@@ -130,6 +129,8 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
     files = _read_folder(folder, base)
     if "prompt.yaml" not in files:
         raise UsageError(f"{quote(folder)}/prompt.yaml is not a plain file inside {quote(base.path)}")
+    if len(files["prompt.yaml"]) > MAX_PROMPT:
+        raise UsageError(f"{quote(folder)}/prompt.yaml is larger than {MAX_PROMPT:,} bytes")
     goal = parse_goal(files["prompt.yaml"], os.path.join(folder, "prompt.yaml"), compat=compat)
     return Found(name, goal, base, files)
 

@@ -200,9 +200,7 @@ def parse_answer(text: str) -> Answer:
     if not isinstance(body, dict):
         return Answer(True, (), UNPARSED)
     files = body.get("files")
-    names = (
-        [name for name in files if isinstance(name, str) and name.strip()] if isinstance(files, list) else []
-    )
+    names = [name for name in files if isinstance(name, str) and name.strip()] if isinstance(files, list) else []
     reason = body.get("reason")
     return Answer(_truthy(body.get("done")), tuple(names), reason if isinstance(reason, str) else "")
 
@@ -269,16 +267,13 @@ def command_model(target: Target, *, cwd: str, environ: Mapping[str, str], secon
             reason = os.strerror(error.errno or 0)
             raise ModelCommandError(f"Failed to execute LLM command: '{program}': {reason}") from None
         if done.stopped == "time":
-            raise ModelCommandError(
-                f"LLM command '{program}' gave no answer in {seconds:g} seconds", rule="time limit"
-            )
+            raise ModelCommandError(f"LLM command '{program}' gave no answer in {seconds:g} seconds", rule="time limit")
         if done.stopped == "size":
             raise ModelCommandError(f"LLM command '{program}' printed more than 8 MiB", rule="answer limit")
         if done.code != 0:
             tail = done.err.decode("utf-8", "replace")[-2000:].rstrip()
             raise ModelCommandError(
-                f"LLM command '{program}' exited with non-zero status: {done.status}"
-                + (f"\n{tail}" if tail else "")
+                f"LLM command '{program}' exited with non-zero status: {done.status}" + (f"\n{tail}" if tail else "")
             )
         return done.out.decode("utf-8", "replace")
 

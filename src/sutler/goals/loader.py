@@ -15,17 +15,26 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from hashlib import sha256
 
 from msgspec import Struct
 
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
+from sutler.stages.assign import assign_text, build_here_doc_token, build_safe_base_name
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Excluded, Problem, ScanRules
+
+__all__ = [
+    "LoadOptions",
+    "build_context_assign_string",
+    "build_here_doc_token",
+    "build_matcher",
+    "build_safe_base_name",
+    "read_include_files",
+    "read_requested_files",
+]
 
 Clean = Callable[[str, str], str]
 """Takes a text and its path and gives the text that may leave."""
@@ -163,75 +172,26 @@ def resolve(root: str, dir: str, file_path: str) -> RelPath:
     if spelled.startswith("/"):
         host = os.path.abspath(root)
         if not spelled.startswith(host.rstrip("/") + "/"):
-            raise RefusedError(
-                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-            )
+            raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
         return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
     joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
     if joined == ".." or joined.startswith(("../", "/")):
-        raise RefusedError(
-            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-        )
+        raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
     return parse_relpath(joined)
-
-
-def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
-    """A variable name made from a file's name: letters, digits and `_`, beginning with a letter."""
-    name = file_path.rsplit("/", 1)[-1]
-    dot = name.rfind(".")
-    stem = name[:dot] if dot > 0 else name
-    base = re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_") or "file"
-    return prefix + (base if base[0].isalpha() else f"F_{base}")
-
-
-def build_here_doc_token(content: str, base: str = "context") -> str:
-    """A token that does not occur in the content as a marker: `base`, else `base-1`, `base-2` and so on."""
-    token, counter = base, 0
-    while f"--begin-{token}--" in content or f"--end-{token}--" in content:
-        counter += 1
-        token = f"{base}-{counter}"
-    return token
 
 
 def build_context_assign_string(
     read_files: Mapping[str, str], *, root: str = ".", dir: str = ".", compat: bool = False
 ) -> str:
-    """The files as assign lines, in the mapping's order; an empty mapping gives an empty text.
+    """The files as assign lines, in the mapping's order, with paths relative to `root`; nothing gives an empty text.
 
-    Paths are relative to `root`. Two files with the same stem get names of their own (`spec_a`, `spec_a_2`);
-    `compat` gives both the same name and ignores `dir`, as the original does.
+    `compat` ignores `dir` and lets two files of one stem have one name, as the original does.
     """
-    lines: list[str] = []
-    taken: set[str] = set()
-    for file_path, content in read_files.items():
-        shown = _shown(root, "." if compat else dir, file_path)
-        name = build_safe_base_name(shown)
-        if not compat:
-            name = _distinct(name, taken)
-            shown = quote(shown).strip('"')  # a name with a quote or a newline must not end the line
-        token = build_here_doc_token(content, f"context-{_digest(shown, content)}")
-        lines += [f'@{name} assign "{shown}"', f"@{name}Content assign", f"--begin-{token}--"]
-        if content:
-            lines.append(content)
-        lines.append(f"--end-{token}--")
-    return "\n".join(lines)
-
-
-def _digest(shown: str, content: str) -> str:
-    return sha256(f"{shown}\n{content}".encode(errors="surrogatepass")).hexdigest()[:32]
+    folder = "." if compat else dir
+    return assign_text(((_shown(root, folder, path), text) for path, text in read_files.items()), compat=compat)
 
 
 def _shown(root: str, dir: str, file_path: str) -> str:
     host = os.path.abspath(root)
     full = os.path.normpath(os.path.join(host, dir, file_path))
     return os.path.relpath(full, host).replace(os.sep, "/")
-
-
-def _distinct(name: str, taken: set[str]) -> str:
-    """A name not used yet, nor one whose content variable is."""
-    candidate, number = name, 1
-    while {candidate, f"{candidate}Content"} & taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    taken.update((candidate, f"{candidate}Content"))
-    return candidate

@@ -161,10 +161,6 @@ def target_of(claw: Claw, job: Job) -> Target:
 def receipt(prompt: Prompt, delivery: Delivery) -> Sent:
     """What left, without the text itself: the prompt's place among the arguments is shown as `{{prompt}}`."""
     words = tuple(word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words)
-    digests = {
-        file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest() for file in prompt.files
-    }
+    digests = {file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest() for file in prompt.files}
     body = prompt.text.encode(errors="surrogateescape")
-    return Sent(
-        prompt.found.id, words, delivery.how, len(body), sha256(body).hexdigest(), digests, prompt.scripts
-    )
+    return Sent(prompt.found.id, words, delivery.how, len(body), sha256(body).hexdigest(), digests, prompt.scripts)

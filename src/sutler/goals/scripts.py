@@ -61,9 +61,7 @@ def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: flo
         )
     if done.code != 0:
         stderr = done.err.decode("utf-8", "replace")
-        raise SutlerError(
-            f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}"
-        )
+        raise SutlerError(f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}")
     try:
         return done.out.decode("utf-8").strip(WHITE)
     except UnicodeDecodeError:

@@ -52,17 +52,13 @@ def profile(name: str) -> Target:
     """A named profile; `ollama:MODEL` names the model as well."""
     base, _, model = name.partition(":")
     if base not in PROFILES:
-        raise UsageError(
-            f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command"
-        )
+        raise UsageError(f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command")
     target = PROFILES[base]
     if "{model}" in target.template:
         if not model:
             raise UsageError(f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL")
         return Target(target.command, target.template.replace("{model}", shlex.quote(model)))
-    return (
-        Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
-    )
+    return Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
 
 
 def target_of_line(line: str) -> Target:
@@ -88,8 +84,7 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
     found = shutil.which(command, path=environ.get("PATH"))
     if found is None:
         raise ModelCommandError(
-            f"LLM command '{command}' not found in your PATH. "
-            "Please make sure it's installed and accessible.",
+            f"LLM command '{command}' not found in your PATH. Please make sure it's installed and accessible.",
             next_step="install it, set llm_command in claw.yaml, or use --command, --to or --print",
         )
     return found
@@ -126,9 +121,7 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
     if longest >= _WORD_LIMIT:
         return f"{longest:,} bytes are more than one argument may have ({_WORD_LIMIT - 1:,})"
     total = sum(len(word.encode("utf-8", "surrogateescape")) + 9 for word in words)
-    total += sum(
-        len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items()
-    )
+    total += sum(len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items())
     limit = os.sysconf("SC_ARG_MAX") - 4096 if "SC_ARG_MAX" in os.sysconf_names else 120_000
     return f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""
 

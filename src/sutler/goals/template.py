@@ -47,9 +47,7 @@ def render(
     except TemplateError as error:
         if error.what.startswith("template '"):
             raise
-        raise TemplateError(
-            f"template '{name}': {error.what}", rule=error.rule, next_step=error.next_step
-        ) from None
+        raise TemplateError(f"template '{name}': {error.what}", rule=error.rule, next_step=error.next_step) from None
 
 
 def check(text: str, name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from sutler.values.errors import UsageError
 
 _NULLS = ("", "~", "null", "Null", "NULL")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TRUE = ("true", "True", "TRUE")
 _FALSE = ("false", "False", "FALSE")
 
@@ -41,7 +42,13 @@ class Field:
         """Any scalar, exactly as written."""
         if self._node.id != "scalar":
             self.fail(f"'{self.name}' must be a text, not a {self._node.id}")
-        return str(self._node.value)
+        text = str(self._node.value)
+        if not _SURROGATE.search(text):
+            return text
+        try:  # an escaped pair, as JSON writes characters beyond the first plane
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self.fail(f"'{self.name}' holds half a character (a lone surrogate)")
 
     def optional_text(self) -> str | None:
         return None if self.is_null() else self.text()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from sutler.stages.classify import key_files
 from sutler.values.globs import GlobSet
 from sutler.values.pack import Choice, Request, Selection
@@ -56,12 +58,16 @@ def choose(
     entries: Iterable[tuple[FileEntry, FileFacts]],
     request: Request,
     scores: Mapping[str, tuple[float, str]] | None = None,
+    pins: Mapping[str, str] | None = None,
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, depth, path); with them a
-    task is known, and what serves it comes first."""
+    task is known, and what serves it comes first. `pins` maps paths to the reason why they precede every other."""
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
     excluded: list[Excluded] = []
     kept: list[tuple[FileEntry, FileFacts]] = []
+    if not include and not exclude:
+        kept.extend(entries)
+        entries = ()
     for entry, facts in entries:
         dropped = None if entry.named else _dropped(entry, include, exclude)
         if dropped:
@@ -70,18 +76,18 @@ def choose(
             kept.append((entry, facts))
     keys = {entry.path for entry, _ in key_files(kept)}
     choices = [_choice(entry, facts, entry.path in keys, scores) for entry, facts in kept]
+    if pins:
+        choices = [
+            replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one for one in choices
+        ]
     if scores is None:
         choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
     else:
-        choices.sort(
-            key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path)
-        )
+        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
     return _capped(choices, excluded, request.max_files)
 
 
-def _choice(
-    entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None
-) -> Choice:
+def _choice(entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None) -> Choice:
     priority, reason = claim(entry, facts, key)
     score, why = scores.get(entry.path, (0.0, "")) if scores is not None else (0.0, "")
     return Choice(entry, facts, priority, score, f"{reason}; {why}" if why else reason)

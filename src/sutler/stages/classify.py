@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,21 +26,19 @@ from sutler.stages.languages import (
     IMAGE,
     PROGRAMMING,
     SHEBANG,
+    words,
 )
 from sutler.values.snapshot import FileCategory, FileEntry, FileFacts, FileType, Importance, Tag
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_HINT = re.compile(
-    r"auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl"
-)
+# Compiled on first use: most projects meet only some of these.
+_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+_HINTS = words("auth login session jwt rout controller handler api model schema migration permission rbac acl")
 _TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
-_API_WORD = re.compile(
-    r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
-)
-_AUTHOR = re.compile(r"(?:co)?author(?:s|ed|ing|ship)?$")
+_API_WORD = r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
+_AUTHOR = r"(?:co)?author(?:s|ed|ing|ship)?$"
 
 
-class _Name(Struct, frozen=True, gc=False):
+class _Name(Struct, frozen=True, gc=False, eq=False):
     """What a base name says, wherever the file lies."""
 
     type: FileType
@@ -54,7 +52,7 @@ class _Name(Struct, frozen=True, gc=False):
     lock: bool = False
 
 
-class _Place(Struct, frozen=True, gc=False):
+class _Place(Struct, frozen=True, gc=False, eq=False):
     """What a directory says of all its files."""
 
     category: FileCategory | None = None
@@ -67,33 +65,47 @@ class _Place(Struct, frozen=True, gc=False):
 
 
 def facts_of(path: str) -> FileFacts:
-    """Everything the path alone says. Cheap: two memo lookups for a known name in a known directory."""
+    """Everything the path alone says. Cheap: three memo lookups for a known name in a known directory."""
     cut = path.rfind("/")
     if cut < 0:
         return _combine(_name(path), _ROOT_PLACE)
     return _combine(_name(path[cut + 1 :]), _place(path[:cut]))
 
 
-_ROOT_PLACE = _Place()
+_one_name = cache(_Name)
+_one_place = cache(_Place)
+# The same object for the same values. There are few, and `_combine`, which is asked for every file, finds its answer
+# by identity: hashing a struct would cost more than all the rest of it.
+_ROOT_PLACE = _one_place()
 
 
 @lru_cache(maxsize=1 << 16)
 def _place(directory: str) -> _Place:
-    parts = [part.lower() for part in directory.split("/")]
-    category: FileCategory | None = None
-    if not names.DEPENDENCY_DIRS.isdisjoint(parts):
-        category = "dependency"
-    elif not names.BUILD_DIRS.isdisjoint(parts):
-        category = "build"
-    tests = not names.TEST_DIRS.isdisjoint(parts) or any(_test_folder(part) for part in directory.split("/"))
+    said = [_part(part) for part in directory.split("/")]
+    categories = {one.category for one in said}
+    return _one_place(
+        category="dependency" if "dependency" in categories else "build" if "build" in categories else None,
+        test=any(one.test for one in said),
+        spec=any(one.spec for one in said),
+        doc=any(one.doc for one in said),
+        aside=any(one.aside for one in said),
+        generated=any(one.generated for one in said),
+        hint=said[-1].hint,
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(part: str) -> _Place:
+    """What one directory's name says, wherever it stands."""
+    low = part.lower()
     return _Place(
-        category=category,
-        test=tests,
-        spec=not names.SPEC_DIRS.isdisjoint(parts),
-        doc=not names.DOC_DIRS.isdisjoint(parts),
-        aside=not names.ASIDE_DIRS.isdisjoint(parts),
-        generated=not names.GENERATED_DIRS.isdisjoint(parts),
-        hint=names.DIR_CATEGORY.get(parts[-1]),
+        category="dependency" if low in names.DEPENDENCY_DIRS else "build" if low in names.BUILD_DIRS else None,
+        test=low in names.TEST_DIRS or _test_folder(part),
+        spec=low in names.SPEC_DIRS,
+        doc=low in names.DOC_DIRS,
+        aside=low in names.ASIDE_DIRS,
+        generated=low in names.GENERATED_DIRS,
+        hint=names.DIR_CATEGORY.get(low),
     )
 
 
@@ -101,7 +113,7 @@ def _test_folder(part: str) -> bool:
     """`MyApp.Tests` (C#), `MyAppTests` (Swift), `unit_tests`; not `latest` or `contests`."""
     if "est" not in part:
         return False
-    words = _WORD.findall(part)
+    words = re.findall(_WORD, part)
     return (len(words) > 1 and words[-1].lower() in ("tests", "test") and not part.islower()) or (
         part.endswith(("-tests", "_tests", ".tests", "-test", "_test"))
     )
@@ -114,21 +126,21 @@ def _name(name: str) -> _Name:
     ext = low[dot + 1 :] if dot > 0 else ""
     language = BY_NAME.get(low) or BY_EXTENSION.get(ext) or _language_of_stem(low)
     kind = _type(ext, language, low)
-    generated = _is_generated_name(low)
+    generated = _is_generated_name(low, ext)
     if low in names.LOCKS:
-        return _Name(kind, language, "config", "dependency", lock=True)
+        return _one_name(kind, language, "config", "dependency", lock=True)
     if kind in ("binary", "image") or (kind == "data" and not language):
-        return _Name(kind, language, "doc" if ext == "pdf" else "config", "other", generated=generated)
+        return _one_name(kind, language, "doc" if ext == "pdf" else "config", "other", generated=generated)
     test = _is_test_name(name, low, language)
     category, importance, tag = _judge(name, low, ext, language)
     if generated:
         importance = None
-    return _Name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
+    return _one_name(kind, language, tag, category, importance, test, language in names.SPEC_LANGUAGES, generated)
 
 
-def _is_generated_name(low: str) -> bool:
+def _is_generated_name(low: str, ext: str) -> bool:
     return (
-        low.endswith(names.GENERATED_ENDS)
+        low.endswith(names.GENERATED_ENDS.get(ext, ()))
         or low.startswith(names.GENERATED_STARTS)
         or low in names.GENERATED_WHOLE
         or ".generated." in low
@@ -140,11 +152,7 @@ def _is_generated_name(low: str) -> bool:
 def _language_of_stem(low: str) -> str:
     """`Dockerfile.dev`, `Makefile.am`, `README.de`: the part before the first dot decides."""
     stem = low.split(".", 1)[0]
-    return (
-        BY_NAME.get(stem, "")
-        if stem in ("dockerfile", "makefile", "readme", "license", "jenkinsfile")
-        else ""
-    )
+    return BY_NAME.get(stem, "") if stem in ("dockerfile", "makefile", "readme", "license", "jenkinsfile") else ""
 
 
 def _type(ext: str, language: str, low: str) -> FileType:
@@ -160,22 +168,15 @@ def _type(ext: str, language: str, low: str) -> FileType:
 def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if low in names.KEY_CONFIG or ext in names.KEY_CONFIG_EXT:
         return "config", "critical", "config"
-    if (ext not in CODE or "config" in low or "rc." in low) and names.CONFIG_NAME.match(low):
+    if (ext not in CODE or "config" in low or "rc." in low) and re.match(names.CONFIG_NAME, low):
         return "config", None, "config"
     stem = low.split(".", 1)[0]
     if ext in DOC or (stem in names.DOC_NAMES and language not in PROGRAMMING):
-        shown: FileCategory = (
-            "other" if ext in ("txt", "text") and stem not in names.DOC_NAMES else "documentation"
-        )
+        shown: FileCategory = "other" if ext in ("txt", "text") and stem not in names.DOC_NAMES else "documentation"
         return shown, None, "doc"
     if stem in ("openapi", "swagger") and language in ("json", "yaml"):
         return "api", "high", "config"
-    if (
-        ext in CONFIG
-        or ext in DATA_TEXT
-        or low.startswith(".")
-        or language in ("makefile", "dockerfile", "starlark")
-    ):
+    if ext in CONFIG or ext in DATA_TEXT or low.startswith(".") or language in ("makefile", "dockerfile", "starlark"):
         return ("other" if ext in DATA_TEXT else "config"), None, "config"
     if language in PROGRAMMING or language == "c":
         return _judge_code(name, low, stem, language)
@@ -185,7 +186,7 @@ def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, 
 def _judge_code(name: str, low: str, stem: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if (stem in names.ENTRY_STEMS and low.count(".") == 1) or low in names.ENTRY_NAMES:
         return "entrypoint", "critical", "code"
-    if _HINT.search(low):
+    if any(hint in low for hint in _HINTS):
         found = _theme(name)
         if found is not None:
             return found, "high", "code"
@@ -195,9 +196,9 @@ def _judge_code(name: str, low: str, stem: str, language: str) -> tuple[FileCate
 def _theme(name: str) -> FileCategory | None:
     """The seed's `*auth*`, `*route*`, `*model*` …, word by word: `authors.py` and `rapid.c` do not count."""
     stem = name[: name.rfind(".")] if "." in name[1:] else name
-    words = [word.lower() for word in _WORD.findall(stem)]
+    words = [word.lower() for word in re.findall(_WORD, stem)]
     text = " ".join(words)
-    if any("auth" in word and not _AUTHOR.match(word) for word in words):
+    if any("auth" in word and not re.match(_AUTHOR, word) for word in words):
         return "auth"
     if any(mark in text for mark in ("login", "session", "jwt", "permission", "rbac")) or {
         "acl",
@@ -206,7 +207,7 @@ def _theme(name: str) -> FileCategory | None:
         return "auth"
     if any(mark in text for mark in ("route", "routing", "controller", "handler")):
         return "api"
-    if any(_API_WORD.match(word) for word in words):
+    if any(re.match(_API_WORD, word) for word in words):
         return "api"
     return "database" if any(mark in text for mark in ("model", "schema", "migration")) else None
 
@@ -215,9 +216,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
     """The naming conventions of test runners; `contest.py`, `latest.go` and `spec.py` are not tests."""
     if low.endswith(_TEST_ENDS):
         return True
-    if not (
-        "test" in low or "spec" in low or "suite" in low or "cest" in low or ".cy." in low or "it." in low
-    ):
+    if not ("test" in low or "spec" in low or "suite" in low or "cest" in low or ".cy." in low or "it." in low):
         return False
     if low in ("conftest.py", "runtests.jl") or low.startswith("karma.conf"):
         return True
@@ -228,9 +227,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
         return stem.endswith("_test")
     parts = [part for part in re.split(r"[._-]", stem) if part]
     ends = (parts[0].lower(), parts[-1].lower()) if parts else ("", "")
-    if ends[0] in ("test", "tests") or (
-        ends[1] in ("test", "tests", "unittest", "cy", "suite") and len(parts) > 1
-    ):
+    if ends[0] in ("test", "tests") or (ends[1] in ("test", "tests", "unittest", "cy", "suite") and len(parts) > 1):
         return True
     if ends[1] == "spec" and len(parts) > 1:
         return language in names.SPEC_LANGUAGES
@@ -238,7 +235,7 @@ def _is_test_name(name: str, low: str, language: str) -> bool:
 
 
 def _camel_test(stem: str, language: str) -> bool:
-    words = _WORD.findall(stem)
+    words = re.findall(_WORD, stem)
     if len(words) < 2:
         return False
     first, last = words[0], words[-1]
@@ -253,9 +250,7 @@ def _camel_test(stem: str, language: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _combine(name: _Name, place: _Place) -> FileFacts:
-    test = (
-        name.test or (place.test and name.type in ("text", "data", "unknown")) or (place.spec and name.spec)
-    )
+    test = name.test or (place.test and name.type in ("text", "data", "unknown")) or (place.spec and name.spec)
     category, importance, tag = name.category, name.importance, name.tag
     if place.category is not None or name.lock:
         category, importance = place.category or "dependency", None
@@ -284,13 +279,13 @@ def extractable(facts: FileFacts) -> bool:
     return facts.type in ("text", "unknown") or (facts.type == "data" and bool(facts.language))
 
 
-_SHEBANG_LINE = re.compile(rb"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(?:[A-Z_]+=\S*[ \t]+)*(\S+))?")
-_GENERATED_HEAD = re.compile(
+_SHEBANG_LINE = rb"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(?:[A-Z_]+=\S*[ \t]+)*(\S+))?"
+_GENERATED_HEAD = (
+    rb"(?i)"
     rb"code generated .{0,200}do not edit|@generated\b|<auto-?generated|auto-?generated (?:by|from|file)"
     rb"|(?:this file|this code|file) (?:is|was|has been) (?:auto(?:matically)?[ -]?)?generated"
     rb"|automatically generated by"
-    rb"|generated by .{0,100}do not (?:edit|modify)|generated by the protocol buffer compiler",
-    re.IGNORECASE,
+    rb"|generated by .{0,100}do not (?:edit|modify)|generated by the protocol buffer compiler"
 )
 _IMAGE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM\x00", b"\x00\x00\x01\x00")
 _BINARY_MAGIC = (
@@ -323,7 +318,7 @@ def refine(facts: FileFacts, head: bytes) -> FileFacts:
             category="source" if code else facts.category,
             tag="code" if code and facts.tag != "test" else facts.tag,
         )
-    if not facts.generated and facts.tag != "doc" and _GENERATED_HEAD.search(head[:_HEADER_BYTES]):
+    if not facts.generated and facts.tag != "doc" and re.search(_GENERATED_HEAD, head[:_HEADER_BYTES]):
         facts = replace(facts, generated=True, importance=None)
     return facts
 
@@ -340,7 +335,7 @@ def _sniff(head: bytes) -> FileType:
 
 def shebang_language(head: bytes) -> str:
     """The language of `#!/usr/bin/env python3`, or nothing."""
-    match = _SHEBANG_LINE.match(head.split(b"\n", 1)[0])
+    match = re.match(_SHEBANG_LINE, head.split(b"\n", 1)[0])
     if match is None:
         return ""
     program, argument = match.groups()

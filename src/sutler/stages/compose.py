@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -11,6 +12,9 @@ from sutler.stages.count import Counter
 from sutler.stages.fit import Fetch, Fitted, Ledger, fit_within, trimmed
 from sutler.stages.render import render
 from sutler.values.pack import Choice, Preamble, Request, Section
+
+if TYPE_CHECKING:
+    from sutler.stages.task_fit import Ranking
 
 
 class Composed(Struct, frozen=True):
@@ -24,12 +28,22 @@ class Composed(Struct, frozen=True):
 
 
 def compose_within(
-    choices: Sequence[Choice], fetch: Fetch, request: Request, preamble: Preamble, count: Counter
+    choices: Sequence[Choice],
+    fetch: Fetch,
+    request: Request,
+    preamble: Preamble,
+    count: Counter,
+    ranking: Ranking | None = None,
 ) -> Composed:
     """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the promise is about
     the whole: while it is over the limit, the weakest claims give way."""
     ledger = Ledger(request, count, preamble, len(choices))
-    fitted = fit_within(choices, fetch, ledger, request.cut)
+    if ranking is None:
+        fitted = fit_within(choices, fetch, ledger, request.cut)
+    else:
+        from sutler.stages.task_fit import fit_task
+
+        fitted = fit_task(choices, fetch, ledger, ranking)
     order = {choice.path: display_key(choice) for choice in choices}
     while True:
         sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from sutler.values.errors import UsageError
 from sutler.values.pack import Unit
 
+if TYPE_CHECKING:
+    import splintr
+
 Counter = Callable[[str], int]
 """The cost of a text. Never negative, zero for the empty text, the same for the same text."""
+
+BatchCounter = Callable[[Sequence[str]], list[int]]
+"""The cost of each of several texts."""
 
 VOCABULARIES = (
     "o200k_base",
@@ -35,6 +43,13 @@ def count_bytes(text: str) -> int:
 
 
 @lru_cache(maxsize=4)
+def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
+    import splintr  # heavy: only when tokens are asked for
+
+    return splintr.Tokenizer.from_pretrained(vocabulary)
+
+
+@lru_cache(maxsize=4)
 def token_counter(vocabulary: str) -> Counter:
     """The exact number of tokens in `vocabulary`; loading one takes tens of milliseconds, so it is kept."""
     if vocabulary not in VOCABULARIES:
@@ -42,9 +57,7 @@ def token_counter(vocabulary: str) -> Counter:
             f"unknown counter '{vocabulary}'",
             next_step=f"use one of {', '.join(VOCABULARIES)}, or 'none' to count nothing",
         )
-    import splintr  # heavy: only when tokens are asked for
-
-    tokenizer = splintr.Tokenizer.from_pretrained(vocabulary)
+    tokenizer = _tokenizer(vocabulary)
     flat, ordinary = tokenizer.encode_flat, tokenizer.encode_ordinary
 
     def count(text: str) -> int:
@@ -56,6 +69,24 @@ def token_counter(vocabulary: str) -> Counter:
         return len(ordinary(text))
 
     return count if vocabulary in _BARRED else count_ordinary
+
+
+@lru_cache(maxsize=4)
+def batch_counter(vocabulary: str) -> BatchCounter:
+    """`token_counter` for many texts at once, on all cores where the vocabulary allows it."""
+    count = token_counter(vocabulary)
+    if vocabulary not in _BARRED:
+        return lambda texts: list(map(count, texts))
+    encode = _tokenizer(vocabulary).encode_batch_flat
+
+    def count_all(texts: Sequence[str]) -> list[int]:
+        plain = [text for text in texts if "<|" not in text]
+        _, rows = encode(plain)
+        ends = [int.from_bytes(rows[at : at + 8], "little") for at in range(0, len(rows), 8)]
+        counts = (end - start for start, end in pairwise(ends))
+        return [count(text) if "<|" in text else next(counts) for text in texts]
+
+    return count_all
 
 
 def counter_for(unit: Unit, vocabulary: str) -> Counter:

@@ -37,9 +37,7 @@ def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -
     lines = text.split("\n")
     regions = facts.regions if facts.regions and facts.regions[-1].end <= len(lines) else ()
     prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in regions)
-    return Offer(
-        ranked.path, ranked.score, price(text), regions, scores_of(regions, lens, ranked.lines), prices
-    )
+    return Offer(ranked.path, ranked.score, price(text), regions, scores_of(regions, lens, ranked.lines), prices)
 
 
 def cut(text: str, spans: Sequence[Span]) -> str:

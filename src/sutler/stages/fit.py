@@ -14,6 +14,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.stages.allocate import Prices
 from sutler.stages.count import Counter
 from sutler.stages.render import section_text, shape
 from sutler.stages.shrink import head_tail
@@ -187,6 +188,26 @@ class Ledger:
             next_step="raise the budget, or shorten the goal",
         )
 
+    @property
+    def cut(self) -> Cut:
+        return self._request.cut
+
+    @property
+    def count(self) -> Counter:
+        return self._count
+
+    def prices(self) -> Prices:
+        """What a section costs besides its text, roughly."""
+        return Prices(header=70, gap=5) if self._unit == "tokens" else Prices(header=230, gap=12)
+
+    def bytes_left(self) -> int:
+        return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)
+
+    def cost(self, section: Section) -> int:
+        """What a section adds to the text: its frame, its body and its line in the manifest."""
+        framed, line = section_text(section, self._request.format, self._request.line_numbers)
+        return self._count(framed) + self._count(line) + self._glue
+
     def exhausted(self) -> bool:
         return self.limit - self.spent < self._least
 
@@ -201,8 +222,7 @@ class Ledger:
         """The section with its cost, if the budget still has room for it."""
         if self._unit != "tokens" and len(section.body.text) > self.limit - self.spent:
             return None
-        framed, line = section_text(section, self._request.format, self._request.line_numbers)
-        cost = self._count(framed) + self._count(line) + self._glue
+        cost = self.cost(section)
         if self.spent + cost > self.limit:
             return None
         self.spent += cost

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sutler.stages.languages import words
 from sutler.values.snapshot import FileCategory
 
@@ -62,7 +60,7 @@ KEY_CONFIG = words(
     """
 )
 KEY_CONFIG_EXT = words("csproj fsproj vbproj sln slnx gemspec cabal podspec nimble")
-CONFIG_NAME = re.compile(
+CONFIG_NAME = (
     r"(?:requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|tsconfig\.[\w.-]+\.json"
     r"|.*\.config\.[cm]?[jt]s|dockerfile\.[\w-]+|[\w-]+\.dockerfile|\.env[\w.-]*"
     r"|.*rc\.(?:js|cjs|mjs|json|ya?ml))$"
@@ -83,20 +81,20 @@ ENTRY_NAMES = words(
     """
 )
 
-# Plain suffixes and substrings: a regular expression here was half the cost of classifying a large tree.
-GENERATED_ENDS = tuple(
-    sorted(
-        words(
-            """
-            .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map
-            .css.map .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts .pb.go
-            .pb.gw.go .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart
-            .gr.dart .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp
-            .tab.hpp .snap .swagger.json .api.md
-            """
-        )
-    )
+_GENERATED_ENDS = words(
+    """
+    .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map .css.map
+    .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts .pb.go .pb.gw.go
+    .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart .gr.dart
+    .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp .tab.hpp .snap
+    .swagger.json .api.md
+    """
 )
+# By extension: trying every ending on every name was a large part of classifying a large tree.
+GENERATED_ENDS: dict[str, tuple[str, ...]] = {
+    ext: tuple(sorted(end for end in _GENERATED_ENDS if end.endswith(f".{ext}")))
+    for ext in sorted({end.rsplit(".", 1)[1] for end in _GENERATED_ENDS})
+}
 GENERATED_STARTS = ("zz_generated", "generated_", "moc_", "qrc_")
 GENERATED_WHOLE = words(
     """

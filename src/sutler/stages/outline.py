@@ -31,9 +31,7 @@ class Line(Struct, frozen=True, gc=False):
 def outline(facts: Facts, text: str) -> tuple[Line, ...]:
     """The outline of a text in file order. Facts of another text yield lines of this one, or nothing."""
     lines = text.split("\n")
-    found = [
-        Line(item.line, 0, shown) for item in facts.imports if (shown := _import(item.text, item.line, lines))
-    ]
+    found = [Line(item.line, 0, shown) for item in facts.imports if (shown := _import(item.text, item.line, lines))]
     hidden = _locals(facts.symbols)
     seen: set[tuple[int, str]] = set()
     for i, symbol in enumerate(facts.symbols):
@@ -65,9 +63,7 @@ def _locals(symbols: tuple[Symbol, ...]) -> frozenset[int]:
     """Symbols inside functions: theirs to know, not an outline's."""
     hidden: set[int] = set()
     for i, symbol in enumerate(symbols):
-        if symbol.parent >= 0 and (
-            symbol.parent in hidden or symbols[symbol.parent].kind in ("function", "method")
-        ):
+        if symbol.parent >= 0 and (symbol.parent in hidden or symbols[symbol.parent].kind in ("function", "method")):
             hidden.add(i)
     return frozenset(hidden)
 

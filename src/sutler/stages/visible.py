@@ -1,8 +1,8 @@
 """Invisible and hostile characters made visible: what a reader cannot see should not reach a model unseen.
 
-Unicode tags, zero-width and bidi characters, control characters (ESC and with it ANSI and OSC sequences), stray
-variation selectors and fillers become `⟨U+E0069⟩` and are counted. What people write stays: emoji with joiners and
-selectors, flags, CJK with its selectors, joiners in Arabic, Persian, Hebrew and Indic text.
+Unicode tags, zero-width and bidi characters, control characters (ESC and with it ANSI and OSC sequences),
+stray variation selectors and fillers become `⟨U+E0069⟩` and are counted. What people write stays: emoji with
+joiners and selectors, flags, CJK with its selectors, joiners in Arabic, Persian, Hebrew and Indic text.
 """
 
 from __future__ import annotations
@@ -23,11 +23,19 @@ _SUSPECT = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_FLAG = re.compile("\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f")
-_EMOJI = re.compile("[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
-_JOINING = re.compile("[\u0590-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua8e0-\ua8ff\uaa60-\uaa7f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]")
+_FLAG = re.compile(
+    "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+_EMOJI = re.compile(
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
+_JOINING = re.compile(
+    "[\u0590-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua8e0-\ua8ff\uaa60-\uaa7f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]"
+)
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]")
-_IDEOGRAPH = re.compile("[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPH = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _SELECTABLE = re.compile("[0-9#*\u2100-\u2bff\u3000-\u303f]")
 
 

@@ -89,10 +89,9 @@ def _unsafe() -> re.Pattern[str]:
     )
 
 
-_PLAIN = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]*[!#-\[\]-~])?")  # printable ASCII, no quote or backslash
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_ESCAPE = re.compile(r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})")
+_ESCAPE = r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})"
 _LONG = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -108,15 +107,22 @@ def _escape(match: re.Match[str]) -> str:
 
 def quote(path: str) -> str:
     """The display form: unchanged when harmless, else C-style in double quotes on one line."""
-    if _PLAIN.fullmatch(path):
-        return path
+    if (
+        path.isascii()
+        and path.isprintable()
+        and '"' not in path
+        and "\\" not in path
+        and path
+        and " " not in (path[0], path[-1])
+    ):
+        return path  # printable ASCII is the rule, and this is several times faster than a pattern
     escaped = _unsafe().sub(_escape, path)
     return f'"{escaped}"' if not path or escaped != path or " " in (path[0], path[-1]) else path
 
 
 def wire_path(path: str) -> str:
     """The path as a document can carry it: itself, or quoted when its bytes are not UTF-8."""
-    return path if path.isascii() or not _SURROGATE.search(path) else quote(path)
+    return path if path.isascii() or not re.search(_SURROGATE, path) else quote(path)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -132,5 +138,5 @@ def _unescape(match: re.Match[str]) -> str:
 def unquote(shown: str) -> str:
     """The inverse of `quote`."""
     if len(shown) >= 2 and shown[0] == shown[-1] == '"':
-        return _ESCAPE.sub(_unescape, shown[1:-1])
+        return re.sub(_ESCAPE, _unescape, shown[1:-1])
     return shown

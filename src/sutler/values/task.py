@@ -120,7 +120,10 @@ class ContextDoc(Struct, frozen=True, rename="camel"):
 
 
 class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
-    """`total_chars` counts the characters (code points) of the rendered prompt: the text a backend gets."""
+    """`total_chars` counts the characters (code points) of the rendered prompt: the text a backend gets.
+
+    `not_shown` names what was asked for and is not there, `not_shown_more` counts what there was no room to
+    name, `max_chars` is the tier's limit."""
 
     task: TaskInfo
     constraints: Constraints
@@ -131,6 +134,9 @@ class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
     error_output: tuple[str, ...] | UnsetType = UNSET
     total_chars: int = 0
     truncated: bool = False
+    max_chars: int = 0
+    not_shown: tuple[str, ...] = ()
+    not_shown_more: int = 0
     schema_version: int = SCHEMA_VERSION
 
 
@@ -145,3 +151,12 @@ class ContractViolation(Struct, frozen=True, rename="camel"):
     file: str
     reason: ViolationReason
     rule: str = ""
+
+
+class ContractReport(Struct, frozen=True, rename="camel"):
+    """What `sutler contract check` answers; `idle_globs` match no file of the project."""
+
+    checked: int
+    violations: tuple[ContractViolation, ...] = ()
+    idle_globs: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION

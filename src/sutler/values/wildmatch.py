@@ -11,7 +11,7 @@ its place from the right, and there is one such place. Nothing ever multiplies.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 _STAR: Final = "*"
@@ -42,20 +42,24 @@ def _ascii(test: str) -> frozenset[int]:
 
 _PRINT = frozenset(range(0x20, 0x7F))
 _SPACE = frozenset(b" \t\n\r")
-_CLASSES: Final[dict[str, frozenset[int]]] = {
-    "alnum": _ascii("isalnum"),
-    "alpha": _ascii("isalpha"),
-    "blank": frozenset(b" \t"),
-    "cntrl": frozenset([*range(0x20), 0x7F]),
-    "digit": _ascii("isdigit"),
-    "graph": _PRINT - _SPACE,
-    "lower": _ascii("islower"),
-    "print": _PRINT,
-    "punct": _PRINT - _SPACE - _ascii("isalnum"),
-    "space": _SPACE,
-    "upper": _ascii("isupper"),
-    "xdigit": frozenset(b"0123456789abcdefABCDEF"),
-}
+
+
+@cache
+def _classes() -> dict[str, frozenset[int]]:
+    return {
+        "alnum": _ascii("isalnum"),
+        "alpha": _ascii("isalpha"),
+        "blank": frozenset(b" \t"),
+        "cntrl": frozenset([*range(0x20), 0x7F]),
+        "digit": _ascii("isdigit"),
+        "graph": _PRINT - _SPACE,
+        "lower": _ascii("islower"),
+        "print": _PRINT,
+        "punct": _PRINT - _SPACE - _ascii("isalnum"),
+        "space": _SPACE,
+        "upper": _ascii("isupper"),
+        "xdigit": frozenset(b"0123456789abcdefABCDEF"),
+    }
 
 
 class _HopelessError(Exception):
@@ -76,9 +80,10 @@ def _range(start: int, end: int, fold: bool) -> set[int]:
 
 
 def _named_class(name: str, fold: bool) -> frozenset[int]:
-    if name not in _CLASSES:
+    classes = _classes()
+    if name not in classes:
         raise _HopelessError
-    return _CLASSES[name] | _CLASSES["lower"] if fold and name == "upper" else _CLASSES[name]
+    return classes[name] | classes["lower"] if fold and name == "upper" else classes[name]
 
 
 def _bracket(pattern: str, index: int, fold: bool) -> tuple[str, int]:

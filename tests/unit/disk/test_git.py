@@ -175,7 +175,7 @@ def test_a_gitfile_that_leads_nowhere(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_configuration(text: str, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
-    assert parse_config(text.encode()) == pairs
+    assert parse_config(text.encode(), whole=True) == pairs
 
 
 def test_configuration_reads_as_git_reads_it(tmp_path: Path) -> None:
@@ -193,5 +193,5 @@ def test_configuration_reads_as_git_reads_it(tmp_path: Path) -> None:
         if done.returncode:
             continue
         checked += 1
-        assert dict(parse_config(file.read_bytes()))["x.k"] == done.stdout.decode()[:-1], value
+        assert dict(parse_config(file.read_bytes(), whole=True))["x.k"] == done.stdout.decode()[:-1], value
     assert checked > 60

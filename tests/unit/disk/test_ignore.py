@@ -50,6 +50,21 @@ def test_a_denial_names_its_line() -> None:
     assert rules.denial("notes", False) is None
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("private", "PRIVATE"),
+        ("s\u00e9cret", "se\u0301cret"),
+        ("se\u0301cret", "s\u00e9cret"),
+        ("plan", "\uff50lan"),
+        ("*.md", "A.MD"),
+    ],
+)
+def test_a_denial_holds_in_every_spelling(line: str, name: str) -> None:
+    """T15, T16."""
+    assert node(cursor=line).denial(name, False) is not None
+
+
 def test_negation_in_one_ai_file_lifts_nothing_of_another() -> None:
     rules = no_rules().with_sources(
         [

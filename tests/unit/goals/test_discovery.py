@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import PLAIN, write_goal
 
 from sutler.goals.discovery import check_name, claw_files, find_bases, find_goal, list_goals
 from sutler.values.errors import UsageError
+from tests.conftest import Plant
+from tests.goalkit import PLAIN, write_goal
 
 
 def environ(home: Path) -> dict[str, str]:
@@ -58,9 +58,7 @@ def test_local_before_global_before_shipped(plant: Plant) -> None:
     assert find_goal("explain", bases).base.origin == "shipped"
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "/etc", "a\\b", ".hidden", "a\0b", "C:x", "a\nb"]
-)
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\\b", ".hidden", "a\0b", "C:x", "a\nb"])
 def test_names_with_path_parts_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="is not a goal name"):
         check_name(name)
@@ -91,9 +89,7 @@ def test_a_broken_goal_is_listed_with_its_problem(plant: Plant, tmp_path: Path) 
 def test_duplicates_are_both_listed_nearest_first(plant: Plant, tmp_path: Path) -> None:
     folder = plant({})
     write_goal(folder, "review")
-    found = [
-        one.origin for one in list_goals(find_bases(str(folder), environ(tmp_path))) if one.id == "review"
-    ]
+    found = [one.origin for one in list_goals(find_bases(str(folder), environ(tmp_path))) if one.id == "review"]
     assert found == ["local", "shipped"]
 
 

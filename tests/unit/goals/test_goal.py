@@ -93,7 +93,7 @@ def test_booleans(word: str) -> None:
         ("name: a\n---\nname: b\n", "malformed YAML"),
         ("name: *x\nprompt: p\n", "p:1: malformed YAML"),
         ("name: \x00", "malformed YAML"),
-        ("[" * 5000, "malformed YAML"),
+        ("[" * 1500, "malformed YAML"),
     ],
 )  # fmt: skip
 def test_errors_name_file_and_line(text: str, message: str) -> None:
@@ -112,6 +112,12 @@ def test_unknown_keys_suggest_and_compat_ignores() -> None:
 def test_not_utf8() -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         parse_goal(b"name: \xff\n", "p")
+
+
+def test_escaped_pairs_become_one_character() -> None:
+    assert parse_goal(b'name: "\\ud83d\\ude00"\nprompt: p\n', "p").name == "\U0001f600"
+    with pytest.raises(UsageError, match="p:1: 'name' holds half a character"):
+        parse_goal(b'name: "\\ud83d"\nprompt: p\n', "p")
 
 
 def test_byte_order_mark_is_no_part_of_a_key() -> None:

@@ -61,9 +61,7 @@ def test_without_declarations_everything_is_accepted() -> None:
     assert validate(Goal("G", "p"), "g", {"any": "thing"}).values == {"any": "thing"}
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("count", "many"), ("count", ""), ("count", "0x1"), ("loud", "yes")]
-)
+@pytest.mark.parametrize(("key", "value"), [("count", "many"), ("count", ""), ("count", "0x1"), ("loud", "yes")])
 def test_types_hold_but_not_in_compat(key: str, value: str) -> None:
     with pytest.raises(UsageError, match=f"--{key} must be a"):
         validate(GOAL, "g", {"scope": "x", key: value})

@@ -17,13 +17,9 @@ from sutler.goals.scripts import run_scripts, variable
 from sutler.values.errors import SutlerError
 
 
-def outputs(
-    folder: Path, *commands: str, args: dict[str, str] | None = None, seconds: float = 20
-) -> list[str]:
+def outputs(folder: Path, *commands: str, args: dict[str, str] | None = None, seconds: float = 20) -> list[str]:
     scripts = [Script(f"s{n}", command) for n, command in enumerate(commands)]
-    return list(
-        run_scripts(scripts, args or {}, cwd=str(folder), env=dict(os.environ), seconds=seconds).values()
-    )
+    return list(run_scripts(scripts, args or {}, cwd=str(folder), env=dict(os.environ), seconds=seconds).values())
 
 
 def test_in_declaration_order_in_the_working_directory(tmp_path: Path) -> None:
@@ -56,9 +52,7 @@ def test_failure_in_the_originals_words(tmp_path: Path) -> None:
     with pytest.raises(SutlerError) as caught:
         outputs(tmp_path, "echo out; echo oops >&2; exit 7")
     command = "echo out; echo oops >&2; exit 7"
-    assert (
-        caught.value.what == f"Context script 's0' (`{command}`) failed with status exit status: 7:\noops\n"
-    )
+    assert caught.value.what == f"Context script 's0' (`{command}`) failed with status exit status: 7:\noops\n"
 
 
 def test_a_failure_stops_the_rest(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Capture, cli, configured, program
 
 from sutler.goals.send import PROFILES, Target, plan, profile, send, status, target_of_line
 from sutler.values.errors import ModelCommandError, UsageError
+from tests.conftest import Plant
+from tests.goalkit import Capture, cli, configured, program
 
 SHOW = 'for word; do printf "<%s>" "$word"; done; printf "|"; cat'
 
@@ -138,9 +138,7 @@ def test_status() -> None:
 # Through the command line
 
 
-def test_run_sends_and_writes_a_receipt(
-    plant: Plant, fake: str, tmp_path: Path, capfdbinary: Capture
-) -> None:
+def test_run_sends_and_writes_a_receipt(plant: Plant, fake: str, tmp_path: Path, capfdbinary: Capture) -> None:
     """The receipt says what went where, by digest, and holds no text of the prompt."""
     folder = plant({"a.txt": "unique-content", **configured()})
     receipt = tmp_path / "receipt.json"

@@ -43,9 +43,7 @@ def test_cycles_end_in_an_error(files: dict[str, str]) -> None:
 
 
 def test_extends_cycles() -> None:
-    assert "extends itself" in fails(
-        "{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"}
-    )
+    assert "extends itself" in fails("{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"})
 
 
 @pytest.mark.parametrize(
@@ -69,9 +67,7 @@ def test_nested_calls_parse_in_linear_time() -> None:
     assert render(deep, {}) == "x"
 
 
-@pytest.mark.parametrize(
-    "text", ["{{ ''.__class__ }}", "{{ Args.__class__ }}", "{{ Args['__init__'] }}", "{{ self }}"]
-)
+@pytest.mark.parametrize("text", ["{{ ''.__class__ }}", "{{ Args.__class__ }}", "{{ Args['__init__'] }}", "{{ self }}"])
 def test_no_way_to_python(text: str) -> None:
     fails(text)
 

@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
 from sutler.values.errors import DeniedError, UsageError
+from tests.conftest import Plant
+from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
 SCRIPTED = "name: S\ncontext_scripts:\n  x: touch ran; echo out\nprompt: '{{ Context.x }}'\n"
 
@@ -106,6 +106,13 @@ def test_the_command(folder: Path, capfdbinary: Capture) -> None:
     assert "nothing to trust" in cli(capfdbinary, folder, "trust", "review").err
 
 
+def test_the_state_directory_serves_the_ledger_too(folder: Path, capfdbinary: Capture) -> None:
+    """Trusting first must not leave a state directory that the other commands refuse."""
+    assert cli(capfdbinary, folder, "trust", "s").code == 0
+    assert cli(capfdbinary, folder, "dry-run", "s").code == 0
+    assert cli(capfdbinary, folder, "pack").code == 0
+
+
 def test_the_store_is_private_and_sorted(tmp_path: Path) -> None:
     store = TrustStore(str(tmp_path / "deep/state/trust.json"))
     store.add("/b", "2")
@@ -125,9 +132,4 @@ def test_a_broken_store_is_an_error_and_trusts_nothing(tmp_path: Path, text: str
 
 def test_the_digest_covers_names_and_contents() -> None:
     assert digest_of({"a": b"1", "b": b"2"}) == digest_of({"b": b"2", "a": b"1"})
-    assert (
-        len(
-            {digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}
-        )
-        == 5
-    )
+    assert len({digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}) == 5

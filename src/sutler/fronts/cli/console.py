@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
-import msgspec
+TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
-from sutler.values.errors import SutlerError
+    from sutler.values.errors import SutlerError
 
 SCHEMA_VERSION = 1
 
 # C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
-_HOSTILE = re.compile(
+_HOSTILE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
     "\U000e0000-\U000e007f]"
 )
@@ -24,7 +23,11 @@ _HOSTILE = re.compile(
 
 def harmless(text: str) -> str:
     """Text as a terminal may show it: control and direction characters spelled out."""
-    return _HOSTILE.sub(lambda match: f"\\u{{{ord(match.group()):x}}}", text)
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    import re
+
+    return re.sub(_HOSTILE, lambda match: f"\\u{{{ord(match.group()):x}}}", text)
 
 
 class Console:
@@ -67,6 +70,8 @@ class Console:
     def stream(self, blocks: Iterable[bytes]) -> None:
         """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made harmless."""
         if sys.stdout is None:
+            from sutler.values.errors import SutlerError
+
             raise SutlerError("stdout is closed", next_step="write to a file with -o, or open stdout")
         terminal = sys.stdout.isatty()
         for block in blocks:
@@ -78,15 +83,10 @@ class Console:
             _write(block)
         _write(b"")
 
-    @contextmanager
-    def progress(self, what: str) -> Iterator[Progress | None]:
+    def progress(self, what: str) -> Progress:
         """A line on stderr while work is long: on a terminal only, and not when notes are unwanted."""
-        self._progress = None if self.quiet or not sys.stderr.isatty() else Progress(what)
-        try:
-            yield self._progress
-        finally:
-            if self._progress:
-                self._progress.stop()
+        self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
+        return self._progress
 
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
@@ -99,10 +99,17 @@ class Progress:
     DELAY = 0.5
     PAUSE = 0.1
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, wanted: bool) -> None:
         self._what = what
+        self._wanted = wanted
         self._due = time.monotonic() + self.DELAY
         self._shown = False
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        return self if self._wanted else None
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -133,6 +140,8 @@ def _write(block: bytes) -> None:
         raise
     except OSError as error:
         forget_stdout()
+        from sutler.values.errors import SutlerError
+
         raise SutlerError(
             f"cannot write to stdout: {error.strerror}", next_step="make room, or write elsewhere with -o"
         ) from None
@@ -155,6 +164,8 @@ def _wants_color(choice: str) -> bool:
 
 def json_text(body: Mapping[str, object]) -> str:
     """One JSON document with the schema version first, indented for people, final newline for tools."""
+    import msgspec
+
     whole = {"schema_version": SCHEMA_VERSION, **body}
     try:
         encoded = msgspec.json.encode(whole)
@@ -166,7 +177,7 @@ def json_text(body: Mapping[str, object]) -> str:
 def _spelled_out(value: object) -> object:
     """The same value with every character that UTF-8 cannot carry spelled out."""
     if isinstance(value, str):
-        return harmless(value) if _HOSTILE.search(value) and not _carried(value) else value
+        return value if _carried(value) else harmless(value)
     if isinstance(value, dict):
         return {key: _spelled_out(one) for key, one in value.items()}
     return [_spelled_out(one) for one in value] if isinstance(value, list | tuple) else value

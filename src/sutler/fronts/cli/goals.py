@@ -67,19 +67,13 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what problems with files do")
     how = parser.add_argument_group("how")
     how.add_argument("-e", "--explain", action="store_true", help="describe the goal and its parameters")
-    how.add_argument(
-        "--compat", choices=("claw",), help="claw's own discovery, merging and section, byte for byte"
-    )
-    how.add_argument(
-        "--script-timeout", type=_seconds, default=60.0, metavar="SECONDS", help="for each script"
-    )
+    how.add_argument("--compat", choices=("claw",), help="claw's own discovery, merging and section, byte for byte")
+    how.add_argument("--script-timeout", type=_seconds, default=60.0, metavar="SECONDS", help="for each script")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model command")
-    group.add_argument(
-        "--command", metavar="LINE", help="run this; {{prompt}} in it is the prompt, else stdin"
-    )
+    group.add_argument("--command", metavar="LINE", help="run this; {{prompt}} in it is the prompt, else stdin")
     group.add_argument("--to", metavar="PROFILE", help=f"one of {', '.join(send.PROFILES)} (ollama:MODEL)")
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop the command after this time")
 
@@ -100,10 +94,15 @@ def _job(args: argparse.Namespace) -> Job:
 
 
 def trust_file() -> str:
-    """The user's own record of what is trusted, in the state directory."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    home = base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(home, "sutler", "trust.json")
+    """The user's own record of what is trusted, in the private state directory."""
+    from sutler.engine import home
+    from sutler.store.state import state_home
+
+    try:
+        folder = home.home(os.environ)
+    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
+        folder = state_home(os.environ)
+    return os.path.join(folder, "trust.json")
 
 
 def _hooks(console: Console, compat: bool) -> Hooks:
@@ -128,9 +127,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     _add_goal(parser)
     _add_target(parser)
     sending = parser.add_argument_group("sending")
-    sending.add_argument(
-        "--print", action="store_true", dest="show", help="print the prompt instead of sending it"
-    )
+    sending.add_argument("--print", action="store_true", dest="show", help="print the prompt instead of sending it")
     sending.add_argument("--receipt", metavar="FILE", help="write what went where, as JSON, without the text")
 
 
@@ -211,9 +208,7 @@ def _write(path: str, text: str) -> None:
 
 
 def configure_goals(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "verb", nargs="?", choices=("list", "show", "add"), default="list", help="default: list"
-    )
+    parser.add_argument("verb", nargs="?", choices=("list", "show", "add"), default="list", help="default: list")
     parser.add_argument("name", nargs="?", metavar="GOAL")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="goals of this project only")
@@ -247,9 +242,7 @@ def _bases(compat: bool) -> tuple[discovery.Base, ...]:
 
 
 def _list(console: Console, compat: bool, origin: str | None) -> int:
-    goals = [
-        one for one in discovery.list_goals(_bases(compat), compat=compat) if origin in (None, one.origin)
-    ]
+    goals = [one for one in discovery.list_goals(_bases(compat), compat=compat) if origin in (None, one.origin)]
     if console.as_json:
         console.answer_json({"goals": goals})
         return 0
@@ -297,9 +290,7 @@ def run_pass(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_trust(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "goal", nargs="?", metavar="GOAL", help="default: the model command in this project's file"
-    )
+    parser.add_argument("goal", nargs="?", metavar="GOAL", help="default: the model command in this project's file")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", dest="show", help="print what is trusted")
     what.add_argument("--revoke", action="store_true", help="take the trust back")
@@ -346,9 +337,7 @@ def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
 
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", nargs="+", metavar="PROMPT", help="the request and its options; - reads stdin"
-    )
+    parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="the request and its options; - reads stdin")
     _add_target(parser)
     parser.add_argument("--root", default=".", metavar="DIR", help="the project; nothing outside is read")
     parser.add_argument("--max-chars", type=_depth, metavar="N", help="at most N characters of files in all")

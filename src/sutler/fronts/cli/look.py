@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
+import msgspec
+
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
@@ -12,9 +14,8 @@ from sutler.engine.report import by_reason
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import open_project
-from sutler.stages.classify import facts_of
 from sutler.stages.tree import DEEPEST
-from sutler.values.errors import UsageError
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import RelPath, quote
 from sutler.values.snapshot import Excluded, FileEntry, Problem
 
@@ -27,20 +28,12 @@ def configure_scan(parser: argparse.ArgumentParser) -> None:
 
 def run_scan(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
+    if args.json:
+        return _answer_snapshot(project, console)
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
-    if args.json:
-        console.answer_json(
-            {
-                "root": project.name,
-                "files": [_entry_row(entry) for entry in entries],
-                "excluded": [_excluded_row(item) for item in excluded],
-                "problems": [_problem_row(problem) for problem in snapshot.problems],
-            }
-        )
-        return 0
     if args.excluded:
         rows = (f"{item.reason:<14}  {_shown(item):<40}  {harmless(str(item.rule))}\n" for item in excluded)
         console.answer("".join(rows))
@@ -53,32 +46,17 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _entry_row(entry: FileEntry) -> dict[str, object]:
-    facts = facts_of(entry.path)
-    return {
-        "path": quote(entry.path),
-        "size": entry.size,
-        "links": entry.links,
-        "type": facts.type,
-        "category": facts.category,
-        "language": facts.language,
-        "tag": facts.tag,
-        "key": facts.key,
-    }
-
-
-def _excluded_row(item: Excluded) -> dict[str, object]:
-    return {
-        "path": quote(item.path),
-        "reason": item.reason,
-        "rule": str(item.rule),
-        "count": item.count,
-        "more": item.more,
-    }
-
-
-def _problem_row(problem: Problem) -> dict[str, object]:
-    return {"path": quote(problem.path), "kind": problem.kind, "detail": problem.detail}
+def _answer_snapshot(project: Project, console: Console) -> int:
+    """Seed 004's ProjectSnapshot."""
+    try:
+        console.answer_json(msgspec.to_builtins(project.snapshot()))
+    except RecursionError:
+        raise RefusedError(
+            "the folders are nested too deep for one JSON document",
+            rule="a directory tree is nested as its folders are",
+            next_step="use --depth N, or scan without --json",
+        ) from None
+    return 0
 
 
 def _shown(item: Excluded) -> str:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
-import difflib
-import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import NamedTuple, NoReturn
 
 from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
 from sutler.values.paths import quote
 from sutler.version import VERSION
 
-Act = Callable[[argparse.Namespace, Console], int]
+TYPE_CHECKING = False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class Command(NamedTuple):
+class Command:
     """`module` holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`."""
 
-    name: str
-    module: str
-    help: str
+    __slots__ = ("help", "module", "name")
+
+    def __init__(self, name: str, module: str, help: str) -> None:
+        self.name = name
+        self.module = module
+        self.help = help
 
 
 COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
@@ -33,6 +32,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("pack", "pack", "turn a project into one pack, to stdout or -o FILE"),
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
+            Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
+            Command("receipt", "secrets", "list, show and verify the receipts of what left"),
+            Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
+            Command("contract", "contract", "check a change against a task's file contract"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),
@@ -42,6 +45,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("scan", "look", "list what would be scanned and what stays out, with the rule"),
             Command("tree", "look", "tokens per directory and file"),
             Command("why", "look", "explain why a path is in or out"),
+            Command("rank", "ranking", "rank the files for a task, with reasons"),
+            Command("outline", "ranking", "imports, signatures and first doc lines of a file"),
         ),
     ),
     (
@@ -58,7 +63,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "The ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "prove that the ledger is whole"),
+            Command("verify", "door", "prove that the ledger is whole, or that a pack still holds"),
             Command("approve", "door", "approve one waiting call, exactly as it was made"),
             Command("deny", "door", "deny one waiting call"),
             Command("stats", "door", "count calls by tool and outcome, and what callers used"),
@@ -94,16 +99,9 @@ EXIT_CODES = (
 )
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is a UsageError like every other and long help keeps its lines."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, next_step=f"see '{self.prog} --help'")
-
-
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    plain = "--color=never" in words or ("--color", "never") in pairwise(words)
+    plain = "--color=never" in words or ("--color", "never") in zip(words, words[1:], strict=False)
     console = Console(
         quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
     )
@@ -113,7 +111,7 @@ def run(words: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except SutlerError as error:
-        console.error(error)
+        console.error(_without_secrets(error))
         return error.exit_code
     except KeyboardInterrupt:
         console.note("sutler: interrupted")
@@ -138,6 +136,17 @@ def _unforeseen(error: OSError | MemoryError) -> SutlerError:
     return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
+def _without_secrets(error: SutlerError) -> SutlerError:
+    """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
+    from sutler.config import resolve
+    from sutler.engine.clean import cleaner
+
+    clean = cleaner(resolve([]))
+    for field in ("what", "rule", "next_step"):
+        setattr(error, field, clean(getattr(error, field), "").text)
+    return error
+
+
 def _dispatch(words: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         if len(words) > 1 and words[0] == "help":
@@ -150,9 +159,13 @@ def _dispatch(words: Sequence[str]) -> int:
         return 0
     command = BY_NAME.get(name)
     if command is None:
+        import difflib
+
         close = difflib.get_close_matches(name, list(BY_NAME), n=1)
         hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
         raise UsageError(f"unknown command '{name}'", next_step=hint)
+    from sutler.fronts.cli.parsing import load
+
     own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
     try:
@@ -172,41 +185,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])
     return list(words), []
-
-
-def load(command: Command) -> tuple[Parser, Act]:
-    """Import a command's module and build its parser."""
-    parser = Parser(
-        prog=f"sutler {command.name}",
-        description=f"{command.help[0].upper()}{command.help[1:]}.",
-        epilog=EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    return parser, _configure(command, parser)
-
-
-def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
-    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
-    slug = command.name.replace("-", "_")
-    getattr(module, f"configure_{slug}")(parser)
-    common = parser.add_argument_group("output")
-    common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
-    common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
-    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
-    act: Act = getattr(module, f"run_{slug}")
-    return act
-
-
-def whole_parser() -> argparse.ArgumentParser:
-    """Every command in one parser: what completion scripts and the manual are made from."""
-    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
-    parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND")
-    for _, group in COMMANDS:
-        for command in group:
-            _configure(command, commands.add_parser(command.name, help=command.help))
-    return parser
 
 
 def usage() -> str:

@@ -20,6 +20,8 @@ _FLAGS = {
     "max_bytes": "max_bytes",
     "tier": "tier",
     "counter": "counter",
+    "type": "type",
+    "provider_limits": "provider_limit",
     "format": "format",
     "cut_over": "cut_over",
     "skip_over": "skip_over",
@@ -84,6 +86,8 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["hidden"] = False
     if getattr(args, "no_default_excludes", False):
         table["default_excludes"] = False
+    if getattr(args, "no_redact", False):
+        table["redact"] = False
     if getattr(args, "line_numbers", False):
         table["line_numbers"] = True
     if getattr(args, "no_budget", False):

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import msgspec
 
 from sutler import config
-from sutler.engine import Ask, Packing, Project, Report, Shown, locate
+from sutler.disk.root import write_atomic
+from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
+from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.stages.count import token_counter
@@ -25,28 +27,79 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     text = parser.add_argument_group("text")
-    text.add_argument("--goal", metavar="TEXT", help="the task, put at the end of the pack; '-' reads it from stdin")
-    text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
+    text.add_argument(
+        "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
+    )
+    text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
+    text.add_argument(
+        "-f",
+        "--format",
+        choices=("markdown", "xml", "json", "msgpack", "prompt"),
+        help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
+    )
+    text.add_argument(
+        "--type", choices=("auto", "full", "summary"), help="all text, facts in its place, or as the limits say"
+    )
+    text.add_argument(
+        "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
+    )
+    text.add_argument(
+        "--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them"
+    )
+    text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
+    text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
-    text.add_argument("--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)")
-    text.add_argument("--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains")
-    text.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means")
+    text.add_argument(
+        "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
+    )
+    text.add_argument(
+        "--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains"
+    )
+    text.add_argument(
+        "--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means"
+    )
+    text.add_argument("--no-redact", action="store_true", help="leave secrets in; the receipt says so")
     out = parser.add_argument_group("destination")
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
-    out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
+    out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
+    out.add_argument(
+        "--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …"
+    )
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     _check_destination(args)
+    wanted = args.format
+    if wanted in ("msgpack", "prompt"):
+        args.format = None  # a rendered pack has no such form, so it is no setting either
     project, goal = open_project(args)
+    if args.task or project.settings.values["type"] or args.format != wanted:
+        from sutler.fronts.cli.documents import run_document
+
+        return run_document(args, console, project, goal, wanted)
+    return run_rendered(args, console, project, goal)
+
+
+def run_rendered(
+    args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
+) -> int:
+    """A rendered pack: markdown, xml or json, which `unpack` reads."""
     if args.output and args.output != "-":
         project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
-    packing = project.pack(goal=goal, ask=asker(), count_tokens=wants_tokens)
+    packing = project.pack(
+        goal=goal,
+        ask=asker(),
+        count_tokens=wants_tokens,
+        since=args.since or "",
+        diff=args.diff,
+        log=args.log,
+    )
     with console.progress("reading") as packing.progress:
         destination = _deliver(packing, args, console)
-    report = packing.report
+    report = msgspec.structs.replace(packing.report, selection_reason=reason)
+    leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
@@ -88,6 +141,18 @@ def spelled(report: Report) -> object:
     body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
     body["linked"] = [quote(path) for path in body["linked"]]
     return body
+
+
+def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
+    """Store what left, and write it to `file` too if one is named."""
+    receipt = receipts.receipt_of(
+        report, project=project.name, destination=destination, redacted=project.settings.flag("redact")
+    )
+    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
+    if trouble:
+        console.note(trouble)
+    if file:
+        write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
 
 
 def outputs(output: str, split: str | None) -> list[str]:
@@ -196,13 +261,13 @@ def _budget(report: Report) -> str:
 
 
 def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level != "full")
+    cut = sum(1 for one in report.shown if one.level not in WHOLE)
     listed = len(report.listing.paths)
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
-            (cut, "cut to head and tail"),
+            (cut, "shown in part"),
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
@@ -211,7 +276,7 @@ def _notes(report: Report) -> str:
         )
         if count
     ]
-    return ", ".join(notes) or "every file whole"
+    return ", ".join(notes) or ("facts in place of text" if report.type == "summary" else "every file whole")
 
 
 def _large(one: Shown) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -105,7 +107,24 @@ def template(*, own: bool) -> str:
     return "\n".join(lines)
 
 
-SCHEMAS: dict[str, type] = {"report": Report}
+def schemas() -> dict[str, Callable[[], dict[str, object]]]:
+    """Every published schema by its name: answers of commands, and the documents of the wire."""
+    from sutler.engine.receipts import Receipt
+    from sutler.stages.serial import DOCUMENTS, schema
+    from sutler.values.task import ContractReport
+    from sutler.values.wire import PackCheck
+
+    answers: dict[str, type] = {
+        "report": Report,
+        "receipt": Receipt,
+        "contract-report": ContractReport,
+        "pack-check": PackCheck,
+    }
+    found: dict[str, Callable[[], dict[str, object]]] = {
+        name: partial(msgspec.json.schema, kind) for name, kind in answers.items()
+    }
+    found |= {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): partial(schema, name) for name in DOCUMENTS}
+    return found
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
@@ -113,12 +132,16 @@ def configure_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
+    published = schemas()
     if args.name is None:
-        console.answer_json({"schemas": sorted(SCHEMAS)}) if args.json else console.answer("\n".join(sorted(SCHEMAS)))
+        names = sorted(published)
+        console.answer_json({"schemas": names}) if args.json else console.answer("\n".join(names))
         return 0
-    if args.name not in SCHEMAS:
-        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(SCHEMAS))}")
-    encoded = msgspec.json.encode(msgspec.json.schema(SCHEMAS[args.name]))
+    plain = re.sub(r"[^a-z]", "", args.name.lower())  # FullPack, full_pack and full-pack are one
+    make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
+    if make is None:
+        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(published))}")
+    encoded = msgspec.json.encode(make())
     console.answer(msgspec.json.format(encoded, indent=2).decode())
     return 0
 
@@ -190,7 +213,7 @@ def configure_completion(parser: argparse.ArgumentParser) -> None:
 def run_completion(args: argparse.Namespace, console: Console) -> int:
     import shtab
 
-    from sutler.fronts.cli.main import whole_parser
+    from sutler.fronts.cli.parsing import whole_parser
 
     script = shtab.complete(whole_parser(), shell=args.shell)
     console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(script)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from hashlib import sha256
 
 from sutler.disk.deposit import deposit
 from sutler.disk.text import encode
@@ -36,7 +37,7 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
     directory = args.directory or _own_name(pack.preamble.project)
     count = deposit(directory, ((one.path, _data(one), one.mode) for one in pack.sections))
     console.note(f"{count:,} files written below {quote(directory)}")
-    shorter = [one for one in pack.sections if one.level != "full"]
+    shorter = [one for one in pack.sections if sha256(_data(one)).hexdigest() != one.source]
     if shorter:
         shown = ", ".join(quote(one.path) for one in shorter[:5])
         console.note(f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}")

@@ -127,9 +127,7 @@ def _divisible(value: Value, args: list[Value]) -> bool:
 
 
 def _starting(value: Value, args: list[Value]) -> bool:
-    return _text("starting_with", value, "the value").startswith(
-        _text("starting_with", args[0], "the argument")
-    )
+    return _text("starting_with", value, "the value").startswith(_text("starting_with", args[0], "the argument"))
 
 
 def _ending(value: Value, args: list[Value]) -> bool:
@@ -184,9 +182,7 @@ def _tester(name: str) -> Callable[[Value, bool, list[Value]], bool]:
 
 def _arity(name: str, most: int, args: list[Value]) -> None:
     if len(args) > most:
-        raise TemplateError(
-            f"test `{name}` takes {most or 'no'} argument{'' if most == 1 else 's'}, got {len(args)}"
-        )
+        raise TemplateError(f"test `{name}` takes {most or 'no'} argument{'' if most == 1 else 's'}, got {len(args)}")
 
 
 def _defined(_value: Value, defined: bool, args: list[Value]) -> bool:

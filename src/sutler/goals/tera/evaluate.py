@@ -144,8 +144,11 @@ class Evaluator:
     def truth(self, expr: Expr) -> bool:
         if isinstance(expr.val, Path):
             return self._named_truth(expr)
-        result = self._truth(expr)
-        return result != expr.negated
+        if isinstance(expr.val, Logic) and expr.val.op in ("==", "!="):
+            equal = self._equal(expr.val)
+            # A number and something else: false for == and !=, and for `not` of either. So it is in Tera.
+            return False if equal is None else (equal == (expr.val.op == "==")) != expr.negated
+        return self._truth(expr) != expr.negated
 
     def _named_truth(self, expr: Expr) -> bool:
         try:
@@ -170,9 +173,7 @@ class Evaluator:
             case Call(name):
                 answer = self.scope.call(expr.val)
                 if not isinstance(answer, bool):
-                    raise TemplateError(
-                        f"function `{name}` is used as a condition but does not return a bool"
-                    )
+                    raise TemplateError(f"function `{name}` is used as a condition but does not return a bool")
                 return answer
             case Concat():
                 return truthy(self.value(Expr(expr.val, expr.filters)))
@@ -186,14 +187,14 @@ class Evaluator:
             return self.truth(node.left) or self.truth(node.right)
         if node.op == "and":
             return self.truth(node.left) and self.truth(node.right)
-        if node.op in ("==", "!="):
-            left, right = self.value(node.left), self.value(node.right)
-            if is_number(left) or is_number(right):
-                if not (is_number(left) and is_number(right)):
-                    return False  # for != as well
-                left, right = float(left), float(right)  # type: ignore[arg-type]
-            return same(left, right) == (node.op == "==")
         return self._ordered(node)
+
+    def _equal(self, node: Logic) -> bool | None:
+        """Whether both sides are equal; None when only one of them is a number."""
+        left, right = self.value(node.left), self.value(node.right)
+        if is_number(left) and is_number(right):
+            return float(left) == float(right)  # type: ignore[arg-type]
+        return None if is_number(left) or is_number(right) else same(left, right)
 
     def _ordered(self, node: Logic) -> bool:
         a, b = self.number_of(node.left), self.number_of(node.right)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
+from sutler.goals.tera.memory import Got, remembered
 from sutler.goals.tera.nodes import (
     Array,
     Bool,
@@ -30,11 +30,6 @@ from sutler.goals.tera.nodes import (
     Val,
 )
 
-T = TypeVar("T")
-Got = tuple[T, int] | None
-
-MAX_DEPTH = 100
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
@@ -48,28 +43,6 @@ _NOT = re.compile(r"not[ \t\r\n]")
 _COMPARE = re.compile(r"<=|>=|>|<|==|!=")
 _MATH = re.compile(r"[+\-*/%]")
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "or": 1, "and": 2}
-
-
-def remembered(rule: Callable[[Any, int], Got[T]]) -> Callable[[Any, int], Got[T]]:
-    """Run a rule once for each position, and no deeper than a person would nest."""
-
-    @wraps(rule)
-    def run(self: Any, pos: int) -> Got[T]:
-        key = (rule.__name__, pos)
-        if key in self.memory:
-            found: Got[T] = self.memory[key]
-            return found
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise TemplateError(
-                f"expression nested deeper than {MAX_DEPTH} levels", rule="template depth limit"
-            )
-        result = rule(self, pos)
-        self.depth -= 1
-        self.memory[key] = result
-        return result
-
-    return run
 
 
 class Expressions:
@@ -214,9 +187,7 @@ class Expressions:
         if closed is None:
             return bare
         if any(isinstance(arg.val, Array) for arg in args):
-            raise TemplateError(
-                f"the test `{name[0]}` cannot take an array literal: set it to a variable first"
-            )
+            raise TemplateError(f"the test `{name[0]}` cannot take an array literal: set it to a variable first")
         return (name[0], tuple(args)), closed
 
     def basic_val(self, pos: int) -> Got[Val]:

@@ -194,19 +194,5 @@ class Macro(Struct, frozen=True):
 
 
 Node: TypeAlias = (
-    Text
-    | Raw
-    | Show
-    | Comment
-    | Set
-    | Include
-    | Extends
-    | Import
-    | Jump
-    | Super
-    | If
-    | For
-    | Filter
-    | Block
-    | Macro
+    Text | Raw | Show | Comment | Set | Include | Extends | Import | Jump | Super | If | For | Filter | Block | Macro
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sutler.goals.tera.expressions import MAX_DEPTH, Expressions, Got
+from sutler.goals.tera.expressions import Expressions
+from sutler.goals.tera.memory import MAX_DEPTH, Got
 from sutler.goals.tera.nodes import (
     Block,
     Branch,

@@ -42,7 +42,7 @@ from sutler.goals.tera.numbers import show
 from sutler.goals.tera.parse import parse
 from sutler.goals.tera.trim import trim
 
-MAX_STEPS = 5_000_000
+MAX_STEPS = 2_000_000
 MAX_FRAMES = 60
 
 
@@ -331,9 +331,7 @@ class Renderer:
             found = _descend(self.context[parts[0]], parts[1:])
             if found is not _MISSING:
                 return found  # type: ignore[return-value]
-        raise TemplateError(
-            f"Variable `{path.raw}` not found in context while rendering '{self.template.name}'"
-        )
+        raise TemplateError(f"Variable `{path.raw}` not found in context while rendering '{self.template.name}'")
 
     def _index(self, part: Path, whole: Path) -> str:
         value = self.lookup(part)

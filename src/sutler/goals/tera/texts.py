@@ -120,9 +120,7 @@ def _int(value: Value, args: Args) -> Value:
 
 
 def _parse_float(text: str) -> float | None:
-    if re.fullmatch(
-        r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity|nan)", text
-    ):
+    if re.fullmatch(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity|nan)", text):
         return float(text)
     return None
 
@@ -160,9 +158,7 @@ TEXT_FILTERS: dict[str, Callable[[Value, Args], Value]] = {
     "escape": on_text("escape", _escape_html),
     "escape_xml": on_text("escape_xml", _escape_xml),
     "slugify": on_text("slugify", _slugify),
-    "addslashes": on_text(
-        "addslashes", lambda t: t.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'")
-    ),
+    "addslashes": on_text("addslashes", lambda t: t.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'")),
     "split": _split,
     "int": _int,
     "float": _float,

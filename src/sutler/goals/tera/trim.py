@@ -6,11 +6,7 @@ from msgspec.structs import replace
 
 from sutler.goals.tera.nodes import Block, Branch, Filter, For, If, Macro, Node, Raw, Super, Text, Trim
 
-WHITE = (
-    "\t\n\x0b\x0c\r \x85\xa0\u1680"
-    + "".join(map(chr, range(0x2000, 0x200B)))
-    + "\u2028\u2029\u202f\u205f\u3000"
-)
+WHITE = "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 """Unicode's White_Space, which is what Tera trims; Python's own strip() eats four control characters more."""
 
 

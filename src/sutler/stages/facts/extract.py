@@ -82,9 +82,7 @@ def _is_minified(text: str) -> bool:
     return len(text) > 5_000 and (len(text) / lines > 300 or max(map(len, text.split("\n"))) > _LONG_LINE)
 
 
-def _count_terms(
-    path: str, lines: list[str], symbols: tuple[Symbol, ...]
-) -> tuple[dict[str, int], tuple[Region, ...]]:
+def _count_terms(path: str, lines: list[str], symbols: tuple[Symbol, ...]) -> tuple[dict[str, int], tuple[Region, ...]]:
     """Packed counts by field, in sorted order so that equal facts have equal bytes, and regions with their terms."""
     limit, reach = _MAX_TERMS, len(lines)
     if extension(path) in DATA:
@@ -93,11 +91,7 @@ def _count_terms(
     counts: Counter[str] = Counter()
     held: list[set[str]] = []
     for region in regions:
-        found = (
-            words.WORD.findall("\n".join(lines[region.start - 1 : region.end]))
-            if region.start <= reach
-            else []
-        )
+        found = words.WORD.findall("\n".join(lines[region.start - 1 : region.end])) if region.start <= reach else []
         counts.update(found)
         held.append(set(found))
     split = {word: words.split(word) for word in counts}
@@ -233,9 +227,7 @@ def _import(language: str, node: Node, source: bytes) -> Import:
 
 def _symbols(language: str, found: dict[tuple[int, str], _Found], source: bytes) -> tuple[Symbol, ...]:
     """Symbols by position, each knowing the symbol around it."""
-    ordered = sorted(
-        found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0])
-    )
+    ordered = sorted(found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0]))
     lines = source.split(b"\n")
     made: list[Symbol] = []
     open_: list[tuple[int, int, str]] = []  # (end byte, index, kind) of the symbols around the current one
@@ -246,9 +238,7 @@ def _symbols(language: str, found: dict[tuple[int, str], _Found], source: bytes)
         parent = open_[-1] if open_ else None
         if item.kind in ("constant", "field") and parent is not None and parent[2] not in _CONTAINERS:
             continue  # a local of a function
-        kind = (
-            "method" if item.kind == "function" and parent is not None and parent[2] == "class" else item.kind
-        )
+        kind = "method" if item.kind == "function" and parent is not None and parent[2] == "class" else item.kind
         made.append(_symbol(language, item, kind, -1 if parent is None else parent[1], source, lines))
         if item.rank:
             open_.append((node.end_byte, len(made) - 1, kind))
@@ -265,9 +255,7 @@ def _symbol(language: str, item: _Found, kind: str, parent: int, source: bytes, 
     end_point = node.end_point
     end = max(node.start_point.row, end_point.row - (end_point.column == 0))
     stop = body.start_byte if body is not None else node.end_byte
-    signature = _signature(
-        _decode(source[node.start_byte : min(stop, node.start_byte + 4 * _MAX_SIGNATURE)]), kind
-    )
+    signature = _signature(_decode(source[node.start_byte : min(stop, node.start_byte + 4 * _MAX_SIGNATURE)]), kind)
     if language == "python":
         doc = _docstring(source, body.start_byte) if body is not None else ""
     else:

@@ -39,9 +39,7 @@ def _dotted(text: str) -> list[str]:
 
 def _nested(text: str) -> list[str]:
     """Rust and PHP: `use a::b::{c, d as e};` asks for a::b::c and a::b::d."""
-    body = re.sub(
-        r"^\s*(pub(\([^)]*\))?\s+)?(use|extern\s+crate)\s+(function\s+|const\s+)?", "", text
-    ).rstrip(";")
+    body = re.sub(r"^\s*(pub(\([^)]*\))?\s+)?(use|extern\s+crate)\s+(function\s+|const\s+)?", "", text).rstrip(";")
     match = _BRACED.search(body)
     if match is None:
         return [re.sub(r"\s+as\s+\w+$", "", part.strip()) for part in body.split(",")]

@@ -59,9 +59,7 @@ _GRAMMARS = {
     "lua": ("tree_sitter_lua", "language"),
 }
 
-_DATA = (
-    "json jsonl ndjson csv tsv svg po pot xml lock log map ipynb geojson sql dat yaml yml toml ini cfg snap"
-)
+_DATA = "json jsonl ndjson csv tsv svg po pot xml lock log map ipynb geojson sql dat yaml yml toml ini cfg snap"
 DATA = frozenset(_DATA.split())
 """Kinds of file that are mostly data: their words count, but only the most frequent."""
 

@@ -34,9 +34,7 @@ def _starts(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[tuple[int, 
     starts: dict[int, tuple[RegionKind, str]] = {1: ("head", "")}
     inside: set[int] = set()  # symbols that lie in a function
     for i, symbol in enumerate(symbols):
-        if symbol.parent in inside or (
-            symbol.parent >= 0 and symbols[symbol.parent].kind in ("function", "method")
-        ):
+        if symbol.parent in inside or (symbol.parent >= 0 and symbols[symbol.parent].kind in ("function", "method")):
             inside.add(i)
         elif symbol.start <= total and symbol.kind in ("function", "method", "class"):
             start = _with_comment(symbol.start, lines)

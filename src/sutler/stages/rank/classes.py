@@ -30,8 +30,7 @@ _DOC_DIRS = _set("doc docs documentation man manual website site wiki changelog 
 _DOC_EXTENSIONS = _set("md rst txt adoc asciidoc markdown mdx tex rdoc pod org html htm")
 _DOC_NAMES = _set("readme changelog changes history news license licence copying authors contributing notice")
 _EXAMPLE_DIRS = _set(
-    "example examples sample samples demo demos tutorial tutorials gallery galleries playground cookbook "
-    "quickstart"
+    "example examples sample samples demo demos tutorial tutorials gallery galleries playground cookbook quickstart"
 )
 _BENCH_DIRS = _set("bench benches benchmark benchmarks asv_bench perf")
 _VENDOR_DIRS = _set(
@@ -86,6 +85,4 @@ def _is_test(name: str, folders: list[str]) -> bool:
         return True
     if any(folder in _TEST_DIRS and folder != "test" for folder in folders):
         return True
-    return "test" in folders and (
-        folders[0] == "test" or folders[: folders.index("test")][-1] in ("src", "app", "lib")
-    )
+    return "test" in folders and (folders[0] == "test" or folders[: folders.index("test")][-1] in ("src", "app", "lib"))

@@ -78,9 +78,7 @@ def update(index: Index, current: Mapping[str, str], fresh: Iterable[tuple[str, 
     for segment, gone in zip(index.segments, index.dead, strict=True):
         buried = set(gone)
         dead.append(
-            tuple(
-                i for i, doc in enumerate(segment.docs) if i in buried or current.get(doc.path) != doc.digest
-            )
+            tuple(i for i, doc in enumerate(segment.docs) if i in buried or current.get(doc.path) != doc.digest)
         )
     added = sorted(fresh, key=lambda file: file[0])
     if added:
@@ -155,9 +153,7 @@ def _index_file(postings: dict[str, array[int]], number: int, path: str, digest:
             entry.append(number)
             entry.append(value)
     lengths = (*_lengths(facts), sum(in_path.values()))
-    return Doc(
-        path, digest, class_of(path), facts.language, facts.chars, lengths, "\n".join(targets), _top(facts)
-    )
+    return Doc(path, digest, class_of(path), facts.language, facts.chars, lengths, "\n".join(targets), _top(facts))
 
 
 def _lengths(facts: Facts) -> tuple[int, int, int]:
@@ -195,9 +191,7 @@ def target_stem(target: str) -> str:
     tail = tail[tail.rfind("/") + 1 :]
     head, dot, ext = tail.rpartition(".")
     if dot and ("/" in target or len(ext) <= 3) and not target.startswith("."):
-        tail = (
-            head or ext if "/" in target or ext in ("h", "hh", "hpp", "js", "ts", "rb", "php", "sh") else ext
-        )
+        tail = head or ext if "/" in target or ext in ("h", "hh", "hpp", "js", "ts", "rb", "php", "sh") else ext
     return tail[tail.rfind(".") + 1 :].lower()
 
 

@@ -151,11 +151,7 @@ def target_parts(target: str, path: str) -> list[str]:
         return folder + [part for part in name.split(".") if part]
     text = target.replace("::", "/").replace("\\", "/")
     if "/" not in text:
-        text = (
-            text.replace(".", "/")
-            if not text.endswith((".h", ".hpp", ".rb", ".sh"))
-            else text.rpartition(".")[0]
-        )
+        text = text.replace(".", "/") if not text.endswith((".h", ".hpp", ".rb", ".sh")) else text.rpartition(".")[0]
     elif "." in text[text.rfind("/") :]:
         text = text[: text.rfind(".")]
     return [part for part in text.split("/") if part not in _SELF and part != "*"]

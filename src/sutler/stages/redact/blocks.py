@@ -13,39 +13,58 @@ from collections.abc import Iterator
 _BEGIN = re.compile(
     r"-{4,5}[ ]?BEGIN[ ](?P<label>[\w .-]{0,40}(?:PRIVATE[ ]KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
     r"|(?P<putty>PuTTY-User-Key-File-[0-9])",
-    re.IGNORECASE,
+    re.ASCII,
 )
-_END = re.compile(r"-{4,6}[ ]?END[ ][\w .-]{0,50}-{4,6}", re.IGNORECASE)
+_END = re.compile(r"-{4,6}[ ]?END[ ][\w .-]{0,50}-{4,6}", re.ASCII)
 _MATERIAL = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
 _LAST = re.compile(r"(?P<value>[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z")
 _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[A-Za-z]\.[A-Za-z]")
 _MOST_LINES = 2000
+_MOST_INLINE = 16_384
+_NEAR = 400  # key material starts this close to the begin line's end
 
 
-def read(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Spans to replace for every block that begins on the line [start, end): none crosses a line."""
-    for begin in _BEGIN.finditer(text, start, end):
-        yield from _putty(text, begin.end()) if begin["putty"] else _pem(text, begin.end(), end)
+def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int]]:
+    """Spans to replace for every block that begins in [start, limit) of a line that ends at `end`; none crosses a line."""
+    last = None
+    for begin in _BEGIN.finditer(text, start, limit):
+        if begin["putty"]:
+            yield from _putty(text, begin.end())
+        elif (stop := _end_on_line(text, begin.end(), end)) >= 0:
+            if _MATERIAL.search(text, begin.end(), min(stop, begin.end() + _NEAR)):
+                yield begin.end(), stop
+        else:
+            last = begin
+    if last:
+        # in a diff every line has a sign in its first column, which is no key material
+        sign = text[text.rfind("\n", 0, last.start()) + 1]
+        yield from _open_block(
+            text,
+            last.end(),
+            end,
+            1 if sign in "+-" and last.start() and text[last.start() - 1] == sign else 0,
+        )
 
 
-def _pem(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
-    closing = _END.search(text, at, end)
-    stop = closing.start() if closing else end
-    inline = _MATERIAL.search(text, at, stop)
-    if closing:
-        if inline:
-            yield at, stop
-        return
-    body = _body(text, end + 1)
+def _end_on_line(text: str, at: int, end: int) -> int:
+    end = min(end, at + _MOST_INLINE)
+    hint = text.find("END ", at, end)
+    found = _END.search(text, max(at, hint - 8), end) if hint >= 0 else None
+    return found.start() if found else -1
+
+
+def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, int]]:
+    body = _body(text, end + 1, skip)
+    inline = _MATERIAL.search(text, at, min(end, at + _NEAR))
     if inline:
-        yield inline.start(), _trim(text, inline.start(), stop)
+        yield inline.start(), _trim(text, inline.start(), end)
     elif body:
         # the begin line carries a marker too: whoever sees only that line knows that something was here
         yield at, at
     yield from body
 
 
-def _body(text: str, at: int) -> list[tuple[int, int]]:
+def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
     """The spans of key material from `at` on: up to the end line, or up to the first line that is none."""
     spans: list[tuple[int, int]] = []
     short: list[tuple[int, int]] = []
@@ -57,10 +76,10 @@ def _body(text: str, at: int) -> list[tuple[int, int]]:
         stop = len(text) if stop < 0 else stop
         closing = _END.search(text, at, stop)
         limit = closing.start() if closing else stop
-        found = _MATERIAL.search(text, at, limit)
+        found = _MATERIAL.search(text, at + skip, limit)
         if found and not _PROSE.search(text, at, limit):
             spans.append((found.start(), _trim(text, found.start(), limit)))
-        elif tail := _LAST.search(text, at, limit):
+        elif tail := _LAST.search(text, at + skip, limit):
             short.append(tail.span("value"))
         elif limit > at and ":" not in text[at:limit]:
             strangers += 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from sutler.stages.redact import blocks, decode, files, grammar, readers, verdict
+from sutler.stages.redact import blocks, checksums, decode, files, grammar, readers, verdict
 from sutler.stages.redact.engines import Engine, Sightings, lower, stdlib_engine
 from sutler.stages.redact.families import quotes_only
 from sutler.stages.redact.markers import digest_of, marker, own_spans, set_apart, tag_of
@@ -27,6 +28,9 @@ class Allow(Struct, frozen=True):
     markers: tuple[str, ...] = ()
 
 
+NOTHING = Allow()
+
+
 class Hit(NamedTuple):
     start: int
     end: int
@@ -34,7 +38,9 @@ class Hit(NamedTuple):
     confidence: float
 
 
-def redact(text: str, path: str, *, key: bytes, allow: Allow = Allow(), engine: Engine | None = None) -> CleanText:
+def redact(
+    text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None
+) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
     scan = engine or stdlib_engine()
     text, fakes = set_apart(text, key)
@@ -53,24 +59,24 @@ def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
     """Every hit in the text as it stands, and in what its encoded runs decode to."""
     seen = scan(text)
     yield from _plain_hits(text, path, seen)
-    for start, end in _encoded_lines(text, seen):
-        for at, stop, decoded in decode.runs(text, start, end):
-            for inner in _plain_hits(decoded, path, scan(decoded)):
-                yield Hit(at, stop, f"encoded-{inner.rule}", inner.confidence)
-                break
+    for start, end, decoded in _encoded_runs(text, seen):
+        for inner in _plain_hits(decoded, path, scan(decoded)):
+            yield Hit(start, end, f"encoded-{inner.rule}", inner.confidence)
+            break
     for start, end, rule in files.read(text, path):
-        if not verdict.is_placeholder(text[start:end]):
+        if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
             yield Hit(start, end, rule, 0.9)
 
 
-def _encoded_lines(text: str, seen: Sightings) -> Iterator[tuple[int, int]]:
-    done = -1
+def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+    done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
-        if number in grammar.ENCODED and end > done:
-            start = text.rfind("\n", 0, end) + 1
-            done = text.find("\n", end)
-            done = len(text) if done < 0 else done
-            yield start, done
+        kind = number - grammar.ENCODED[0]
+        if kind >= 0 and end > done[kind]:
+            start, stop, decoded = decode.run_at(text, kind, end)
+            done[kind] = stop
+            if decoded:
+                yield start, stop, decoded
 
 
 def _plain_hits(text: str, path: str, seen: Sightings) -> Iterator[Hit]:
@@ -83,17 +89,11 @@ def _plain_hits(text: str, path: str, seen: Sightings) -> Iterator[Hit]:
 
 def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hit]:
     for found in compiled.finditer(text):
-        start = found.start()
-        if start and text[start - 1].isalnum() and not _escaped(text, start):
-            continue
         group = 1 if compiled.groups and found.group(1) is not None else 0
         if verdict.judge_format(found.group(group)):
-            yield Hit(found.start(group), found.end(group), name, 0.9)
-
-
-def _escaped(text: str, start: int) -> bool:
-    """The letter before belongs to an escape such as \\n or %3D and not to the value."""
-    return text[max(0, start - 2) : start] in ("\\n", "\\r", "\\t") or text[max(0, start - 3) : start - 2] == "%"
+            yield Hit(
+                found.start(group), found.end(group), name, checksums.confidence(name, found.group(group))
+            )
 
 
 def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
@@ -125,7 +125,10 @@ def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
 
 def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
     if number == grammar.BLOCK:
-        yield from (Hit(start, stop, "private-key", 0.95) for start, stop in blocks.read(at.text, at.start, at.end))
+        yield from (
+            Hit(start, stop, "private-key", 0.95)
+            for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
+        )
         return
     for candidate in readers.read(number, at):
         confidence, rule = _judge(at.text, candidate, strict)
@@ -155,7 +158,12 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 def _inside_string(text: str, at: int) -> bool:
     before = text[max(text.rfind("\n", 0, at) + 1, at - LONG_LINE) : at]
-    return bool(_COMMENT.match(before)) or before.count('"') % 2 == 1 or before.count("'") % 2 == 1 or before.count("`") % 2 == 1
+    return (
+        bool(_COMMENT.match(before))
+        or before.count('"') % 2 == 1
+        or before.count("'") % 2 == 1
+        or before.count("`") % 2 == 1
+    )
 
 
 def _merge(hits: Iterator[Hit]) -> list[Hit]:
@@ -175,7 +183,13 @@ def _outside(hits: list[Hit], own: list[tuple[int, int]]) -> list[Hit]:
     """Hits that touch none of our own markers."""
     if not own:
         return hits
-    return [hit for hit in hits if not any(start < hit.end and hit.start < stop for start, stop in own)]
+    starts = [start for start, _ in own]
+    kept = []
+    for hit in hits:
+        at = bisect_left(starts, hit.end) - 1  # the last marker that begins before the hit ends
+        if at < 0 or own[at][1] <= hit.start:
+            kept.append(hit)
+    return kept
 
 
 def _excused(hit: Hit, text: str, allow: Allow, key: bytes) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
-_ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F]){8,}")
-_PERCENT = re.compile(r"[\w.~-]{0,200}(?:%[0-7][0-9A-Fa-f][\w.~-]{0,200}){2,}", re.ASCII)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{40,}+={0,2}")
+_ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
+_PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
+_LONGEST_PREFIX = 400
 _ODD = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
 
 BASE64_HEAD = r"(?:^|[^a-z0-9+/_-])[a-z0-9+/_-]{40}"
@@ -20,19 +20,22 @@ ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
 PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
-def runs(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """(start, end, decoded) of every encoded run on the line that decodes to readable text."""
-    for pattern, decode in ((_BASE64, _from_base64), (_ESCAPED, _from_escapes), (_PERCENT, _from_percent)):
-        for found in pattern.finditer(text, start, end):
-            decoded = decode(found.group())
-            if decoded:
-                yield found.start(), found.end(), decoded
+def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
+    """(start, end, decoded) of the run that a trigger of this kind (base64, escapes, percent) ended in at `end`."""
+    if kind == 0:
+        found = _BASE64.match(text, max(0, end - 40))
+        return (*found.span(), _from_base64(found.group())) if found else (end, end, "")
+    pattern, decode = ((_ESCAPED, _from_escapes), (_PERCENT, _from_percent))[kind - 1]
+    for found in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
+        if found.end() >= end:
+            return (*found.span(), decode(found.group()))
+    return end, end, ""
 
 
 def _from_base64(run: str) -> str:
-    if len(run) > 1_000_000:
-        return ""
-    body = run.rstrip("=").translate({45: "+", 95: "/"})
+    if len(run) > 1_000_000 or run[:60].lower() == run[:60] or run[:60].upper() == run[:60]:
+        return ""  # the encoding of readable text has letters of either case: this is a digest or a path
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
     if len(body) % 4 == 1:
         body = body[:-1]
     try:

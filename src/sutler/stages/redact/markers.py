@@ -53,12 +53,15 @@ def set_apart(text: str, key: bytes) -> tuple[str, list[int]]:
     if not fakes:
         return text, []
     parts: list[str] = []
-    at = 0
+    lines: list[int] = []
+    at, line = 0, 1
     for start in fakes:
+        line += text.count("\n", at, start)
         parts += (text[at:start], LOOK_ALIKE)
+        lines.append(line)
         at = start + len("[REDACTED:")
     parts.append(text[at:])
-    return "".join(parts), [text.count("\n", 0, start) + 1 for start in fakes]
+    return "".join(parts), lines
 
 
 def _check(rule: str, digest: str, key: bytes) -> str:

@@ -12,6 +12,9 @@ from typing import Literal, NamedTuple
 
 from sutler.stages.redact import grammar
 
+LONGEST = 8192
+"""No value on one line is longer than this."""
+
 How = Literal["quoted", "bare", "call", "compare", "header", "url", "flag", "sql", "element", "vendor"]
 
 
@@ -41,7 +44,8 @@ _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
 _FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
 _ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?=</)")
 _PAIR_REST = re.compile(
-    r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)", re.IGNORECASE
+    r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
+    re.IGNORECASE,
 )
 _COMMANDS = re.compile(
     r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
@@ -51,9 +55,9 @@ _COMMANDS = re.compile(
 _LOGIN_FIRST = ("docker", "podman", "az", "helm", "cf", "nats", "curl", "wget", "http", "https", "credhub")
 _VENDOR_VALUE = re.compile(r"[\w=+/.~:-]{10,400}", re.ASCII)
 _STRING_BODY = {
-    '"': re.compile(r'(?:[^"\\\n]|\\[^\n]){0,16384}+'),
-    "'": re.compile(r"(?:[^'\\\n]|\\[^\n]){0,16384}+"),
-    "`": re.compile(r"[^`\n]{0,16384}+"),
+    '"': re.compile(r'(?:[^"\\\n]|\\[^\n]){0,8192}+'),
+    "'": re.compile(r"(?:[^'\\\n]|\\[^\n]){0,8192}+"),
+    "`": re.compile(r"[^`\n]{0,8192}+"),
 }
 
 
@@ -69,7 +73,8 @@ def read(trigger: int, at: Stretch) -> Iterator[Candidate]:
 
 def closing(text: str, opener: str, at: int, end: int) -> int:
     """Where a string opened by `opener` ends on this line, or -1."""
-    if len(opener) > 1:
+    end = min(end, at + LONGEST)
+    if len(opener) > 1 or text.find(opener, at, end) < 0:
         return text.find(opener, at, end)
     body = _STRING_BODY[opener].match(text, at, end)
     stop = body.end() if body else end
@@ -88,7 +93,13 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         name, separator, opener, here = _name(at, found), found["sep"], found["open"], found.end()
         if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
             continue
-        how: How = "compare" if separator in ("==", "===", "!=", "!==") else "call" if separator in ("(", ",") else "quoted"
+        how: How = (
+            "compare"
+            if separator in ("==", "===", "!=", "!==")
+            else "call"
+            if separator in ("(", ",")
+            else "quoted"
+        )
         more = re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
             yield Candidate(here, stop, name, how)
@@ -115,11 +126,15 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_header(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.HEADER).finditer(at.low, at.start, at.limit):
+    here = at.start
+    while found := head(grammar.HEADER).search(at.low, here, at.limit):
         value = _HEADER_VALUE.match(at.text, found.end(), at.end)
         before = at.text[found.start() - 1] if found.start() else " "
+        here = value.end() if value else found.end()
         if value and not (before.isalnum() or before == "_"):
             yield Candidate(value.start(), value.end(), found["name"], "header")
+        elif value:
+            here = found.end()
 
 
 def _read_url(at: Stretch) -> Iterator[Candidate]:
@@ -143,9 +158,18 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
         name, start = found["name"], value.start()
         if len(name) <= 2 or name == "user":
             command = _COMMANDS.search(at.low, at.start, found.start())
-            if command and name == "p" and command.group().startswith(("mysql", "maria")) and at.low[found.end() - 1] == " ":
+            if (
+                command
+                and name == "p"
+                and command.group().startswith(("mysql", "maria"))
+                and at.low[found.end() - 1] == " "
+            ):
                 continue  # `mysql -p word`: the word is a database, the password is asked for
-            if not command or (name == "p" and command.group() in _LOGIN_FIRST and " login" not in at.low[at.start : found.start()]):
+            if not command or (
+                name == "p"
+                and command.group() in _LOGIN_FIRST
+                and " login" not in at.low[at.start : found.start()]
+            ):
                 continue
             colon = at.text.find(":", start, value.end())
             if name in ("u", "user"):
@@ -196,8 +220,10 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
 
 def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     """A service's name, something that assigns, and a generated value."""
-    for found in head(grammar.VENDOR).finditer(at.low, at.start, at.limit):
+    here = at.start
+    while found := head(grammar.VENDOR).search(at.low, here, at.limit):
         value = _VENDOR_VALUE.match(at.text, found.end(), at.end)
+        here = value.end() if value else found.end()
         if value:
             yield Candidate(value.start(), value.end(), _name(at, found), "vendor")
 

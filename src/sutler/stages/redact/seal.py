@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sutler.stages.redact.clean import Allow, redact
+from sutler.stages.redact.clean import NOTHING, Allow, redact
 from sutler.stages.redact.engines import Engine
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Finding
@@ -33,11 +33,15 @@ class Refusal(Struct, frozen=True):
 
 
 def seal(
-    texts: Iterable[tuple[str, str]], *, key: bytes, allow: Allow = Allow(), engine: Engine | None = None
+    texts: Iterable[tuple[str, str]], *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None
 ) -> Refusal | None:
     """The first (place, text) that holds a secret, or None. Places are names such as `path 12`, not content."""
     for place, text in texts:
-        found = [one for one in redact(text, "", key=key, allow=allow, engine=engine).findings if one.confidence > 0]
+        found = [
+            one
+            for one in redact(text, "", key=key, allow=allow, engine=engine).findings
+            if one.confidence > 0
+        ]
         if found:
             return Refusal(place, found[0].rule, found[0].line)
     return None

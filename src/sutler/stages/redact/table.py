@@ -16,6 +16,8 @@ _CLASSES = {
     "{B64}": "[A-Za-z0-9+/]",
 }
 _RIGHT = "(?![A-Za-z0-9])"
+_PREFIX = re.compile(r"[A-Za-z0-9_:/-]+(?![{?*+A-Za-z0-9_:/-])")
+_LONG = re.compile(r",\d{4,}\}")
 
 
 class Format(NamedTuple):
@@ -34,7 +36,14 @@ def formats() -> tuple[Format, ...]:
 
 @cache
 def pattern(core: str) -> re.Pattern[str]:
-    return re.compile(core + _RIGHT)
+    """The core with its boundaries. The left one stands behind the literal prefix, so that `re` can still skip to it;
+    without it a run of prefixes would be read again from each of them."""
+    prefix = _PREFIX.match(core)
+    width = len(prefix.group()) if prefix else 0
+    before = "[\\w-]" if _LONG.search(core) else "[A-Za-z0-9]"
+    behind = f".{{{width}}}" if width else ""
+    left = rf"(?:(?<!{before}{behind})|(?<=\\[nrt]{behind})|(?<=%[0-9A-Fa-f]{{2}}{behind}))"
+    return re.compile(core[:width] + left + core[width:] + _RIGHT)
 
 
 @cache

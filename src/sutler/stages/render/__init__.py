@@ -7,23 +7,35 @@ pieces themselves, so that their cost can be counted before the pack is rendered
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING, cast
 
-from sutler.stages.render import json, markdown, xml
 from sutler.stages.render.pieces import LateListing, Shape, assemble, numbered
-from sutler.stages.render.reading import read_json, read_text
-from sutler.stages.render.split import group, merge, portion
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Format, Pack, Preamble, Section
 
-__all__ = ["Shape", "group", "merge", "parse", "portion", "render", "require_unicode", "section_text", "shape"]
+if TYPE_CHECKING:
+    from sutler.stages.render.split import group, merge, portion
 
-_SHAPES: dict[Format, Shape] = {"markdown": markdown, "xml": xml, "json": json}
+__all__ = ["Shape", "encoded", "group", "merge", "parse", "portion", "render", "require_unicode", "section_text", "shape"]
 
 
+def __getattr__(name: str) -> object:
+    """Splitting is rare: its module waits until somebody asks."""
+    if name in ("group", "merge", "portion"):
+        from sutler.stages.render import split
+
+        return getattr(split, name)
+    raise AttributeError(f"module 'sutler.stages.render' has no attribute '{name}'")
+
+
+@cache
 def shape(format: Format) -> Shape:
-    """The pieces of which a pack of this format is the concatenation."""
-    return _SHAPES[format]
+    """The pieces of which a pack of this format is the concatenation. One format is loaded, not all."""
+    from importlib import import_module
+
+    return cast("Shape", import_module(f"sutler.stages.render.{format}"))
 
 
 def render(
@@ -34,8 +46,26 @@ def render(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[str, None, str]:
-    """The pack's text, piece by piece. `listing` may be a function: it is called after the last section. Returns the
-    digest in the ending, which identifies the pack.
+    """The pack's text, piece by piece: `encoded` for those who want to read it."""
+    pieces = encoded(preamble, sections, listing, format=format, line_numbers=line_numbers)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as stop:
+            return str(stop.value)
+        yield piece.decode()
+
+
+def encoded(
+    preamble: Preamble,
+    sections: Iterable[Section],
+    listing: LateListing,
+    *,
+    format: Format,
+    line_numbers: bool = False,
+) -> Generator[bytes, None, str]:
+    """The pack in UTF-8, piece by piece. `listing` may be a function: it is called after the last section. Returns
+    the digest in the ending, which identifies the pack.
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
     """
@@ -43,11 +73,12 @@ def render(
     require_unicode("tree", preamble.tree.text)
     seal = sha256()
     for is_body, text in assemble(shape(format), preamble, sections, listing, line_numbers):
+        piece = text.encode()
         if not is_body:
-            seal.update(text.encode())
-        yield text
+            seal.update(piece)
+        yield piece
     digest = seal.hexdigest()
-    yield shape(format).ending(digest)
+    yield shape(format).ending(digest).encode()
     return digest
 
 
@@ -65,6 +96,9 @@ def parse(text: str | bytes) -> Pack:
     Costs and findings never leave, so they do not come back: the result equals `values.pack.as_sent` of
     what was rendered. Read the text without newline translation.
     """
+    from sutler.stages.render import markdown, xml
+    from sutler.stages.render.reading import read_json, read_text
+
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:

@@ -7,6 +7,7 @@ each file, whatever the file holds. Names stand escaped in code spans on one lin
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sutler.stages.render.pieces import ABOUT, NUMBERED, End, as_json, line_of, newline_after, title_of
 from sutler.values.pack import Listing, Preamble, Section
@@ -18,8 +19,7 @@ HEAD_LINES = 4  # a blank line, the heading, a blank line, the fence
 LISTING = ("\n## Not shown\n\n```text\n", "```\n")
 MANIFEST = "\n## Manifest\n\n```json\n"
 
-_TICKS = re.compile("`+")
-_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]+")
+_LANGUAGE = r"[A-Za-z0-9_+#.-]+"
 
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
@@ -38,7 +38,7 @@ def block(name: str, text: str) -> tuple[str, str]:
 
 
 def frame(section: Section) -> tuple[str, str]:
-    language = section.language if _LANGUAGE.fullmatch(section.language) else ""
+    language = section.language and _info(section.language)
     level = "" if section.level == "full" else f" ({section.level.replace('_', ' and ')})"
     return _block(f"## {_code(quote(section.path))}{level}", section.body.text, language)
 
@@ -82,6 +82,12 @@ def ending(digest: str) -> str:
     return f"{as_json(End(digest))}\n```\n"
 
 
+@lru_cache(maxsize=1 << 10)
+def _info(language: str) -> str:
+    """The language as a fence's info string; one that could break the fence is left out."""
+    return language if re.fullmatch(_LANGUAGE, language) else ""
+
+
 def _block(heading: str, text: str, language: str) -> tuple[str, str]:
     fence = "`" * _fence_length(text)
     return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(text)}{fence}\n"
@@ -113,6 +119,8 @@ def _whole(name: str, text: str) -> str:
 
 def _code(text: str) -> str:
     """A code span around one line of any content."""
-    ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
+    if "`" not in text:
+        return f"`{text}`"
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text))))
     pad = " " if "`" in (text[0], text[-1]) else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"

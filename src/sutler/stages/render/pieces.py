@@ -12,7 +12,7 @@ every piece that is not a body. Between them no byte of a pack can change unseen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 from msgspec import Struct
@@ -123,9 +123,12 @@ def line_of(section: Section) -> Line:
         source_size=None if section.source_size == section.length else section.source_size,
         encoding=None if section.encoding == "utf-8" else quote(section.encoding),
         mode=None if section.mode == 0o100644 else f"{section.mode:o}",
-        language=quote(section.language) if section.language else None,
-        reason=quote(section.reason) if section.reason else None,
+        language=_quoted(section.language) if section.language else None,
+        reason=_quoted(section.reason) if section.reason else None,
     )
+
+
+_quoted = lru_cache(maxsize=1 << 10)(quote)  # languages and reasons repeat
 
 
 def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:

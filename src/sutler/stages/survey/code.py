@@ -97,14 +97,20 @@ def _literal_names(node: ast.expr | None) -> tuple[str, ...]:
 
 
 def _python_imports(module: ast.Module) -> tuple[str, ...]:
-    names: list[str] = []
-    for node in ast.walk(module):
+    """Imports in any block. Only statements are visited: expressions import nothing and are most nodes."""
+    names: set[str] = set()
+    stack: list[ast.AST] = [module]
+    while stack:
+        node = stack.pop()
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            names += [base] if node.module else [base + alias.name for alias in node.names]
-    return tuple(sorted(set(names)))
+            names.update([base] if node.module else [base + alias.name for alias in node.names])
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, None)
+            stack += inner if isinstance(inner, list) else ()
+    return tuple(sorted(names))
 
 
 def _python_definitions(module: ast.Module) -> list[Definition]:
@@ -126,7 +132,8 @@ _JS_EXPORT = (
     r"(?P<kind>function\*?|class|const|let|var|interface|type|enum|namespace)\s+(?P<name>[\w$]+)"
 )
 _JVM = (
-    r"^\s{0,8}(?:@\w+(?:\([^)\n]*\))?\s+)*(?:(?:public|open|abstract|final|static|sealed|data|partial|export)\s+)*"
+    r"^[ \t]{0,8}(?:@\w+(?:\([^)\n]*\))?\s+)*"
+    r"(?:(?:public|open|abstract|final|static|sealed|data|partial|export)\s+)*"
     r"(?P<kind>class|interface|enum|record|object|struct|trait)\s+(?P<name>\w+)"
 )
 _C_FUNCTION = (
@@ -140,7 +147,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         r"^(?P<kind>type|var|const)\s+(?P<name>[A-Z]\w*)",
     ),
     "rust": (
-        r"^\s{0,4}pub\s+(?:async\s+|unsafe\s+|const\s+)*"
+        r"^[ \t]{0,4}pub\s+(?:async\s+|unsafe\s+|const\s+)*"
         r"(?P<kind>fn|struct|enum|trait|mod|type|static|union)\s+(?P<name>\w+)",
     ),
     "java": (_JVM,),
@@ -150,40 +157,40 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "csharp": (_JVM,),
     "ruby": (
-        r"^\s{0,4}(?P<kind>class|module)\s+(?P<name>[A-Z][\w:]*)",
+        r"^[ \t]{0,4}(?P<kind>class|module)\s+(?P<name>[A-Z][\w:]*)",
         r"^def\s+(?:self\.)?(?P<name>\w+[?!]?)",
     ),
     "php": (_JVM, r"^function\s+(?P<name>\w+)\s*\("),
     "c": (_C_FUNCTION,),
     "cpp": (_C_FUNCTION, r"^(?P<kind>class|struct)\s+(?:\w+\s+)?(?P<name>\w+)\s*(?:final\s*)?[:{]"),
     "swift": (
-        r"^\s{0,4}(?:@\w+\s+)*(?:public|open)\s+(?:final\s+|static\s+)*"
+        r"^[ \t]{0,4}(?:@\w+\s+)*(?:public|open)\s+(?:final\s+|static\s+)*"
         r"(?P<kind>class|struct|enum|protocol|func|actor|var|let)\s+(?P<name>\w+)",
     ),
     "elixir": (
-        r"^\s*(?P<kind>defmodule)\s+(?P<name>[\w.]+)",
-        r"^\s{2,4}(?P<kind>def|defmacro)\s+(?P<name>\w+[?!]?)",
+        r"^[ \t]*(?P<kind>defmodule)\s+(?P<name>[\w.]+)",
+        r"^[ \t]{2,4}(?P<kind>def|defmacro)\s+(?P<name>\w+[?!]?)",
     ),
 }
 _IMPORTS: dict[str, tuple[str, ...]] = {
     "javascript": (
-        r"^\s*(?:import|export)\b[^'\"\n;]{0,300}?from\s+['\"]([^'\"\n]+)['\"]",
-        r"^\s*import\s+['\"]([^'\"\n]+)['\"]",
-        r"^\s*\}\s*from\s+['\"]([^'\"\n]+)['\"]",
+        r"^[ \t]*(?:import|export)\b[^'\"\n;]{0,300}?from\s+['\"]([^'\"\n]+)['\"]",
+        r"^[ \t]*import\s+['\"]([^'\"\n]+)['\"]",
+        r"^[ \t]*\}\s*from\s+['\"]([^'\"\n]+)['\"]",
         r"\b(?:require|import)\(\s*['\"]([^'\"\n]+)['\"]\s*\)",
     ),
     "go": (r"^import\s+(?:[\w.]+\s+)?\"([^\"\n]+)\"", r"^\t(?:[\w.]+\s+)?\"([\w.~/-]+)\"\s*$"),
-    "rust": (r"^\s*(?:pub\s+)?use\s+((?:::)?\w+(?:::\w+)?)", r"^\s*extern\s+crate\s+(\w+)"),
+    "rust": (r"^[ \t]*(?:pub\s+)?use\s+((?:::)?\w+(?:::\w+)?)", r"^[ \t]*extern\s+crate\s+(\w+)"),
     "java": (r"^import\s+(?:static\s+)?([\w.]+)",),
     "kotlin": (r"^import\s+([\w.]+)",),
-    "csharp": (r"^\s*(?:global\s+)?using\s+(?:static\s+)?([\w.]+)\s*;",),
-    "ruby": (r"^\s*require(?:_relative)?\s*\(?\s*['\"]([^'\"\n]+)['\"]",),
-    "php": (r"^\s*use\s+([\w\\]+)", r"\b(?:require|include)(?:_once)?\s*\(?\s*['\"]([^'\"\n]+)['\"]"),
-    "c": (r"^\s*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
-    "cpp": (r"^\s*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
-    "swift": (r"^\s*(?:@\w+\s+)*import\s+(?:class\s+|struct\s+|func\s+)?([\w.]+)",),
-    "elixir": (r"^\s*(?:alias|import|use|require)\s+([A-Z][\w.]*)",),
-    "python": (r"^\s*import\s+([\w.]+)", r"^\s*from\s+(\.*[\w.]*)\s+import"),
+    "csharp": (r"^[ \t]*(?:global\s+)?using\s+(?:static\s+)?([\w.]+)\s*;",),
+    "ruby": (r"^[ \t]*require(?:_relative)?\s*\(?\s*['\"]([^'\"\n]+)['\"]",),
+    "php": (r"^[ \t]*use\s+([\w\\]+)", r"\b(?:require|include)(?:_once)?\s*\(?\s*['\"]([^'\"\n]+)['\"]"),
+    "c": (r"^[ \t]*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
+    "cpp": (r"^[ \t]*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
+    "swift": (r"^[ \t]*(?:@\w+\s+)*import\s+(?:class\s+|struct\s+|func\s+)?([\w.]+)",),
+    "elixir": (r"^[ \t]*(?:alias|import|use|require)\s+([A-Z][\w.]*)",),
+    "python": (r"^[ \t]*import\s+([\w.]+)", r"^[ \t]*from\s+(\.*[\w.]*)\s+import"),
 }
 _SAME = {
     "typescript": "javascript", "tsx": "javascript", "jsx": "javascript", "vue": "javascript",

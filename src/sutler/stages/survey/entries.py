@@ -42,7 +42,7 @@ _ROUTES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"java", "kotlin"}), r"@(Path)\(\s*\"([^\"\n]*)\""),
     (
         frozenset({"ruby"}),
-        r"^\s*(get|post|put|patch|delete|resources|resource|root|mount)\s+[\"':]([^\"'\s,]+)",
+        r"^[ \t]*(get|post|put|patch|delete|resources|resource|root|mount)\s+[\"':]([^\"'\s,]+)",
     ),
     (frozenset({"php"}), rf"Route::({_VERBS}|resource|any)\(\s*[\"']([^\"'\n]*)[\"']"),
     (frozenset({"php"}), r"#\[(Route)\(\s*[\"']([^\"'\n]*)[\"']"),
@@ -50,19 +50,20 @@ _ROUTES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"rust"}), r"\.(route|nest)\(\s*\"([^\"\n]*)\""),
     (frozenset({"csharp"}), r"\.(Map(?:Get|Post|Put|Patch|Delete))\(\s*\"([^\"\n]*)\""),
     (frozenset({"csharp"}), r"\[(Http(?:Get|Post|Put|Patch|Delete)|Route)\(\s*\"([^\"\n]*)\""),
-    (frozenset({"elixir"}), r"^\s*(get|post|put|patch|delete|live|resources)\s+\"(/[^\"\n]*)\""),
+    (frozenset({"elixir"}), r"^[ \t]*(get|post|put|patch|delete|live|resources)\s+\"(/[^\"\n]*)\""),
 )
 _COMMANDS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"python"}), r"\.add_parser\(\s*[\"']([\w:-]+)[\"']"),
     (frozenset({"python"}), r"@[\w.]+\.(?:command|group)\(\s*(?:name\s*=\s*)?[\"']([\w:-]+)[\"']"),
     (
         frozenset({"python"}),
-        r"@[\w.]+\.(?:command|group)\([^\"'\n]*\)\s*(?:\n\s*@[^\n]*)*\n\s*(?:async\s+)?def\s+(\w+)",
+        r"@[\w.]+\.(?:command|group)\([^\"'\n]{0,200}\)[ \t]*"
+        r"(?:\n[ \t]*@[^\n]*)*\n[ \t]*(?:async\s+)?def\s+(\w+)",
     ),
     (frozenset({"javascript", "typescript"}), r"\.command\(\s*[\"'`]([\w:-]+)"),
     (frozenset({"go"}), r"\bUse:\s*\"([\w:-]+)"),
     (frozenset({"java", "kotlin"}), r"@(?:CommandLine\.)?Command\([^)]{0,200}?name\s*=\s*\"([\w:-]+)\""),
-    (frozenset({"ruby"}), r"^\s*desc\s+[\"']([\w:-]+)"),
+    (frozenset({"ruby"}), r"^[ \t]*desc\s+[\"']([\w:-]+)"),
     (frozenset({"rust"}), r"(?:Command|SubCommand|App)::(?:new|with_name)\(\s*\"([\w:-]+)\""),
 )
 _CLI_SIGNS = re.compile(

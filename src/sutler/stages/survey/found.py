@@ -86,7 +86,7 @@ def beside(folder: str, relative: str) -> str:
     return "/".join(parts)
 
 
-MAX_TAME = 300_000
+MAX_TAME = 150_000
 
 
 def tame(text: str) -> str:

@@ -38,8 +38,9 @@ _LOCKS = (
 def read_package(path: str, text: str, tree: Tree) -> Found:
     data = mapping(parse_json(text))
     folder = dirname(path)
+    tooling = _is_private_root(data, folder, tree)
     found = [
-        dependency(name, string(version), kind)
+        dependency(name, string(version), "dev" if tooling else kind)
         for table, kind in _TABLES
         for name, version in mapping(data.get(table)).items()
         if not string(version).startswith(("workspace:", "file:", "link:", "portal:"))
@@ -62,6 +63,12 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
         members=tree.matching(folder, globs, "package.json"),
         workspace=bool(globs),
     )
+
+
+def _is_private_root(data: dict[str, Any], folder: str, tree: Tree) -> bool:
+    """A workspace root that is never published: whatever it depends on serves those who work on it."""
+    spaces = bool(data.get("workspaces")) or beside(folder, "pnpm-workspace.yaml") in tree.known
+    return data.get("private") is True and spaces
 
 
 def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:

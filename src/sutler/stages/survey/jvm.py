@@ -123,7 +123,9 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
         word, group, artifact, version, alias, kotlin = match.groups()
         name = alias or (f"org.jetbrains.kotlin:kotlin-{kotlin}" if kotlin else f"{group}:{artifact}")
         found.append(
-            dependency(name, "" if (version or "").startswith("$") else version or "", _gradle_kind(word))
+            dependency(
+                name, "" if (version or "").startswith("$") else version or "", _gradle_kind(word, path)
+            )
         )
     is_kotlin = bool(
         re.search(r"kotlin\(\s*\"(?:jvm|android|multiplatform)\"|org\.jetbrains\.kotlin|kotlin-android", text)
@@ -140,7 +142,9 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
     )
 
 
-def _gradle_kind(word: str) -> DependencyType:
+def _gradle_kind(word: str, path: str) -> DependencyType:
+    if path.startswith(("buildSrc/", "build-logic/", "build-plugins/")):
+        return "dev"  # the build's own plugins
     if "est" in word and word.lower().startswith(("test", "androidtest")):
         return "dev"
     return (

@@ -42,7 +42,7 @@ def _framework(words: str) -> str:
 
 def read_cmake(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"#[^\n]*", "", tame(text))
-    project = re.search(r"\bproject\s*\(\s*\"?([\w.+-]+)\"?([^)]{0,2000})\)", text, re.IGNORECASE)
+    project = re.search(r"\bproject\s*\(\s*\"?([\w.+-]++)\"?([^)]{0,300})\)", text, re.IGNORECASE)
     rest = project.group(2) if project else ""
     description = re.search(r"DESCRIPTION\s+\"([^\"]*)\"", rest)
     found: dict[str, Dependency] = {}
@@ -51,7 +51,7 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
             kind = "dev" if _framework(name) else "runtime"
             found.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
     for name, body in re.findall(
-        r"\bFetchContent_Declare\s*\(\s*([\w.+-]+)([^)]{0,2000})\)", text, re.IGNORECASE
+        r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE
     ):
         tag = re.search(r"GIT_TAG\s+\"?([\w./-]+)", body)
         found.setdefault(
@@ -74,7 +74,7 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
 
 def _mains(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
     """Files called main.* that the manifest names or that lie beside it or in src/."""
-    named = re.findall(r"[\w./-]*\bmain\.(?:cpp|cc|cxx|c)\b", text)
+    named = re.findall(r"(?<![\w./-])[\w./-]{0,200}\bmain\.(?:cpp|cc|cxx|c)\b", text)
     usual = [f"{base}main.{end}" for base in ("", "src/") for end in ("cpp", "cc", "cxx", "c")]
     paths = [beside(folder, name) for name in (*named, *usual)]
     return tuple(dict.fromkeys(path for path in paths if path in tree.known))
@@ -82,8 +82,8 @@ def _mains(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
 
 def read_meson(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"#[^\n]*", "", tame(text))
-    project = re.search(r"\bproject\s*\(\s*'([^']+)'\s*,?\s*([^)]{0,2000})", text)
-    pattern = r"\bdependency\s*\(\s*'([^']+)'(?:[^)]{0,300}?version\s*:\s*\[?\s*'([^']+)')?"
+    project = re.search(r"\bproject\s*\(\s*'([^']+)'\s*,?\s*([^)]{0,300})", text)
+    pattern = r"\bdependency\s*\(\s*'([^']+)'(?:[^)]{0,150}?version\s*:\s*\[?\s*'([^']+)')?"
     found = [
         dependency(name, version, "dev" if _framework(name) else "runtime")
         for name, version in re.findall(pattern, text)

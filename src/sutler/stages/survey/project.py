@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from sutler.stages.classify import Classified
 from sutler.stages.survey.found import ASIDE, Found, Tree, one_line, tree_of
@@ -56,13 +57,18 @@ def survey_manifest(entries: Sequence[Classified], texts: Mapping[str, str], roo
     weights = _weights(entries)
     kinds = _ecosystems(scope, weights)
     main = [found for found in scope if found.ecosystem == kinds[0]] if kinds else []
-    framework = _first(found.test_framework for found in main) or _framework_in_use(kinds, entries, texts)
+    tests = _test_members(scope, everything)
+    named = _first(found.test_framework for found in [*main, *tests])
+    used = _framework_in_use(kinds, entries, texts)
+    framework = (
+        used or named if kinds[:1] == ["swift"] else named or used
+    )  # a test target may use either of two
     manifest = Manifest(
         project_name=_name(main, scope, root_name),
         project_type=_type(kinds, weights),
         purpose_guess=_purpose(main + scope, texts),
         structure_summary=_structure(entries),
-        dependencies=_dependencies(main + scope, everything),
+        dependencies=_dependencies(main + scope + tests, everything),
         entry_points=_entry_points(main + scope, entries, texts),
         build_system=_build_system(main, scope, tree) or UNSET,
         test_framework=framework or UNSET,
@@ -91,6 +97,19 @@ def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
         if found.path.count("/") == 1 and found.ecosystem not in own:
             _follow(found, by_path, chosen, loops)
     return sorted(chosen.values(), key=lambda found: rank_of(found.path)), loops
+
+
+_TEST_FOLDER = re.compile(r"(?:^|/)tests?/", re.IGNORECASE)
+
+
+def _test_members(scope: list[Found], everything: list[Found]) -> list[Found]:
+    """Members of the workspace that only test it: what they need, the developers need."""
+    named = {member for found in scope for member in found.members}
+    members = [found for found in everything if found.path in named and _TEST_FOLDER.search(found.path)]
+    return [
+        replace(found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies))
+        for found in members
+    ]
 
 
 def _follow(root: Found, by_path: dict[str, Found], chosen: dict[str, Found], loops: list[Problem]) -> None:

@@ -13,7 +13,7 @@ _SKIP = re.compile(
 )
 _TAGGED = re.compile(r"\s*<(?:p|div|b|strong|em|center)\b[^>]{0,200}>|</\w+>")
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|Inc|Dr|Mr)|\b[A-Z])\.$")
+_ABBREVIATION = re.compile(r"(?:\b(?:[Ee]\.g|[Ii]\.e|etc|vs|cf|approx|Inc|Dr|Mr)|\b[A-Z])\.$")
 
 
 def is_readme(path: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from sutler.stages.classify import Classified
 from sutler.stages.survey.code import LONG_FUNCTION, CodeFacts
@@ -13,67 +14,88 @@ from sutler.values.wire import RiskHotspot, RiskType
 
 MAX_HOTSPOTS = 20
 MAX_INDICATORS = 8
+MAX_MATCHES = 50
 LONG_FILE = 800
 MANY_IMPORTS = 20
 MANY_IMPORTERS = 10
 MANY_BRANCHES = 150
-DEEP_INDENT = 7
 
 _ANY = frozenset[str]()
 _JS = frozenset({"javascript", "typescript", "jsx", "tsx", "vue", "svelte"})
 _C = frozenset({"c", "cpp", "objective-c"})
-_SECURITY: tuple[tuple[frozenset[str], str, str], ...] = (
-    (frozenset({"python", "ruby", "php"}) | _JS, r"(?<![\w.])eval\s*\(", "eval of a string"),
-    (frozenset({"python"}), r"(?<![\w.])exec\s*\(", "exec of a string"),
-    (frozenset({"python"}), r"\bshell\s*=\s*True", "subprocess through a shell"),
-    (frozenset({"python"}), r"\bos\.(?:system|popen)\s*\(", "command through a shell"),
-    (frozenset({"python"}), r"\b(?:pickle|marshal|dill|shelve)\.loads?\s*\(", "deserialises untrusted data"),
-    (frozenset({"python"}), r"\byaml\.load\s*\((?!.*Safe)", "yaml.load without a safe loader"),
-    (frozenset({"python"}), r"\bverify\s*=\s*False", "TLS verification off"),
-    (frozenset({"python"}), r"\b(?:mark_safe|Markup)\s*\(|\|\s*safe\b", "HTML escaping bypassed"),
-    (
-        frozenset({"python", "go", "java", "php", "csharp"}) | _JS,
-        r"\b(?:md5|sha1|MD5|SHA1)\s*\(",
-        "weak hash",
-    ),
+_Row = tuple[frozenset[str], str, str, str]
+"""Languages (none means all), words of which one must occur at all, the pattern, what it means."""
+
+_PY = frozenset({"python"})
+_JVM = frozenset({"java", "kotlin"})
+_SECURITY: tuple[_Row, ...] = (
+    (_PY | _JS | {"ruby", "php"}, "eval", r"(?<![\w.])eval\s*\(", "eval of a string"),
+    (_PY, "exec", r"(?<![\w.])exec\s*\(", "exec of a string"),
+    (_PY, "shell", r"\bshell\s*=\s*True", "subprocess through a shell"),
+    (_PY, "os.", r"\bos\.(?:system|popen)\s*\(", "command through a shell"),
+    (_PY, "load", r"\b(?:pickle|marshal|dill|shelve)\.loads?\s*\(", "deserialises untrusted data"),
+    (_PY, "yaml.load", r"\byaml\.load\s*\((?!.*Safe)", "yaml.load without a safe loader"),
+    (_PY, "verify", r"\bverify\s*=\s*False", "TLS verification off"),
+    (_PY, "mark_safe|markup", r"\b(?:mark_safe|Markup)\s*\(", "HTML escaping bypassed"),
+    (_PY | _JS | _JVM | {"go", "php", "csharp"}, "md5|sha1", r"\b(?:md5|sha1|MD5|SHA1)\s*\(", "weak hash"),
     (
         _ANY,
-        r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]*[\"']\s*(?:\+|%\s|\.format\()",
+        "select |insert |update |delete ",
+        r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}[\"']\s{0,9}(?:\+|%\s|\.format\()",
         "SQL built from strings",
     ),
     (
-        frozenset({"python"}),
-        r"(?i)\bf[\"'](?:select|insert|update|delete)\s[^\"'\n]*\{",
+        _PY,
+        "select |insert |update |delete ",
+        r"(?i)\bf[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}\{",
         "SQL built from strings",
     ),
-    (_JS, r"\.innerHTML\s*=|dangerouslySetInnerHTML|document\.write\s*\(", "raw HTML injected"),
-    (_JS, r"\bchild_process\b|\bexecSync\s*\(", "runs commands"),
-    (_JS, r"\bnew\s+Function\s*\(", "code from a string"),
-    (frozenset({"go"}), r"InsecureSkipVerify:\s*true", "TLS verification off"),
-    (frozenset({"go", "rust"}), r"\bunsafe\.Pointer\b|\bunsafe\s*\{", "unsafe block"),
     (
-        frozenset({"java", "kotlin"}),
+        _JS,
+        "innerhtml|document.write",
+        r"\.innerHTML\s*=|dangerouslySetInnerHTML|document\.write\s*\(",
+        "raw HTML injected",
+    ),
+    (_JS, "child_process|execsync", r"\bchild_process\b|\bexecSync\s*\(", "runs commands"),
+    (_JS, "function", r"\bnew\s+Function\s*\(", "code from a string"),
+    (frozenset({"go"}), "insecureskipverify", r"InsecureSkipVerify:\s*true", "TLS verification off"),
+    (frozenset({"go", "rust"}), "unsafe", r"\bunsafe\.Pointer\b|\bunsafe\s*\{", "unsafe block"),
+    (
+        _JVM,
+        "getruntime|objectinputstream",
         r"Runtime\.getRuntime\(\)\.exec|ObjectInputStream\s*\(",
         "runs or deserialises input",
     ),
     (
         frozenset({"php"}),
+        "unserialize|shell_exec|passthru|system",
         r"(?<![\w>])(?:unserialize|shell_exec|passthru|system)\s*\(",
         "runs or deserialises input",
     ),
-    (_C, r"(?<![\w.])(?:strcpy|strcat|gets|sprintf|vsprintf)\s*\(", "unbounded string function"),
-    (frozenset({"ruby"}), r"\b(?:Marshal|YAML)\.load\b|\.html_safe\b", "deserialises or bypasses escaping"),
+    (
+        _C,
+        "strcpy|strcat|gets|sprintf",
+        r"(?<![\w.])(?:strcpy|strcat|gets|sprintf|vsprintf)\s*\(",
+        "unbounded string function",
+    ),
+    (
+        frozenset({"ruby"}),
+        "marshal|yaml|html_safe",
+        r"\b(?:Marshal|YAML)\.load\b|\.html_safe\b",
+        "deserialises or bypasses escaping",
+    ),
     (
         _ANY,
-        r"(?i)\b(?:password|passwd|secret|api_?key)\s*[:=]\s*[\"'][^\"'\s]{6,}[\"']",
+        "password|passwd|secret|api_key|apikey",
+        r"(?i)\b(?:password|passwd|secret|api_?key)\s{0,9}[:=]\s{0,9}[\"'][^\"'\s]{6,}[\"']",
         "credential in the source",
     ),
 )
-_PERFORMANCE: tuple[tuple[frozenset[str], str, str], ...] = (
-    (frozenset({"python"}), r"\btime\.sleep\s*\(", "sleeps"),
-    (_JS, r"\b(?:readFileSync|writeFileSync|execSync)\s*\(", "blocking call"),
-    (_ANY, r"(?i)\bselect\s+\*\s+from\b", "SELECT * query"),
-    (frozenset({"java", "kotlin"}), r"\bThread\.sleep\s*\(", "sleeps"),
+_PERFORMANCE: tuple[_Row, ...] = (
+    (_PY, "time.sleep", r"\btime\.sleep\s*\(", "sleeps"),
+    (_JVM, "thread.sleep", r"\bThread\.sleep\s*\(", "sleeps"),
+    (_JS, "sync", r"\b(?:readFileSync|writeFileSync|execSync)\s*\(", "blocking call"),
+    (_ANY, "select", r"(?i)\bselect\s{1,9}\*\s{1,9}from\b", "SELECT * query"),
 )
 _BRANCH = re.compile(
     r"\b(?:if|elif|else if|for|while|case|catch|except|when|match|rescue|unless)\b|&&|\|\||\?\?"
@@ -100,9 +122,10 @@ def hotspots(
         if facts.category in ("dependency", "build"):
             continue
         text = texts[path][:500_000]
+        low = text.lower()
         indicated: dict[RiskType, list[str]] = {
-            "security": _lines_with(text, facts.language, _SECURITY),
-            "performance": _lines_with(text, facts.language, _PERFORMANCE) + _nested_loops(text),
+            "security": _lines_with(text, low, facts.language, _SECURITY),
+            "performance": _lines_with(text, low, facts.language, _PERFORMANCE) + _nested_loops(text),
             "complexity": _complexity(text, code[path]),
             "coupling": _coupling(code[path], importers[path]),
         }
@@ -117,17 +140,16 @@ def hotspots(
     return tuple(found[:MAX_HOTSPOTS])
 
 
-def _lines_with(text: str, language: str, table: Sequence[tuple[frozenset[str], str, str]]) -> list[str]:
-    found: list[tuple[int, str]] = []
-    for languages, pattern, name in table:
-        if languages and language not in languages:
+def _lines_with(text: str, low: str, language: str, table: Sequence[_Row]) -> list[str]:
+    found: set[tuple[int, str]] = set()
+    for languages, words, pattern, name in table:
+        if (languages and language not in languages) or not any(word in low for word in words.split("|")):
             continue
-        for match in re.finditer(pattern, text):
+        for match in islice(re.finditer(pattern, text), MAX_MATCHES):
             start = text.rfind("\n", 0, match.start()) + 1
-            if text[start : match.start()].lstrip().startswith(("#", "//", "*", "--")) or len(found) > 50:
-                continue
-            found.append((text.count("\n", 0, match.start()) + 1, name))
-    return [f"{name} (line {line})" for line, name in sorted(set(found))]
+            if not text[start : match.start()].lstrip().startswith(("#", "//", "*", "--")):
+                found.add((text.count("\n", 0, match.start()) + 1, name))
+    return [f"{name} (line {line})" for line, name in sorted(found)]
 
 
 def _nested_loops(text: str) -> list[str]:

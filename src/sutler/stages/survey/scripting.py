@@ -27,11 +27,17 @@ def _ruby_framework(found: list[Dependency]) -> str:
 
 def read_gemfile(path: str, text: str, tree: Tree) -> Found:
     found: list[Dependency] = []
+    # Beside a gemspec the Gemfile adds what developers need; the gem's own needs are in the gemspec.
+    beside_gemspec = re.search(r"(?m)^[ \t]*gemspec\b", text) is not None
     blocks: list[bool] = []  # for each open `do`: is it a development group?
     for line in tame(text).splitlines()[:MAX_LINES]:
         match = _GEM.match(line)
         if match:
-            dev = any(blocks) or bool(re.search(r"group[s]?:\s*\[?\s*:(?:dev|test)", match.group(3)))
+            dev = (
+                beside_gemspec
+                or any(blocks)
+                or bool(re.search(r"group[s]?:\s*\[?\s*:(?:dev|test)", match.group(3)))
+            )
             found.append(dependency(match.group(1), _quoted(match.group(2)), "dev" if dev else "runtime"))
         elif re.search(r"\bdo\s*(?:\|[^|]*\|)?\s*$", line):
             group = _GROUP.match(line)
@@ -137,7 +143,7 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
 
     body = re.search(r"defp?\s+deps\b[^\n]{0,200}?do:?\s(.{0,20000}?)(?:\n\s*end\b|\Z)", text, re.DOTALL)
     found = [
-        dependency(name, version, "dev" if re.search(r"only:\s*\[?\s*:(?:dev|test)", options) else "runtime")
+        dependency(name, version, "dev" if re.search(r"only:\s*\[?\s*:(?!prod)", options) else "runtime")
         for name, version, options in _MIX_DEPENDENCY.findall(_uncommented(body.group(1)) if body else "")
         if "in_umbrella" not in options and "path:" not in options
     ]

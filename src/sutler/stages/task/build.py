@@ -18,7 +18,6 @@ from sutler.stages.task.prompt import (
     file_block,
     render_prompt,
     required_text,
-    tail_text,
 )
 from sutler.values.errors import RefusedError
 from sutler.values.pack import CleanText
@@ -41,7 +40,7 @@ TOP_ISSUES = 20
 MAX_OWNED = 200
 MIN_FILE_CHARS = 200
 MAX_NOT_SHOWN = 40
-MARKER_ROOM = 160
+MARKER_ROOM = 180
 
 _NONE: Mapping[str, str] = {}
 _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
@@ -49,13 +48,15 @@ _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
 
 class Source(Struct, frozen=True):
     """The project as the packer sees it. `read` gives redacted text or says why not; `clean` redacts the
-    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`."""
+    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`;
+    `kept_out` says why a file that the task names may not be shown."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
     clean: Callable[[str], CleanText]
     scores: Mapping[str, float] = {}
     digests: Mapping[str, str] = {}
+    kept_out: Mapping[str, Problem] = {}
 
 
 class Assembled(Struct, frozen=True):
@@ -85,7 +86,8 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     """Required text, files by priority, what is not shown, and the marker when something is cut."""
     issues, dropped = _top_issues(task, top_issues)
     index = index_of(source.paths)
-    wanted, problems = wanted_files(task, issues, index)
+    wanted, missing = wanted_files(task, issues, index)
+    problems = [source.kept_out.get(one.path, one) for one in missing]
     problems += idle_globs(sorted(index.paths), task.files_contract)
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
@@ -93,41 +95,64 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     plan = None if dropped or diff_cut else _whole(core, wanted, low, shelf, limit)
     if plan is None:
         plan = _squeeze(core, wanted, low, shelf, limit)
-    return _finish(core, plan, [*wanted, *low], shelf, limit, dropped + diff_cut)
+    cuts = [f"{dropped:,} more issues"] if dropped else []
+    cuts += ["the diff in full: it is summarised"] if diff_cut else []
+    return _finish(core, plan, [*wanted, *low], shelf, limit, cuts)
+
+
+class _Offer(Struct, frozen=True):
+    """One way to show a file, and what it costs."""
+
+    rung: Rung
+    cost: int
 
 
 class _Shelf:
-    """Files read once, as rungs; what could not be read is a problem, said once."""
+    """Files read once, as offers; what could not be read is a problem, said once."""
 
     def __init__(self, source: Source, problems: list[Problem]) -> None:
         self._source = source
-        self._rungs: dict[str, list[Rung]] = {}
+        self._texts: dict[str, str | None] = {}
+        self._offers: dict[str, list[_Offer]] = {}
         self.problems = problems
         self.digests = source.digests
 
-    def rungs(self, item: Wanted) -> list[Rung]:
-        if item.path not in self._rungs:
-            got = self._source.read(item.path)
+    def _text(self, path: str) -> str | None:
+        if path not in self._texts:
+            got = self._source.read(path)
             if isinstance(got, Problem):
                 self.problems.append(got)
-            self._rungs[item.path] = [] if isinstance(got, Problem) else rungs_of(got.text, item.lines)
-        return self._rungs[item.path]
+            self._texts[path] = None if isinstance(got, Problem) else got.text
+        return self._texts[path]
+
+    def whole(self, item: Wanted) -> _Offer | None:
+        text = self._text(item.path)
+        rung = Rung("full", text) if text is not None else None
+        return _Offer(rung, len(_block(item, rung))) if rung else None
+
+    def offers(self, item: Wanted) -> list[_Offer]:
+        """Best first."""
+        text = self._text(item.path)
+        if item.path not in self._offers and text is not None:
+            rungs = rungs_of(text, item.lines)
+            self._offers[item.path] = [_Offer(rung, len(_block(item, rung))) for rung in rungs]
+        return self._offers.get(item.path, [])
 
 
 class _Plan(Struct):
-    """Which rung each file gets, and the characters still free."""
+    """What each file is given, and the characters still free."""
 
     room: int
-    chosen: dict[str, Rung] = {}
+    chosen: dict[str, _Offer] = {}
 
-    def take(self, item: Wanted, rung: Rung) -> bool:
-        """Give the file this rung if the room allows, in exchange for the one it has."""
+    def take(self, item: Wanted, offer: _Offer) -> bool:
+        """Give the file this much if the room allows, in exchange for what it has."""
         now = self.chosen.get(item.path)
-        cost = len(_block(item, rung)) - (len(_block(item, now)) if now else 0)
+        cost = offer.cost - (now.cost if now else 0)
         if cost > self.room:
             return False
         self.room -= cost
-        self.chosen[item.path] = rung
+        self.chosen[item.path] = offer
         return True
 
 
@@ -152,8 +177,8 @@ def _whole(
     if len(low) > MAX_OWNED:
         return None
     for item in [*wanted, *low]:
-        rungs = shelf.rungs(item)
-        if rungs and not plan.take(item, rungs[0]):
+        offer = shelf.whole(item)
+        if offer and not plan.take(item, offer):
             return None
     missing = sum(len(problem.path) * 2 + 100 for problem in shelf.problems)
     return plan if plan.room >= missing else None
@@ -166,15 +191,15 @@ def _squeeze(core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: 
         raise _refused(limit, limit - plan.room)
     for priority in ("high", "medium"):
         group = [item for item in wanted if item.priority == priority]
-        offers = [(item, shelf.rungs(item)[::-1]) for item in group]
-        for step in range(max((len(rungs) for _, rungs in offers), default=0)):
-            for item, rungs in offers:
-                if step < len(rungs):
-                    plan.take(item, rungs[step])
+        ladders = [(item, shelf.offers(item)[::-1]) for item in group]
+        for step in range(max((len(ladder) for _, ladder in ladders), default=0)):
+            for item, ladder in ladders:
+                if step < len(ladder):
+                    plan.take(item, ladder[step])
     for item in low[:MAX_OWNED]:
         if plan.room < MIN_FILE_CHARS:
             break
-        any(plan.take(item, rung) for rung in shelf.rungs(item))
+        any(plan.take(item, offer) for offer in shelf.offers(item))
     return plan
 
 
@@ -259,35 +284,29 @@ def _top_issues(task: TaskSpec, top: int) -> tuple[list[Issue], int]:
 
 
 def _finish(
-    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: int
+    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
 ) -> Assembled:
-    shown = [(item, plan.chosen[item.path]) for item in wanted if item.path in plan.chosen]
+    shown = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
     broken = {problem.path for problem in shelf.problems}
     left = [item for item in wanted if item.path not in plan.chosen and item.path not in broken]
-    shortened = sum(rung.level != "full" for _, rung in shown)
-    truncated = bool(left or shortened or cuts)
+    shortened = any(rung.level != "full" for _, rung in shown)
     notes = [f"{quote(problem.path)}: {problem.kind}, {problem.detail}" for problem in shelf.problems]
     notes += [f"{quote(item.path)}: over the limit ({item.reason})" for item in left]
-    marker = _marker(shortened, len(left), limit) if truncated else ""
     pack = replace(
         core,
         files=tuple(_file(item, rung, shelf.digests) for item, rung in shown if not item.doc),
         docs=tuple(_doc(item, rung, shelf.digests) for item, rung in shown if item.doc),
-        truncated=truncated,
+        truncated=bool(left or shortened or cuts),
+        max_chars=limit,
+        not_shown_more=len(notes) + len(cuts),
     )
-    room = limit - len(render_prompt(pack, tail_text((), 0, marker)))
-    listed = _that_fit(notes, room)
-    tail = tail_text(listed, len(notes) - len(listed) if listed else 0, marker)
-    prompt = render_prompt(pack, tail)
+    notes = [*cuts, *notes]
+    listed = _that_fit(notes, limit - len(render_prompt(pack)))
+    pack = replace(pack, not_shown=tuple(listed), not_shown_more=len(notes) - len(listed))
+    prompt = render_prompt(pack)
     if len(prompt) > limit:
         raise _refused(limit, len(prompt))
     return Assembled(replace(pack, total_chars=len(prompt)), prompt, tuple(shelf.problems), tuple(notes))
-
-
-def _marker(shortened: int, left: int, limit: int) -> str:
-    return (
-        f"[context truncated: {shortened:,} files shortened, {left:,} not shown, limit {limit:,} characters]"
-    )
 
 
 def _that_fit(notes: list[str], room: int) -> list[str]:

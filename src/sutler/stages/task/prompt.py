@@ -31,8 +31,11 @@ DOCS_TITLE = "## Documents\n\n"
 
 def fenced(text: str, language: str = "") -> str:
     """Text in a fence longer than any run of backticks in it."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
+    fence = "```"
+    while fence in text:
+        fence += "`"
+        if len(fence) > 16:  # a file of backticks: count once instead of growing one by one
+            fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
 
 
@@ -115,20 +118,31 @@ def doc_block(item: ContextDoc) -> str:
     return f"### {quote(item.path)} ({item.level})\n\n{fenced(item.content, facts_of(item.path).language)}\n"
 
 
-def tail_text(left_out: Sequence[str], unnamed: int, marker: str) -> str:
+def tail_text(pack: ContextPack) -> str:
     """What is not shown, and the marker that says the context is cut."""
-    lines = [f"- {line}" for line in left_out]
-    lines += [f"- and {unnamed:,} more"] if unnamed else []
+    lines = [f"- {line}" for line in pack.not_shown]
+    lines += [f"- and {pack.not_shown_more:,} more"] if pack.not_shown_more and lines else []
     listing = "## Not shown\n\n" + "\n".join(lines) + "\n\n" if lines else ""
-    return listing + (f"{marker}\n" if marker else "")
+    return listing + (f"{_marker(pack)}\n" if pack.truncated else "")
 
 
-def render_prompt(pack: ContextPack, tail: str = "") -> str:
-    """The whole prompt. `tail` is what the builder noted besides; `total_chars` counts it too."""
+def _marker(pack: ContextPack) -> str:
+    shortened = sum(item.level != "full" for item in pack.files) + sum(
+        item.level != "full" for item in pack.docs
+    )
+    missing = len(pack.not_shown) + pack.not_shown_more
+    return (
+        f"[context truncated: {shortened:,} files shortened, {missing:,} things not shown, "
+        f"limit {pack.max_chars:,} characters]"
+    )
+
+
+def render_prompt(pack: ContextPack) -> str:
+    """The prompt, a function of the pack alone; its length is the pack's `total_chars`."""
     docs = "".join(doc_block(item) for item in pack.docs)
     files = "".join(file_block(item) for item in pack.files)
     body = (DOCS_TITLE + docs if docs else "") + (FILES_TITLE + files if files else "")
-    return required_text(pack) + body + tail
+    return required_text(pack) + body + tail_text(pack)
 
 
 def render_context_md(pack: ContextPack) -> str:

@@ -19,4 +19,9 @@ def test_csharp_with_central_versions() -> None:
     found = survey(files)
     assert (found.manifest.project_name, found.manifest.project_type) == ("App", "csharp")
     assert found.manifest.entry_points == ("src/App/Program.cs",)
-    assert dependencies(found) == [("Dapper", "runtime", "2.1"), ("Serilog", "runtime", "3.1")]
+    assert found.manifest.test_framework == "xunit"
+    assert dependencies(found) == [
+        ("Dapper", "runtime", "2.1"),
+        ("Serilog", "runtime", "3.1"),
+        ("xunit", "dev", "2.9"),
+    ]

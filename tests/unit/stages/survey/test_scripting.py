@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .surveying import dependencies, survey
+from .surveying import dependencies, only, survey
 
 
 def test_ruby() -> None:
@@ -63,3 +63,9 @@ end
     assert (found.manifest.build_system, found.manifest.test_framework) == ("mix", "exunit")
     assert found.manifest.entry_points == ("lib/shop/application.ex",)
     assert dependencies(found) == [("phoenix", "runtime", "~> 1.7"), ("credo", "dev", "~> 1.7")]
+
+
+def test_a_gemfile_beside_a_gemspec_is_for_developers() -> None:
+    found = only({"Gemfile": 'gemspec\ngem "minitest"\n'})
+    assert [(item.name, item.type) for item in found.dependencies] == [("minitest", "dev")]
+    assert found.test_framework == "minitest"

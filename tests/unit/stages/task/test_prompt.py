@@ -26,6 +26,9 @@ PACK = ContextPack(
     error_output=("boom",),
     total_chars=10,
     truncated=True,
+    max_chars=25_000,
+    not_shown=("b.py: missing, named",),
+    not_shown_more=2,
 )
 
 PROMPT = """# Task T-1: Fix
@@ -82,6 +85,12 @@ boom
 x = 1
 ```
 
+## Not shown
+
+- b.py: missing, named
+- and 2 more
+
+[context truncated: 1 files shortened, 3 things not shown, limit 25,000 characters]
 """
 
 

@@ -1,0 +1,131 @@
+"""One redaction policy for everything that leaves: files, goals, names, rules and messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from sutler.config import Settings
+from sutler.engine import home
+from sutler.values.pack import CleanText
+from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
+
+if TYPE_CHECKING:
+    from sutler.stages.redact import Engine
+
+Clean = Callable[[str, str], CleanText]
+"""Redact a whole text; the second argument is the path it came from."""
+
+COMPILE_ABOVE = 3_000_000
+"""Bytes of text from which compiling the multi-pattern database (about a second, once) pays at once."""
+
+
+def as_it_is(text: str, path: str) -> CleanText:
+    """What `--no-redact` means. The receipt says that it was used."""
+    del path
+    return CleanText(text)
+
+
+def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.environ) -> Clean:
+    """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets replaced."""
+    if not settings.flag("redact"):
+        return as_it_is
+    from sutler.stages.redact import Allow, redact
+    from sutler.stages.visible import visible
+
+    key = home.key(environ)
+    allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"))
+    engine = _engine(size, environ)
+
+    def clean(text: str, path: str) -> CleanText:
+        return redact(visible(text).text, path, key=key, allow=allow, engine=engine)
+
+    return clean
+
+
+def _engine(size: int, environ: Mapping[str, str]) -> Engine:
+    """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
+    from sutler.stages.redact import compile_database, hyperscan_engine, rules_digest, stdlib_engine
+
+    try:
+        import hyperscan
+    except ImportError:  # no wheel for this platform
+        return stdlib_engine()
+    tag = sha256(f"{rules_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}".encode()).hexdigest()[:24]
+    name = f"secrets-{tag}.hs"
+    data = home.cached(name, environ)
+    if data is None:
+        if size < COMPILE_ABOVE:
+            return stdlib_engine()
+        data = compile_database()
+        home.keep(name, data, environ)
+    try:
+        return hyperscan_engine(data)
+    except Exception:  # a damaged or foreign database must never cost more than time
+        return stdlib_engine()
+
+
+def _processor() -> str:
+    """Names the processor: a database is only valid for the features it was compiled for."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            return next((line for line in stream if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return os.uname().machine
+
+
+def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
+    """The snapshot with no secret in any name: a file whose path holds one stays out, under its masked name."""
+    if clean is as_it_is:
+        return snapshot
+    names = [entry.path for entry in snapshot.entries]
+    changed = _changed(names, clean)
+    others = _texts(snapshot)
+    rewritten = _changed(others, clean)
+    if not changed and not rewritten:
+        return snapshot
+    entries: list[FileEntry] = []
+    excluded = [_masked_exclusion(item, rewritten) for item in snapshot.excluded]
+    for entry in snapshot.entries:
+        if entry.path in changed:
+            excluded.append(Excluded(changed[entry.path], "credentials", Rule("secrets", "its name holds a secret")))
+        else:
+            entries.append(entry)
+    problems = [
+        Problem(rewritten.get(one.path, one.path), one.kind, rewritten.get(one.detail, one.detail))
+        for one in snapshot.problems
+    ]
+    return replace(
+        snapshot,
+        entries=tuple(entries),
+        excluded=tuple(sorted(excluded, key=lambda item: item.path)),
+        problems=tuple(sorted(problems, key=lambda one: (one.path, one.kind, one.detail))),
+    )
+
+
+def _texts(snapshot: Snapshot) -> list[str]:
+    found = {item.path for item in snapshot.excluded} | {item.rule.pattern for item in snapshot.excluded}
+    found |= {one.path for one in snapshot.problems} | {one.detail for one in snapshot.problems}
+    return sorted(text for text in found if text)
+
+
+def _masked_exclusion(item: Excluded, rewritten: Mapping[str, str]) -> Excluded:
+    path, pattern = rewritten.get(item.path, item.path), rewritten.get(item.rule.pattern, item.rule.pattern)
+    if path == item.path and pattern == item.rule.pattern:
+        return item
+    return replace(item, path=path, rule=replace(item.rule, pattern=pattern))
+
+
+def _changed(texts: Iterable[str], clean: Clean) -> dict[str, str]:
+    """Which of these one-line texts hold a secret, and what remains of them. All are looked at in one go."""
+    lines = [text.replace("\n", " ").replace("\r", " ") for text in texts]
+    looked_at = clean("\n".join(lines).encode("utf-8", "replace").decode(), "")
+    if not looked_at.findings:
+        return {}
+    guilty = {finding.line for finding in looked_at.findings if finding.confidence > 0}
+    shown = looked_at.text.split("\n")
+    return {text: shown[number] for number, text in enumerate(texts) if number + 1 in guilty}

@@ -1,0 +1,83 @@
+"""What sutler keeps for this installation: its key, its ledger's database, and a cache that may vanish any time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from sutler.store.base import Store
+from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
+from sutler.values.errors import UsageError
+
+
+def home(environ: Mapping[str, str]) -> str:
+    """The private state directory, made if need be."""
+    return private_dir(state_home(dict(environ)))
+
+
+def key(environ: Mapping[str, str]) -> bytes:
+    """This installation's key; one of the moment where no state can be kept, so that tags still mean nothing."""
+    try:
+        return install_key(home(environ))
+    except OSError:
+        return os.urandom(32)
+
+
+def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
+    """A project's store, its private directory and the installation's key. SQLite by default; PostgreSQL when
+    SUTLER_STORE is a URL."""
+    state = state_home(dict(environ))
+    refuse_inside(state, root)
+    private_dir(state)
+    own = install_key(state)
+    project = project_id(root, own)
+    directory = private_dir(os.path.join(state, project))
+    url = environ.get("SUTLER_STORE", "")
+    if url.startswith(("postgresql://", "postgres://")):
+        from sutler.store.postgres import open_postgres
+
+        return open_postgres(url, environ.get("SUTLER_PROJECT", "") or project), directory, own
+    if url:
+        raise UsageError("SUTLER_STORE is not a PostgreSQL URL", next_step="use postgresql://…, or unset it for SQLite")
+    from sutler.store.sqlite import open_sqlite
+
+    return open_sqlite(os.path.join(directory, "state.db"), project), directory, own
+
+
+def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Where our state and cache lie below `root`, if they do: nothing of them is ever scanned."""
+    folders = (state_home(dict(environ)), cache_folder(environ))
+    inside = [os.path.relpath(folder, root) for folder in folders]
+    return tuple(f"{folder}/" for folder in inside if not folder.startswith(".."))
+
+
+def cache_folder(environ: Mapping[str, str]) -> str:
+    base = environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "sutler")
+
+
+def cache_home(environ: Mapping[str, str]) -> str:
+    return private_dir(cache_folder(environ))
+
+
+def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
+    """A cached file's bytes, or None: anything odd about it counts as absent."""
+    try:
+        fd = os.open(os.path.join(cache_home(environ), name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
+
+
+def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
+    """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss."""
+    try:
+        path = os.path.join(cache_home(environ), name)
+        temporary = f"{path}.{os.urandom(8).hex()}"
+        private_file(temporary, data)
+        os.replace(temporary, path)
+    except OSError:
+        return

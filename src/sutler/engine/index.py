@@ -1,0 +1,215 @@
+"""A project's index for ranking: facts of every file, extracted from its clean text, kept between runs.
+
+A file is looked at again only when its size, time or inode changed; its facts are extracted again only when its
+content did. Because facts come from clean text, nothing secret is ever in the cache. A cache that is damaged, old or
+foreign is ignored and built anew.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import Struct
+
+from sutler.config import resolve
+from sutler.disk.root import Reader, Root
+from sutler.disk.text import decode
+from sutler.engine import home
+from sutler.engine.clean import Clean
+from sutler.stages.facts import extract
+from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
+from sutler.store.state import project_id
+from sutler.values.facts import Commit, Facts, History
+from sutler.values.snapshot import FileEntry, Problem
+
+VERSION = 1
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
+SEPARATE_ABOVE = 48
+"""From this many files on, parsing goes to worker processes: it is faster, and a parser that dies takes no pack along."""
+CHUNK = 24
+_BETWEEN = "\n----------sutler:next-commit----------\n"
+
+Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
+
+
+class Kept(Struct, frozen=True, array_like=True):
+    """What is kept: when and under which redaction rules it was made, what each file looked like, the index."""
+
+    version: int
+    rules: str
+    seen_ns: int
+    files: dict[str, Sight]
+    index: bytes
+
+
+def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Mapping[str, str]) -> Index:
+    """The index of these files, brought up to date and kept for the next run."""
+    from sutler.stages.redact import rules_digest
+
+    name = f"index-{project_id(root.host_path, home.key(environ))}.bin"
+    rules = rules_digest()
+    kept = _load(home.cached(name, environ), rules)
+    index = loads(kept.index) if kept else None
+    known = kept.files if kept and index is not None else {}
+    now = time.time_ns()
+    with root.reader() as reader:
+        files, texts = _look(entries, reader, known, kept.seen_ns if kept else 0)
+        current = {path: sight[3] for path, sight in files.items()}
+        wanted = sorted(current) if index is None or worn(index) else stale(index, current)
+        if index is not None and not wanted and files == known:
+            return index
+        fresh = _extracted(wanted, current, _Texts(texts, reader, clean))
+    index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
+    data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
+    home.keep(name, data, environ)
+    return index
+
+
+class KeptHistory(Struct, frozen=True, array_like=True):
+    version: int
+    head: str
+    commits: tuple[Commit, ...]
+
+
+def history_of(root: Root, environ: Mapping[str, str]) -> History:
+    """The last commits of the repository that holds `root`, kept until its head moves. Messages may hold anything, so
+    what is kept is cleaned like every other text."""
+    from sutler.disk.git import find_repository
+    from sutler.disk.history import plumbing, read_history
+    from sutler.engine.clean import cleaner
+
+    repository = find_repository(root.host_path)
+    if repository is None:
+        return History()
+    found = plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"])
+    head = found.decode("ascii", "replace").strip()
+    if not head:
+        return History()
+    name = f"history-{project_id(root.host_path, home.key(environ))}.bin"
+    data = home.cached(name, environ)
+    if data is not None:
+        try:
+            kept = msgspec.msgpack.decode(data, type=KeptHistory)
+        except msgspec.DecodeError:
+            kept = None
+        if kept is not None and (kept.version, kept.head) == (VERSION, head):
+            return History(kept.commits)
+    history = read_history(repository.git_dir)
+    clean = cleaner(resolve([]), sum(len(one.message) for one in history.commits))
+    messages = clean(_BETWEEN.join(one.message for one in history.commits), "").text.split(_BETWEEN)
+    if len(messages) != len(history.commits):  # a message that plays with our separator: better none than a raw one
+        messages = [""] * len(history.commits)
+    pairs = zip(history.commits, messages, strict=True)
+    history = History(tuple(msgspec.structs.replace(one, message=text) for one, text in pairs))
+    home.keep(name, msgspec.msgpack.encode(KeptHistory(VERSION, head, history.commits)), environ)
+    return history
+
+
+def _load(data: bytes | None, rules: str) -> Kept | None:
+    if data is None:
+        return None
+    try:
+        kept = msgspec.msgpack.decode(data, type=Kept)
+    except msgspec.DecodeError:
+        return None
+    return kept if (kept.version, kept.rules) == (VERSION, rules) else None
+
+
+def _look(
+    entries: Sequence[FileEntry], reader: Reader, known: Mapping[str, Sight], seen_ns: int
+) -> tuple[dict[str, Sight], dict[str, bytes]]:
+    """What every file looks like now; the bytes of those that had to be read come along."""
+    files: dict[str, Sight] = {}
+    texts: dict[str, bytes] = {}
+    for entry in entries:
+        old = known.get(entry.path)
+        same = old is not None and old[:3] == (entry.size, entry.mtime_ns, entry.inode)
+        if old is not None and same and entry.mtime_ns < seen_ns - RACY_NS:
+            files[entry.path] = old
+            continue
+        blob = reader.read(entry.path, entry.size + 1_000_000)
+        if isinstance(blob, Problem):
+            continue
+        files[entry.path] = (entry.size, entry.mtime_ns, entry.inode, sha256(blob.data).hexdigest())
+        if old is None or old[3] != files[entry.path][3]:
+            texts[entry.path] = blob.data
+    return files, texts
+
+
+class _Texts:
+    """Clean texts on demand: from the bytes that were read already, else from the disk."""
+
+    def __init__(self, held: dict[str, bytes], reader: Reader, clean: Clean) -> None:
+        self._held = held
+        self._reader = reader
+        self._clean = clean
+
+    def text(self, path: str) -> str:
+        data = self._held.pop(path, None)
+        if data is None:
+            blob = self._reader.read(path)  # type: ignore[arg-type]  # a path of the snapshot
+            data = b"" if isinstance(blob, Problem) else blob.data
+        decoded = decode(data)
+        return "" if decoded is None else self._clean(decoded.text, path).text
+
+
+def _extracted(paths: Sequence[str], digests: Mapping[str, str], texts: _Texts) -> Iterator[tuple[str, str, Facts]]:
+    if len(paths) < SEPARATE_ABOVE:
+        for path in paths:
+            yield path, digests[path], extract(path, texts.text(path))
+        return
+    batches = ([(path, texts.text(path)) for path in paths[at : at + CHUNK]] for at in range(0, len(paths), CHUNK))
+    for batch, facts in _in_workers(batches):
+        for (path, _), found in zip(batch, facts, strict=True):
+            yield path, digests[path], found
+
+
+Batch = list[tuple[str, str]]
+
+
+def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]:
+    """Facts of each batch, in order, by as many processes as there are cores; some batches ahead, never all."""
+    from collections import deque
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    workers = len(os.sched_getaffinity(0))
+    pool = ProcessPoolExecutor(workers)
+    waiting: deque[tuple[Batch, Future[list[Facts]]]] = deque()
+    try:
+        for batch in batches:
+            waiting.append((batch, pool.submit(extract_batch, batch)))
+            while len(waiting) > workers * 2:
+                yield waiting[0][0], waiting[0][1].result()
+                waiting.popleft()
+        while waiting:
+            yield waiting[0][0], waiting[0][1].result()
+            waiting.popleft()
+    except BrokenProcessPool:
+        # A parser died. What is left goes one file at a time, each with a process of its own; the culprit is words only.
+        for batch in [batch for batch, _ in waiting]:
+            yield batch, [_alone(path, text) for path, text in batch]
+        for batch in batches:
+            yield batch, [_alone(path, text) for path, text in batch]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def extract_batch(batch: Batch) -> list[Facts]:
+    return [extract(path, text) for path, text in batch]
+
+
+def _alone(path: str, text: str) -> Facts:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        with ProcessPoolExecutor(1) as pool:
+            return pool.submit(extract, path, text).result()
+    except BrokenProcessPool:
+        return msgspec.structs.replace(extract("unparsed.txt", text), status="failed")

@@ -1,0 +1,166 @@
+"""The transparency record: one receipt for each pack that leaves, kept outside the tree and provable later."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from sutler.engine import home
+from sutler.engine.report import WHOLE, Report
+from sutler.values.access import Receipt as StoredReceipt
+from sutler.values.errors import RefusedError, SutlerError, UsageError
+from sutler.values.paths import quote
+from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+from sutler.version import VERSION
+
+_GROUPS = {
+    "credentials": "credentials",
+    "binary": "binary",
+    "undecodable": "binary",
+    "size_limit": "size",
+    "budget": "size",
+    "cap": "size",
+}
+"""Seed 004 counts exclusions in four groups; whatever is not here was a pattern or a rule."""
+
+
+Info = dict[str, str | int | dict[str, int]]
+
+
+class Sent(Struct, frozen=True):
+    """One file as it left: its display path, how much of it, and the digest of the text that was sent."""
+
+    path: str
+    level: str
+    sha256: str
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What left the machine, when, where to, and under which protection. `seal` is keyed by this installation."""
+
+    context_pack_info: Info  # seed 004's fields and no others
+    pack_id: str
+    at: str
+    destination: str
+    caller: str
+    project: str
+    format: str
+    counter: str
+    tokens: int | None
+    budget: str
+    redacted: bool
+    findings: dict[str, int]
+    files: tuple[Sent, ...]
+    sutler: str = VERSION
+    schema_version: int = 1
+    seal: str = ""
+
+
+def pack_info(report: Report) -> Info:
+    """Seed 004's `context_pack_info` of a pack."""
+    tally: Counter[str] = Counter()
+    for item in report.excluded:
+        kind = item.reason
+        tally[_GROUPS.get(kind, "pattern")] += item.count
+    info = ContextPackInfo(
+        type=report.type,
+        selection_reason=report.selection_reason,
+        files_scanned=report.scanned,
+        files_included=len(report.shown),
+        files_excluded=sum(tally.values()),
+        exclusions_by_reason=ExclusionsByReason(tally["credentials"], tally["binary"], tally["size"], tally["pattern"]),
+        content_bytes=sum(one.bytes for one in report.shown),
+        truncated_files=sum(1 for one in report.shown if one.level not in WHOLE),
+    )
+    fields: Info = msgspec.to_builtins(info)
+    del fields["schema_version"]  # the receipt has its own
+    return fields
+
+
+def receipt_of(report: Report, *, project: str, destination: str, redacted: bool) -> Receipt:
+    budget = report.budget
+    limit = "no limit" if budget.limit is None else f"{report.used} of {budget.limit} {budget.unit}"
+    rules = Counter(rule for one in report.shown for rule in one.rules)
+    return Receipt(
+        context_pack_info=pack_info(report),
+        pack_id=report.pack_id,
+        at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        destination=destination,
+        caller=f"uid {os.getuid()}",
+        project=project,
+        format=report.format,
+        counter=budget.counter,
+        tokens=report.tokens,
+        budget=limit,
+        redacted=redacted,
+        findings=dict(sorted(rules.items())),
+        files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
+    )
+
+
+def sealed(receipt: Receipt, key: bytes) -> Receipt:
+    """The receipt with its seal: who lacks this installation's key can neither change nor make one."""
+    return msgspec.structs.replace(receipt, seal=_seal(receipt, key))
+
+
+def _seal(receipt: Receipt, key: bytes) -> str:
+    bare = msgspec.json.encode(msgspec.structs.replace(receipt, seal=""), order="sorted")
+    return hmac.new(key, b"sutler receipt 1\0" + bare, "sha256").hexdigest()
+
+
+def record(receipt: Receipt, root: str, environ: Mapping[str, str]) -> Receipt:
+    """Seal a receipt and store it."""
+    store, _, key = home.open_store(root, environ)
+    try:
+        done = sealed(receipt, key)
+        store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=msgspec.json.encode(done).decode()))
+        return done
+    finally:
+        store.close()
+
+
+def receipts(root: str, environ: Mapping[str, str], limit: int = 100) -> list[Receipt]:
+    """The newest receipts of a project, newest first."""
+    store, _, _ = home.open_store(root, environ)
+    try:
+        return [msgspec.json.decode(row.body, type=Receipt) for row in store.receipts(limit)]
+    finally:
+        store.close()
+
+
+def find(root: str, environ: Mapping[str, str], start: str) -> Receipt:
+    """The newest receipt whose pack id starts with `start`."""
+    for receipt in receipts(root, environ, 10_000):
+        if receipt.pack_id.startswith(start):
+            return receipt
+    raise UsageError(f"no receipt of a pack {quote(start)}", next_step="see 'sutler receipt list'")
+
+
+def verify(receipt: Receipt, environ: Mapping[str, str]) -> None:
+    """Refuse a receipt that is not as this installation sealed it."""
+    if not hmac.compare_digest(_seal(receipt, home.key(environ)), receipt.seal):
+        raise RefusedError(
+            f"the receipt of pack {receipt.pack_id[:16]} does not match its seal",
+            rule="a receipt is sealed with this installation's key",
+            next_step="compare it with a copy; it was changed, or made by another installation",
+        )
+
+
+def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
+    """Paths at which a pack (display path -> digest) and its receipt disagree."""
+    sent = {one.path: one.sha256 for one in receipt.files}
+    return sorted(path for path in sent.keys() | sections.keys() if sent.get(path) != sections.get(path))
+
+
+def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
+    """As `record`, but a ledger that cannot be written is a note and not the end: the pack has already left."""
+    try:
+        return record(receipt, root, environ), ""
+    except (SutlerError, OSError) as error:
+        return receipt, f"the receipt was not stored: {str(error).splitlines()[0]}"

@@ -1,0 +1,78 @@
+"""`sutler rank` and `sutler outline`: which files a task needs, and what a file holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from sutler.disk.root import Root
+from sutler.disk.text import decode
+from sutler.engine import Project, locate
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pack import open_project
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.paths import RelPath, quote
+from sutler.values.snapshot import Excluded, Problem
+
+
+def configure_rank(parser: argparse.ArgumentParser) -> None:
+    options.add_paths(parser)
+    options.add_selection(parser)
+    parser.add_argument("--goal", required=True, metavar="TEXT", help="the task: an issue, a goal, a stack trace; '-' is stdin")
+    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="show the first N files (default 20)")
+    parser.add_argument("--signals", action="store_true", help="show what each signal gave")
+
+
+def run_rank(args: argparse.Namespace, console: Console) -> int:
+    goal = sys.stdin.buffer.read().decode("utf-8", "replace") if args.goal == "-" else args.goal
+    args.goal = ""
+    project, _ = open_project(args)
+    ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
+    if args.json:
+        console.answer_json({"ranked": ranked})
+        return 0
+    rows = []
+    for number, one in enumerate(ranked, 1):
+        rows.append(f"{number:>3}  {one.score:6.3f}  {quote(one.path)}\n")
+        rows += [f"               {reason}\n" for reason in one.reasons[:3]]
+        if args.signals:
+            rows += [f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n" for signal in one.signals]
+    console.answer("".join(rows))
+    return 0
+
+
+def configure_outline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a source file of the project")
+
+
+def run_outline(args: argparse.Namespace, console: Console) -> int:
+    """Through the same rules, limits and redaction as a pack."""
+    from sutler.disk.walk import explain
+    from sutler.stages.facts import extract
+    from sutler.stages.outline import outline, render_outline
+
+    place = locate([], os.getcwd())
+    target = os.path.relpath(os.path.abspath(args.path), place.root)
+    if target.startswith(".."):
+        raise UsageError(f"{quote(args.path)} lies outside this folder", next_step="run it from there")
+    project, path = Project(), RelPath(target)
+    with Root(place.root) as root:
+        verdict = explain(root, project.rules(), path, named=True)
+        if isinstance(verdict, Excluded):
+            raise RefusedError(f"{quote(path)} stays out: {verdict.reason}", rule=str(verdict.rule))
+        blob = verdict if isinstance(verdict, Problem) else root.read(path, project.settings.number("skip_over") or None)
+    if isinstance(blob, Problem):
+        raise UsageError(f"{quote(path)}: {blob.kind} {blob.detail}".rstrip(), next_step="name a readable text file")
+    decoded = decode(blob.data)
+    if decoded is None:
+        raise UsageError(f"{quote(path)} is not text", next_step="name a source file")
+    text = project.clean(len(blob.data))(decoded.text, path).text
+    facts = extract(path, text)
+    lines = outline(facts, text)
+    if args.json:
+        console.answer_json({"path": quote(path), "language": facts.language, "status": facts.status, "lines": lines})
+    else:
+        console.answer(render_outline(lines))
+    return 0

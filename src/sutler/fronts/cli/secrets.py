@@ -1,0 +1,124 @@
+"""`sutler secrets` and `sutler receipt`: what was found, and what left."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import msgspec
+
+from sutler.disk.root import Root
+from sutler.engine import locate, receipts
+from sutler.engine.load import Loader
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pack import open_project
+from sutler.stages.redact import Listed, listing
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.paths import quote
+from sutler.values.snapshot import Excluded
+
+
+def configure_secrets(parser: argparse.ArgumentParser) -> None:
+    options.add_paths(parser)
+    options.add_selection(parser)
+    parser.add_argument("--check", action="store_true", help="exit 3 if there is any: for hooks and CI")
+
+
+def run_secrets(args: argparse.Namespace, console: Console) -> int:
+    project, _ = open_project(args)
+    snapshot = project.scan()
+    selection = project.select(snapshot, project.request())
+    rows: list[Listed] = []
+    with Root(project.place.root) as root, root.reader() as reader:
+        loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)
+        for choice in sorted(selection.choices, key=lambda choice: choice.path):
+            material = loader.fetch(choice)
+            if not isinstance(material, Excluded):
+                rows += listing(choice.path, material.clean.text, material.clean.findings)
+    if args.json:
+        console.answer_json({"findings": rows})
+    else:
+        console.answer("".join(f"{_row(row)}\n" for row in rows))
+    console.note(f"{len(rows):,} findings in {len(selection.choices):,} files")
+    if rows and not args.json:
+        console.note("a finding that is no secret: add its tag to allow_secrets in your own config file")
+    if args.check and rows:
+        raise RefusedError(
+            f"{len(rows):,} secrets in {len({row.path for row in rows}):,} files",
+            rule="sutler secrets --check",
+            next_step="take them out, or allow their tags in your own config file",
+        )
+    return 0
+
+
+def _row(row: Listed) -> str:
+    return f"{quote(row.path)}:{row.line}  {row.rule}  {row.confidence:.2f}  {row.tag}  {row.shown}"
+
+
+def configure_receipt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("list", "show", "verify"), help="what to do")
+    parser.add_argument("pack", nargs="?", default="", metavar="ID", help="the start of a pack's id; default: newest")
+    parser.add_argument("--file", metavar="FILE", help="verify: a receipt that --receipt wrote")
+    parser.add_argument("--pack-file", metavar="FILE", help="verify: the pack itself, compared file by file")
+
+
+def run_receipt(args: argparse.Namespace, console: Console) -> int:
+    root = locate([], os.getcwd()).root
+    if args.action == "list":
+        return _list(receipts.receipts(root, os.environ), console)
+    receipt = _read(args.file) if args.file else receipts.find(root, os.environ, args.pack)
+    if args.action == "show":
+        console.answer_json({"receipt": receipt})
+        return 0
+    receipts.verify(receipt, os.environ)
+    if args.pack_file:
+        _compare(receipt, args.pack_file)
+    if args.json:
+        console.answer_json({"pack_id": receipt.pack_id, "verified": True})
+    else:
+        console.answer(f"{receipt.pack_id[:16]}: the seal holds, {len(receipt.files):,} files")
+    return 0
+
+
+def _list(found: list[receipts.Receipt], console: Console) -> int:
+    if console.as_json:
+        console.answer_json({"receipts": [{"pack_id": one.pack_id, "at": one.at, "destination": one.destination} for one in found]})
+    else:
+        rows = [
+            f"{one.at}  {one.pack_id[:16]}  {len(one.files):>6,} files  {sum(one.findings.values()):>4} redacted"
+            f"{'' if one.redacted else ' (NOT redacted)'}  -> {one.destination}\n"
+            for one in found
+        ]
+        console.answer("".join(rows))
+    return 0
+
+
+def _read(name: str) -> receipts.Receipt:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else _bytes(name)
+        return msgspec.json.decode(data, type=receipts.Receipt)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote") from None
+
+
+def _bytes(name: str) -> bytes:
+    try:
+        with open(name, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+
+
+def _compare(receipt: receipts.Receipt, name: str) -> None:
+    from sutler.stages.render import parse
+
+    sections = {quote(section.path): section.sha256 for section in parse(_bytes(name)).sections}
+    wrong = receipts.matches(receipt, sections)
+    if wrong:
+        raise RefusedError(
+            f"the pack and its receipt disagree on {len(wrong):,} files, such as {wrong[0]}",
+            rule="a receipt lists the digest of every text that left",
+            next_step="this is not the pack that the receipt is about",
+        )

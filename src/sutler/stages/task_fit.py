@@ -1,0 +1,128 @@
+"""Fitting for a task: the budget goes to the regions of the ranked files that matter, the most value for the cost.
+
+Files that the user named come first and whole. The rest of the budget is shared out over the best ranked files:
+whole, as an excerpt of whole functions, or by name. Prices only estimate; what counts is the text itself, so the
+shares are moved until the measured cost is at most what is left, and as close to it as the material allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.stages.allocate import Grant, Offer, Prices, fit_exactly
+from sutler.stages.count import Counter
+from sutler.stages.excerpt import cut, lens_for
+from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
+from sutler.stages.rank.index import Index, Reader
+from sutler.stages.rank.regions import scores_of
+from sutler.values.facts import Ranked, Region
+from sutler.values.pack import Choice, Section
+from sutler.values.snapshot import Excluded, Rule
+
+CANDIDATES = 150
+"""Files whose regions compete; below this rank hardly anything is ever found."""
+PLENTY, VARIETY = 8, 25
+"""Candidates are enough when together they are `PLENTY` times the budget and there are `VARIETY` of them."""
+
+
+class Ranking(Struct, frozen=True):
+    """A task, the index it was asked of, and the files in the order of their worth."""
+
+    task: str
+    index: Index
+    ranked: tuple[Ranked, ...]
+
+
+def fit_task(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking) -> Fitted:
+    """Spend the budget on a task. Every choice ends as a section, a name in the list, or part of a count."""
+    excluded: list[Excluded] = []
+    sections = _pinned(choices, fetch, ledger, excluded)
+    materials = _candidates(choices, fetch, ledger, ranking, excluded)
+    sections += _shared_out(materials, ledger, ranking)
+    settled = {section.path for section in sections} | {item.path for item in excluded}
+    unfit = [choice for choice in choices if choice.path not in settled]
+    listing = ledger.list_paths([choice.path for choice in unfit])
+    rule = Rule("budget", ledger.described)
+    excluded += [Excluded(choice.path, "budget", rule) for choice in unfit]
+    return Fitted(tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent)
+
+
+def _pinned(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, excluded: list[Excluded]) -> list[Section]:
+    sections = []
+    for choice in choices:
+        if not choice.pinned:
+            continue
+        material = fetch(choice)
+        if isinstance(material, Excluded):
+            excluded.append(material)
+        elif paid := next((paid for rung in rungs(material, ledger.cut) if (paid := ledger.pay(rung))), None):
+            sections.append(paid)
+    return sections
+
+
+def _candidates(
+    choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking, excluded: list[Excluded]
+) -> dict[str, tuple[Ranked, Material]]:
+    """The best ranked files with their texts, until there is plenty to choose from."""
+    by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
+    found: dict[str, tuple[Ranked, Material]] = {}
+    size = 0
+    for ranked in ranking.ranked[:CANDIDATES]:
+        choice = by_path.get(ranked.path)
+        if choice is None:
+            continue
+        material = fetch(choice)
+        if isinstance(material, Excluded):
+            excluded.append(material)
+            continue
+        found[ranked.path] = ranked, material
+        size += material.loaded.size
+        if size > PLENTY * ledger.bytes_left() and len(found) >= VARIETY:
+            break
+    return found
+
+
+def _shared_out(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking) -> list[Section]:
+    offers = _offers(materials, ledger.count, ranking)
+    made: dict[Grant, Section] = {}
+
+    def section(grant: Grant) -> Section:
+        if grant not in made:
+            made[grant] = _section(materials[grant.path][1], grant, ledger)
+        return made[grant]
+
+    def measure(grants: tuple[Grant, ...]) -> int:
+        return sum(section(grant).cost for grant in grants)
+
+    grants = fit_exactly(offers, ledger.limit - ledger.spent, measure, ledger.prices())
+    paid = (ledger.pay(section(grant)) for grant in grants)
+    return [one for one in paid if one is not None]
+
+
+def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
+    if grant.level == "excerpt":
+        made = section_of(material, "excerpt", replace(material.clean, text=cut(material.clean.text, grant.spans)))
+    else:
+        made = section_of(material, "full", material.clean)
+    return replace(made, cost=ledger.cost(made))
+
+
+def _offers(materials: dict[str, tuple[Ranked, Material]], count: Counter, ranking: Ranking) -> list[Offer]:
+    reader = Reader(ranking.index)
+    numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
+    lens = lens_for(ranking.index, ranking.task)
+    offers = []
+    for path, (ranked, material) in materials.items():
+        text = material.clean.text
+        full = count(text)
+        rate = full / max(len(text), 1)
+        lines = text.split("\n")
+        regions: tuple[Region, ...] = reader.regions(numbers[path]) if path in numbers else ()
+        if regions and regions[-1].end > len(lines):  # the file moved on since it was indexed
+            regions = ()
+        prices = tuple(int(rate * sum(len(line) + 1 for line in lines[r.start - 1 : r.end])) + 1 for r in regions)
+        offers.append(Offer(path, ranked.score, full, regions, scores_of(regions, lens, ranked.lines), prices))
+    return offers
