@@ -237,6 +237,10 @@ def test_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
     grow(folder, {".gitignore": b"*.log\xff\n", "a.py": "x\n"})
     with open(os.path.join(os.fsencode(folder), b"a.log\xff"), "wb"):
         pass
+    grow(folder / "s\nb", {".gitignore": "*.tmp\n", "a.tmp": ""})
+    rules = run("scan", "--excluded", "-q", cwd=folder).stdout.decode()
+    assert '"s\\nb/.gitignore":1: *.tmp' in rules
+    assert len(rules.splitlines()) == 2
     for words in (
         ["pack", "--json"],
         ["scan", "--json"],

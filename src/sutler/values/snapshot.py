@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sutler.values.paths import RelPath
+from sutler.values.paths import RelPath, quote
 
 Reason = Literal[
     # seed 004's seven
@@ -76,7 +76,8 @@ class Rule(Struct, frozen=True, gc=False):
     line: int = 0
 
     def __str__(self) -> str:
-        where = f"{self.source}:{self.line}" if self.line else self.source
+        source = quote(self.source)
+        where = f"{source}:{self.line}" if self.line else source
         return f"{where}: {self.pattern}" if self.pattern else where
 
 
