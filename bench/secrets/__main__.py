@@ -69,9 +69,7 @@ def _recall(title: str, kinds: list[tuple[str, str]], engine: Engine, count: int
     worst: list[tuple[float, str]] = []
     for name, source in kinds:
         made = list(samples.lines_for(name, source, count, seed=1))
-        gone = sum(
-            one.secret not in redact(one.line, "notes.txt", key=KEY, engine=engine).text for one in made
-        )
+        gone = sum(one.secret not in redact(one.line, "notes.txt", key=KEY, engine=engine).text for one in made)
         found, total = found + gone, total + len(made)
         worst.append((gone / len(made), name))
     print(f"{title}: {len(kinds)} types, recall {corpus.ratio(found, total)}")

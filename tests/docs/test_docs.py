@@ -52,9 +52,7 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
 
 @pytest.mark.parametrize("body", blocks(README, "python"))
 def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert b"README.md" in done.stdout
 

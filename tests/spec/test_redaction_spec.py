@@ -62,6 +62,4 @@ def test_redact_then_cut_leaks_nothing_at_any_cut(engine: Engine) -> None:
     canary = _canary(rng)
     text = redact(f"before {canary} after", "a.txt", key=KEY, engine=engine).text
     pieces = {canary[at : at + 8] for at in range(len(canary) - 7)}
-    assert not any(
-        text[start:stop] in pieces for start in range(len(text)) for stop in range(start + 8, len(text))
-    )
+    assert not any(text[start:stop] in pieces for start in range(len(text)) for stop in range(start + 8, len(text)))

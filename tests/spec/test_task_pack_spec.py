@@ -16,7 +16,7 @@ from tests.conftest import Plant, Sutler
 def module(name: str, functions: int) -> str:
     body = "".join(
         f"\n\ndef {name}_{number}(value: int) -> int:\n    "
-        + f"\n    ".join(["value += 1"] * 12)
+        + "\n    ".join(["value += 1"] * 12)
         + "\n    return value\n"
         for number in range(functions)
     )

@@ -56,11 +56,7 @@ def credential(name: str) -> Rule | None:
 def _credential(name: str) -> Rule | None:
     # A few string calls for the many, the patterns themselves for the few; a test holds the two together.
     if not (
-        name.startswith(_STARTS)
-        or name.endswith(_ENDS)
-        or "_secret" in name
-        or "_token" in name
-        or name in _WHOLE
+        name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name or name in _WHOLE
     ):
         return None
     match = _pattern().match(name)

@@ -75,9 +75,7 @@ def _provider_limits(words: Iterable[str]) -> dict[str, int]:
     for word in words:
         name, sign, size = word.partition("=")
         if not sign or not name.strip():
-            raise UsageError(
-                f"'{word}' is not a provider's limit", next_step="write NAME=SIZE, such as anthropic=400k"
-            )
+            raise UsageError(f"'{word}' is not a provider's limit", next_step="write NAME=SIZE, such as anthropic=400k")
         found[name.strip()] = parse_size(size.strip(), f"provider_limits: {name.strip()}")
     return found
 
@@ -208,16 +206,12 @@ def _gather(project: Project, room: int | None = None, cut: TruncationConfig | N
         problems=(*snapshot.problems, *loader.problems, *needs.problems),
     )
     surveyed = packs.survey(material_of, packs.classified(snapshot))
-    rules = {
-        path: tuple(one.rule for one in clean.findings if one.confidence > 0) for path, clean in texts.items()
-    }
+    rules = {path: tuple(one.rule for one in clean.findings if one.confidence > 0) for path, clean in texts.items()}
     done = replace(material_of, surveyed=surveyed, problems=(*material_of.problems, *surveyed.problems))
     return Gathered(done, rules)
 
 
-def _affordable(
-    pairs: list[Classified], order: Iterable[str], room: int, file_limit: int, huge: set[str]
-) -> list[str]:
+def _affordable(pairs: list[Classified], order: Iterable[str], room: int, file_limit: int, huge: set[str]) -> list[str]:
     """Which files can enter, by their sizes alone: key files first, then by claim. What cannot is not even read."""
     sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
     keys = [entry.path for entry, _ in key_files(pairs, KeyLimits())]

@@ -67,9 +67,7 @@ class ContextPacker:
         return _account(done, snapshot, shelf)
 
 
-def _scores(
-    project: Project, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
-) -> dict[str, float]:
+def _scores(project: Project, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int) -> dict[str, float]:
     """The order of the contract's files: by claim; by rank for the task's words where not all of them can fit."""
     scores = {path: float(-place) for place, path in enumerate(order)}
     sizes: dict[str, int] = {entry.path: entry.size for entry in snapshot.entries}

@@ -85,9 +85,7 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
             yield section_of(material, "head_tail", replace(material.clean, text=shorter))
 
 
-def fit_everything(
-    choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]
-) -> Iterator[Section]:
+def fit_everything(choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]) -> Iterator[Section]:
     """Without a limit nobody gives way: stream the sections in the order given, one file in memory at a time."""
     for choice in choices:
         material = fetch(choice)

@@ -95,18 +95,13 @@ def _why(kind: str, was: _Seen, now: _Seen) -> str:
 def _files(pack: AnyPack) -> dict[str, _Seen]:
     if isinstance(pack, Pack):
         listed = {wire_path(path): _Seen("", note="listed by name only") for path in pack.listing.paths}
-        shown = {
-            wire_path(one.path): _Seen(one.level, one.body.text, one.source, one.reason) for one in pack.sections
-        }
+        shown = {wire_path(one.path): _Seen(one.level, one.body.text, one.source, one.reason) for one in pack.sections}
         return {**listed, **shown}
     if isinstance(pack, ContextPack):
         docs = {
-            item.path: _Seen(item.level, item.content, _text(item.digest), "task.context.docs")
-            for item in pack.docs
+            item.path: _Seen(item.level, item.content, _text(item.digest), "task.context.docs") for item in pack.docs
         }
-        files = {
-            item.path: _Seen(item.level, item.content, _text(item.digest), item.reason) for item in pack.files
-        }
+        files = {item.path: _Seen(item.level, item.content, _text(item.digest), item.reason) for item in pack.files}
         return {**docs, **files}
     found = {
         row.path: _Seen("", digest=_text(row.digest), note=_text(row.exclusion_reason) or "listed only")
@@ -125,9 +120,7 @@ def _text(value: object) -> str:
 def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
     if isinstance(pack, SummaryPack):
         return [(item.path, "summary", repr(item), "key file") for item in pack.key_files_summary]
-    keys = [
-        (key.path, _cut(key.truncated), key.content, f"key file ({key.importance})") for key in pack.key_files
-    ]
+    keys = [(key.path, _cut(key.truncated), key.content, f"key file ({key.importance})") for key in pack.key_files]
     return keys + [(item.path, _cut(item.truncated), item.content, "text") for item in pack.contents]
 
 
@@ -140,9 +133,7 @@ def pack_digests(pack: AnyPack) -> dict[str, str]:
     if isinstance(pack, Pack):
         return {wire_path(one.path): one.source for one in pack.sections}
     if isinstance(pack, ContextPack):
-        pairs = [(item.path, item.digest) for item in pack.files] + [
-            (item.path, item.digest) for item in pack.docs
-        ]
+        pairs = [(item.path, item.digest) for item in pack.files] + [(item.path, item.digest) for item in pack.docs]
     else:
         pairs = [(row.path, row.digest) for row in pack.file_index]
     return {path: digest for path, digest in pairs if digest is not UNSET}

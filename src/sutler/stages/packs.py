@@ -134,9 +134,7 @@ def build_full(
         manifest=survey(material, pairs).manifest,
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
-            KeyFile(
-                wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path]
-            )
+            KeyFile(wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path])
             for entry, facts in keys
             if entry.path in shown.texts
         ),
@@ -181,9 +179,7 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
     return survey_manifest(pairs, plain, basename(normalize_path(material.root)))
 
 
-def _index(
-    material: Material, pairs: list[Classified], included: Iterable[str]
-) -> tuple[FileIndexEntry, ...]:
+def _index(material: Material, pairs: list[Classified], included: Iterable[str]) -> tuple[FileIndexEntry, ...]:
     """Every scanned file and every excluded one, by path; pruned folders are not files."""
     inside = set(included)
     rows = [
@@ -202,9 +198,7 @@ def _index(
         if not out.path.endswith("/"):
             facts = facts_of(out.path)
             rows.append(
-                FileIndexEntry(
-                    wire_path(out.path), facts.type, facts.category, 0, False, seed_reason(out.reason)
-                )
+                FileIndexEntry(wire_path(out.path), facts.type, facts.category, 0, False, seed_reason(out.reason))
             )
     return tuple(sorted(rows, key=lambda row: row.path))
 
@@ -219,9 +213,7 @@ def _metadata(
     inside = set(included)
     out = sum(item.count for item in material.snapshot.excluded)
     missing = [entry for entry, facts in pairs if extractable(facts) and entry.path not in inside]
-    issues = [
-        item for item in (*material.snapshot.problems, *material.problems) if item.kind == "undecodable"
-    ]
+    issues = [item for item in (*material.snapshot.problems, *material.problems) if item.kind == "undecodable"]
     return PackMetadata(
         pack_type=kind,
         created_at=material.created_at,

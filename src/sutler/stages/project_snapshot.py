@@ -87,14 +87,10 @@ def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
     """Nested folders; children sorted by name, built from the leaves so that depth costs no recursion."""
     children: dict[str, list[TreeNode]] = {}
     for entry in snapshot.entries:
-        node = file_node(
-            wire_path(basename(entry.path)), wire_path(entry.path), entry.size, facts_of(entry.path).type
-        )
+        node = file_node(wire_path(basename(entry.path)), wire_path(entry.path), entry.size, facts_of(entry.path).type)
         children.setdefault(dirname(entry.path), []).append(node)
     for folder in _folders(snapshot):
-        node = directory_node(
-            wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, []))
-        )
+        node = directory_node(wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, [])))
         children.setdefault(dirname(folder), []).append(node)
     return directory_node(name, "", _sorted(children.get("", [])))
 

@@ -145,8 +145,6 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     one_filesystem: bool = True
     depth: int | None = None  # 0: the root's own files only
     skip_file_bytes: int | None = 1_048_576
-    allow: tuple[
-        str, ...
-    ] = ()  # globs of names that look like credentials and are none; only the user says so
+    allow: tuple[str, ...] = ()  # globs of names that look like credentials and are none; only the user says so
     excluded_directories: tuple[str, ...] = ()
     excluded_extensions: tuple[str, ...] = ()

@@ -136,5 +136,3 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         console.note(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
     console.note_painted(summary(report, destination, console))
     return 0
-
-

@@ -98,9 +98,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
     title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
-    console.answer(
-        "\n".join([title, *_rows(report.shown, totals, args)])
-    )
+    console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 
 

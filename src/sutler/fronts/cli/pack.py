@@ -28,9 +28,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     text = parser.add_argument_group("text")
-    text.add_argument(
-        "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
-    )
+    text.add_argument("--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin")
     text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
     text.add_argument(
         "-f",
@@ -50,23 +48,15 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
     text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
-    text.add_argument(
-        "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
-    )
-    text.add_argument(
-        "--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains"
-    )
-    text.add_argument(
-        "--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means"
-    )
+    text.add_argument("--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)")
+    text.add_argument("--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains")
+    text.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means")
     text.add_argument("--no-redact", action="store_true", help="leave secrets in; the receipt says so")
     out = parser.add_argument_group("destination")
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
-    out.add_argument(
-        "--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …"
-    )
+    out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:

@@ -36,9 +36,7 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     rows = [
-        Listed(item.path, 0, "file-name", 1.0, "", item.path)
-        for item in snapshot.excluded
-        if item.rule == SECRET_NAME
+        Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
     ]
     with Root(project.place.root) as root, root.reader() as reader:
         loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)

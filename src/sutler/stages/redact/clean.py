@@ -38,9 +38,7 @@ class Hit(NamedTuple):
     confidence: float
 
 
-def redact(
-    text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None
-) -> CleanText:
+def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
     scan = engine or stdlib_engine()
     text, fakes = set_apart(text, key)
@@ -91,9 +89,7 @@ def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hi
     for found in compiled.finditer(text):
         group = 1 if compiled.groups and found.group(1) is not None else 0
         if verdict.judge_format(found.group(group)):
-            yield Hit(
-                found.start(group), found.end(group), name, checksums.confidence(name, found.group(group))
-            )
+            yield Hit(found.start(group), found.end(group), name, checksums.confidence(name, found.group(group)))
 
 
 def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
@@ -128,8 +124,7 @@ def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
 def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
     if number == grammar.BLOCK:
         yield from (
-            Hit(start, stop, "private-key", 0.95)
-            for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
+            Hit(start, stop, "private-key", 0.95) for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
         )
         return
     for candidate in readers.read(number, at):
@@ -160,10 +155,7 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 def _may_quote(text: str, line: int, stop: int) -> bool:
     """The line has a string or is a comment: only there a bare value in code can be one."""
-    return (
-        any(text.find(quote, line, stop) >= 0 for quote in "\"'`")
-        or _COMMENT.match(text, line, stop) is not None
-    )
+    return any(text.find(quote, line, stop) >= 0 for quote in "\"'`") or _COMMENT.match(text, line, stop) is not None
 
 
 def _inside_string(text: str, at: int) -> bool:

@@ -57,9 +57,7 @@ def _compiled(rule: FileRule) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def rules_for(path: str) -> tuple[FileRule, ...]:
     low = path.lower()
-    at = (
-        low.rfind("/", 0, max(0, low.rfind("/"))) + 1
-    )  # no rule looks at more than the last folder and the name
+    at = low.rfind("/", 0, max(0, low.rfind("/"))) + 1  # no rule looks at more than the last folder and the name
     if _any_path().search(low, at) is None:
         return ()
     return tuple(rule for rule in _RULES if _compiled(rule)[0].search(low))

@@ -28,19 +28,17 @@ _WRAP = (
 )
 _AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
 _SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
-_SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
-_FLAG_NAME = (
-    r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
+_SQL_BY = (
+    r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 )
+_FLAG_NAME = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
 
 _VENDORS = sorted(words("vendor"))
 
 
 def _by_letter(names: list[str]) -> tuple[str, ...]:
     letters = sorted({name[0] for name in names})
-    return tuple(
-        f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})" for one in letters
-    )
+    return tuple(f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})" for one in letters)
 
 
 def _vendor_head(names: str) -> str:
@@ -55,12 +53,12 @@ BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::=|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
 HEADER_HEAD = rf"(?P<name>{_SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
 URL_HEAD = r":(?:\\?/){2}(?P<user>[^\s/@:\"'<>\\|]{0,80}+):(?=[^\s@/\"'<>]{1,200}@)"
 DSN_HEAD = r":(?P<value>[^\s@/\"'<>:]{1,80})@(?:tcp|unix|\()"
-FLAG_HEAD = rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
+FLAG_HEAD = (
+    rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
+)
 SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
 ELEMENT_HEAD = rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
-PAIR_HEAD = (
-    rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
-)
+PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
 VENDOR_HEADS = tuple(_vendor_head(names) for names in _by_letter(_VENDORS))
 VENDOR_HEAD = _vendor_head("|".join(_by_letter(_VENDORS)))

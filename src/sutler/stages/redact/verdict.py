@@ -86,9 +86,7 @@ def kind_of(name: str) -> Kind:
     if last in _NEGATIVE_LAST or (len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS):
         return "none"
     joined = "".join(parts)
-    if any(word in _PASSWORD_WORDS for word in parts) or joined.endswith(
-        ("password", "passwd", "pwd", "passphrase")
-    ):
+    if any(word in _PASSWORD_WORDS for word in parts) or joined.endswith(("password", "passwd", "pwd", "passphrase")):
         return "password"
     if any(word in _SECRET_WORDS for word in parts) or joined.endswith(
         ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey")
@@ -110,9 +108,7 @@ def is_setter(name: str) -> bool:
     return (
         bool(parts)
         and parts[0] not in ("check", "verify", "validate", "is", "has")
-        and (
-            parts[-1] in _PASSWORD_WORDS or parts[-1] in _SECRET_WORDS or parts[-1] in ("key", "auth", "salt")
-        )
+        and (parts[-1] in _PASSWORD_WORDS or parts[-1] in _SECRET_WORDS or parts[-1] in ("key", "auth", "salt"))
     )
 
 
@@ -159,9 +155,7 @@ def _typed_in_order(value: str) -> bool:
 
 def _counting(word: str) -> bool:
     """Letters or digits in order, as people type them when they make something up."""
-    return any(
-        word[at : at + 5] in sequence for sequence in _SEQUENCES for at in range(0, max(1, len(word) - 4), 5)
-    )
+    return any(word[at : at + 5] in sequence for sequence in _SEQUENCES for at in range(0, max(1, len(word) - 4), 5))
 
 
 def _known(word: str) -> bool:

@@ -18,7 +18,18 @@ from sutler.values.pack import Format, Pack, Preamble, Section
 if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
 
-__all__ = ["Shape", "encoded", "group", "merge", "parse", "portion", "render", "require_unicode", "section_text", "shape"]
+__all__ = [
+    "Shape",
+    "encoded",
+    "group",
+    "merge",
+    "parse",
+    "portion",
+    "render",
+    "require_unicode",
+    "section_text",
+    "shape",
+]
 
 
 def __getattr__(name: str) -> object:

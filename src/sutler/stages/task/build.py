@@ -169,9 +169,7 @@ def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> Contex
     return ContextDoc(wire_path(item.path), rung.text, rung.level, digests.get(item.path, UNSET))
 
 
-def _whole(
-    core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
-) -> _Plan | None:
+def _whole(core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int) -> _Plan | None:
     """Every file in full, if that fits; reading stops at the first that does not."""
     plan = _Plan(limit - len(required_text(core)) - _TITLES)
     if len(low) > MAX_OWNED:
@@ -249,8 +247,7 @@ def _bare(task: TaskSpec, issues: list[Issue], diff: str, clean: Callable[[str],
     )
     contract = task.files_contract
     tickets = tuple(
-        replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint))
-        for ticket in task.repair_tickets
+        replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint)) for ticket in task.repair_tickets
     )
     return ContextPack(
         task=TaskInfo(

@@ -187,9 +187,7 @@ def _acceptance(item: Any, where: str, index: int) -> AcceptanceCriteria:
         id=_text(fields.get("id"), f"{where}.id") or f"acc-{index + 1}",
         text=_text(_pick(fields, "text", "description"), f"{where}.text"),
         type=cast(Literal["behavior", "evidence"], kind),
-        evidence=UNSET
-        if evidence is None
-        else Evidence(_texts(files, f"{where}.evidence.must_include_files")),
+        evidence=UNSET if evidence is None else Evidence(_texts(files, f"{where}.evidence.must_include_files")),
     )
 
 
@@ -197,9 +195,7 @@ def _context(data: Any, where: str) -> TaskContext:
     if data is None:
         return TaskContext()
     fields = _fields(data, where)
-    return TaskContext(
-        _texts(fields.get("files"), f"{where}.files"), _texts(fields.get("docs"), f"{where}.docs")
-    )
+    return TaskContext(_texts(fields.get("files"), f"{where}.files"), _texts(fields.get("docs"), f"{where}.docs"))
 
 
 def _issue(item: Any, where: str, index: int) -> Issue:

@@ -15,8 +15,7 @@ def test_a_broken_manifest_is_its_own_problem() -> None:
 
 def test_shapes_that_nobody_foresaw_are_problems_or_nothing() -> None:
     files = {
-        "package.json": '{"name": 7, "dependencies": ["x"], "bin": 3, "workspaces": {"packages": 1}, '
-        '"exports": [1]}',
+        "package.json": '{"name": 7, "dependencies": ["x"], "bin": 3, "workspaces": {"packages": 1}, "exports": [1]}',
         "pyproject.toml": "project = 1\ntool = []\n",
         "composer.json": "[]",
         "Cargo.toml": 'package = "x"\nbin = 3\n',

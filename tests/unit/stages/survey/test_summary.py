@@ -17,8 +17,7 @@ def summary(files: dict[str, str], starts: tuple[EntrypointSummary, ...] = ()) -
 
 def test_a_repository_in_facts() -> None:
     files = {
-        "pyproject.toml": '[project]\nname = "thing"\ndescription = "Does it."\n'
-        'dependencies = ["flask", "obscure"]\n',
+        "pyproject.toml": '[project]\nname = "thing"\ndescription = "Does it."\ndependencies = ["flask", "obscure"]\n',
         "src/thing/__init__.py": "",
         "src/thing/py.typed": "",
         "tests/test_a.py": "import pytest",
@@ -53,24 +52,18 @@ def test_architecture_is_named_only_when_the_tree_shows_it() -> None:
     }
     assert summary(space).architecture_pattern == "workspace of 2 packages"
     start = EntrypointSummary("main.py", "web")
-    assert (
-        summary({"main.py": "", "requirements.txt": "flask"}, (start,)).architecture_pattern
-        == "web application"
-    )
+    assert summary({"main.py": "", "requirements.txt": "flask"}, (start,)).architecture_pattern == "web application"
 
 
 def test_concerns_name_what_is_missing_or_broken() -> None:
-    found = summary(
-        {"package.json": '{"dependencies": {"a": "1"}}', "composer.json": "{", "big.js": "x" * 200_000}
-    )
+    found = summary({"package.json": '{"dependencies": {"a": "1"}}', "composer.json": "{", "big.js": "x" * 200_000})
     assert found.potential_concerns == (
         "no test files",
         "no README at the root",
         "no licence file at the root",
         "dependencies without a lock file",
         "large source file: big.js (200,000 bytes)",
-        "composer.json: not JSON: Expecting property name enclosed in double quotes: "
-        "line 1 column 2 (char 1)",
+        "composer.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
     )
 
 
