@@ -30,7 +30,7 @@ VERSION = 1
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
 SEPARATE_ABOVE = 48
-"""From this many files on, parsing goes to worker processes: it is faster, and a parser that dies takes no pack along."""
+"""From this many files on, parsing goes to worker processes: faster, and a parser that dies takes no pack along."""
 CHUNK = 24
 _BETWEEN = "\n----------sutler:next-commit----------\n"
 
@@ -191,7 +191,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
             yield waiting[0][0], waiting[0][1].result()
             waiting.popleft()
     except BrokenProcessPool:
-        # A parser died. What is left goes one file at a time, each with a process of its own; the culprit is words only.
+        # A parser died. What is left goes one file at a time, each in a process of its own; the culprit is words only.
         for batch in [batch for batch, _ in waiting]:
             yield batch, [_alone(path, text) for path, text in batch]
         for batch in batches:

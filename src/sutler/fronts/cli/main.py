@@ -100,7 +100,7 @@ EXIT_CODES = (
 
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    plain = "--color=never" in words or ("--color", "never") in zip(words, words[1:], strict=False)
+    plain = "--color=never" in words or "--color never" in " ".join(words)
     console = Console(
         quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
     )
