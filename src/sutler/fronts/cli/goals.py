@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from sutler.engine.clean import told, told_all
@@ -338,11 +339,16 @@ def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
     return places
 
 
+PROPOSED = 8
+"""Files that `gather --rank` proposes before the model is asked."""
+
+
 def configure_gather(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="the request and its options; - reads stdin")
     _add_target(parser)
     parser.add_argument("--root", default=".", metavar="DIR", help="the project; nothing outside is read")
     parser.add_argument("--max-chars", type=_depth, metavar="N", help="at most N characters of files in all")
+    parser.add_argument("--rank", action="store_true", help="let sutler's ranking propose the first files")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines there")
 
 
@@ -353,7 +359,8 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     model = gather.command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
     hooks = _hooks(console, False)
     ground = gather.Ground(os.path.abspath(args.root), hooks.clean, args.max_chars)
-    result = gather.gather(text, ground, model, progress=lambda step: console.note(_told(step)))
+    first = _proposed(args.root) if args.rank else None
+    result = gather.gather(text, ground, model, first=first, progress=lambda step: console.note(_told(step)))
     if result.note:
         console.note(f"sutler: {result.note} The defaults were used.")
     if args.output and args.output != "-":
@@ -364,6 +371,18 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     else:
         console.stream([_bytes(result.text)])
     return 0
+
+
+def _proposed(root: str) -> Callable[[str], Sequence[str]]:
+    """Our ranking as the first batch: what the model would ask for, before it has to ask."""
+    from sutler.engine import Project
+
+    project = Project(root)
+
+    def first(prompt: str) -> Sequence[str]:
+        return [one.path for one in project.ranking(project.scan(), prompt).ranked[:PROPOSED]]
+
+    return first
 
 
 def _answering(job: Job) -> send.Target:

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,8 +17,8 @@ from sutler.engine.clean import told
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
-from sutler.stages.count import token_counter
-from sutler.values.errors import UsageError
+from sutler.stages.count import counter_for, token_counter
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import quote
 from sutler.values.snapshot import Problem
 
@@ -33,7 +33,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     text.add_argument(
         "-f",
         "--format",
-        choices=("markdown", "xml", "json", "msgpack", "prompt"),
+        choices=("markdown", "xml", "json", "msgpack", "prompt", "assign"),
         help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
     )
     text.add_argument(
@@ -62,10 +62,13 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     _check_destination(args)
     wanted = args.format
-    if wanted in ("msgpack", "prompt"):
+    if wanted in ("msgpack", "prompt", "assign"):
         args.format = None  # a rendered pack has no such form, so it is no setting either
+    args.assign = wanted == "assign"
     project, goal = open_project(args)
-    if args.task or project.settings.values["type"] or args.format != wanted:
+    if args.assign:
+        _check_assign(args)
+    elif args.task or project.settings.values["type"] or args.format != wanted:
         from sutler.fronts.cli.documents import run_document
 
         return run_document(args, console, project, goal, wanted)
@@ -107,6 +110,13 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
         from sutler.fronts.cli.clipboard import copy
 
         return copy(packing.text())
+    if args.assign and not args.json:
+        blocks = _assigned(packing)
+        if args.output and args.output != "-":
+            write_atomic(args.output, blocks)
+            return quote(args.output)
+        console.stream(blocks)
+        return "stdout"
     if args.output and args.output != "-":
         packing.write(args.output)
         return quote(args.output)
@@ -115,6 +125,31 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
         return "nowhere"
     console.stream(packing.encoded())
     return "stdout"
+
+
+def _check_assign(args: argparse.Namespace) -> None:
+    if args.task or args.type or args.split:
+        raise UsageError("-f assign writes files and nothing else", next_step="leave --task, --type and --split out")
+
+
+def _assigned(packing: Packing) -> Iterator[bytes]:
+    """The files of the pack as seed 000's assignments: the same choice, the same budget, another spelling."""
+    from sutler.stages.assign import assign_text
+    from sutler.stages.render import parse
+
+    pack = parse(packing.text())
+    text = assign_text((section.path, section.body.text) for section in pack.sections)
+    budget = packing.request.budget
+    cost = counter_for(budget.unit, budget.counter)(text)
+    if budget.limit is not None and cost > budget.limit:
+        raise RefusedError(
+            f"the assignments cost {cost:,} {budget.unit} and the budget is {budget.limit:,}",
+            rule="a budget holds in every format",
+            next_step="raise the budget a little",
+        )
+    yield text.encode("utf-8", "surrogateescape")
+    if text:
+        yield b"\n"
 
 
 def _check_destination(args: argparse.Namespace) -> None:
