@@ -171,7 +171,7 @@ class Project:
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
         """The files of a snapshot in the order of their worth for a task."""
-        from sutler.engine.index import history_of, index_of
+        from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
         from sutler.stages.task_fit import Ranking
 
@@ -179,8 +179,8 @@ class Project:
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
-            history = history_of(root, os.environ)
-        return Ranking(task, index, rank(index, task, history, limit=RANKED))
+            past = past_of(root, os.environ)
+        return Ranking(task, index, rank(index, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
