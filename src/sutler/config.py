@@ -138,7 +138,7 @@ _FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g":
 
 def parse_size(text: str, what: str) -> int:
     """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
-    if text.isdecimal() and text.isascii():
+    if text.isdecimal() and text.isascii() and len(text) <= 18:
         return int(text)
     match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
