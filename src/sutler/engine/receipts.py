@@ -94,7 +94,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
         at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         destination=destination,
         caller=f"uid {os.getuid()}",
-        project=project,
+        project=quote(project),
         format=report.format,
         counter=budget.counter,
         tokens=report.tokens,
