@@ -1,4 +1,4 @@
-"""Line-level scores on a labelled corpus: a folder of files and CSV labels (FilePath, LineStart, GroundTruth…)."""
+"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and truth."""
 
 from __future__ import annotations
 

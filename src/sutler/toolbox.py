@@ -18,13 +18,16 @@ from msgspec import Struct
 from sutler.access.audit import Clock, Ledger, stamp
 from sutler.access.door import Door, Setup
 from sutler.access.gate import Ask, Gate
+from sutler.access.outline import Symbol
+from sutler.access.outline import outline as by_shape
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.config import Layer, parse_size
 from sutler.engine import Project, home, project_config
 from sutler.stages.count import token_counter
+from sutler.stages.redact import rules_digest
 from sutler.store.base import Store
 from sutler.values.access import Call, Caller, Effect, Limits
-from sutler.values.errors import UsageError
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import ROOT
 from sutler.version import VERSION
 
@@ -279,8 +282,28 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
     """The project's store and the ledger over it."""
-    store, directory, key = home.open_store(root, environ)
+    try:
+        store, directory, key = home.open_store(root, environ)
+    except OSError as fault:
+        raise RefusedError(
+            f"no state can be kept: {os.strerror(fault.errno or 0)}",
+            rule="what is not recorded does not happen",
+            next_step="set XDG_STATE_HOME to a directory that you can write",
+        ) from None
     return store, Ledger(store, directory, key)
+
+
+def _count(text: str) -> int:
+    return token_counter("o200k_base")(text) if text else 0
+
+
+def _outline(path: str, text: str) -> tuple[Symbol, ...]:
+    """Structure from the parser's facts; from the shape of the lines where no parser knows the language."""
+    from sutler.stages.facts.extract import extract
+    from sutler.stages.outline import outline
+
+    found = outline(extract(path, text), text)
+    return tuple(Symbol(line.number, line.depth, line.text) for line in found) or by_shape(path, text)
 
 
 @contextmanager
@@ -303,11 +326,12 @@ def open_door(
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:
+        ledger.check()
         with Root(project.place.root) as root:
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
-            setup = Setup(scan, lambda text: token_counter("o200k_base")(text) if text else 0, VERSION)
-            yield Door(root, gate, setup)
+            ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
+            yield Door(root, gate, Setup(scan, _count, ruleset, _outline))
         ledger.close(stamp(now()))
     finally:
         store.close()

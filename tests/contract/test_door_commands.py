@@ -26,7 +26,7 @@ def test_the_file_commands_answer(sutler: Sutler, project: Path) -> None:
     assert sutler("ls", "*.py", cwd=project).text == "a.py\n"
     assert sutler("read", "a.py:2-2", cwd=project).out == b"    pass\n"
     assert sutler("search", "def", cwd=project).text == "a.py:1: def f():\n"
-    assert "1: def f():" in sutler("summarize", "a.py", cwd=project).text
+    assert "1: def f()" in sutler("summarize", "a.py", cwd=project).text
     found = msgspec.json.decode(sutler("read", "b.md", "--json", cwd=project).out)
     assert (found["text"], found["trust"], found["schema_version"]) == ("# B\n", "untrusted", 1)
 
@@ -114,3 +114,9 @@ def test_a_dot_env_file_changes_nothing(sutler: Sutler, project: Path, tmp_path:
     """Settings never come from a .env in the project."""
     (project / ".env").write_text(f"XDG_STATE_HOME={project}\nSUTLER_STORE=postgresql://elsewhere/x\n")
     assert sutler("ls", cwd=project).code == 0
+
+
+def test_without_a_place_for_state_nothing_happens(sutler: Sutler, project: Path) -> None:
+    """A door that cannot record does not open."""
+    found = sutler("read", "a.py", cwd=project, env={"XDG_STATE_HOME": "/dev/null/state"})
+    assert (found.code, found.out, "no state can be kept" in found.err) == (3, b"", True)

@@ -43,6 +43,7 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
     folder = plant(TREE)
     git(folder, "init", "-q")
     git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Build the cart")
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
     )

@@ -56,4 +56,6 @@ def test_both_engines_agree(text: str, path: str) -> None:
 @given(st.lists(st.sampled_from(_PIECES), min_size=200, max_size=400).map("".join))
 def test_both_engines_agree_on_very_long_lines(text: str) -> None:
     line = text.replace("\n", " ")
-    assert redact(line, "a.yml", key=KEY, engine=fast()) == redact(line, "a.yml", key=KEY, engine=stdlib_engine())
+    assert redact(line, "a.yml", key=KEY, engine=fast()) == redact(
+        line, "a.yml", key=KEY, engine=stdlib_engine()
+    )

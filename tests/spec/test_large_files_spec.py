@@ -58,6 +58,30 @@ def test_a_key_in_a_large_file_is_hidden_from_every_offset(door: Door) -> None:
     assert door.read_lines("big", first + 42, first + 42).text == "plain line\n"
 
 
+def test_a_large_file_in_parts_is_the_whole_file(door: Door) -> None:
+    """Following the cursor from part to part leaves nothing out and repeats nothing."""
+    text = "".join(f"{n} {'é' * (n % 200)}\n" for n in range(40_000))
+    big(door, "big").write_text(text)
+    part = door.read_file("big")
+    parts = [part.text]
+    while part.next:
+        part = door.read_file("big", cursor=part.next)
+        parts.append(part.text)
+    assert "".join(parts) == text
+    assert part.total == 40_000
+
+
+def test_a_key_at_the_edge_of_a_part_is_hidden(door: Door) -> None:
+    """A part ends before a key that begins near its end, or shows it redacted: never its first lines."""
+    key = "-----BEGIN KEY-----\n" + "secretsecretsecret\n" * 40 + "-----END KEY-----\n"
+    for shift in range(0, 1_000, 90):
+        head = "plain line\n" * ((120_000 - shift) // 11)
+        big(door, "big").write_text(head + key + "plain line\n" * (WHOLE // 11))
+        part = door.read_file("big")
+        assert "secret" not in part.text
+        assert "secret" not in door.read_file("big", cursor=part.next).text
+
+
 def test_a_single_line_is_cut_and_said_to_be(door: Door) -> None:
     """A 20 MB line gives its beginning, marked as cut."""
     big(door, "line").write_bytes(b"y" * (20 * MIB))

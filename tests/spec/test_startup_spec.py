@@ -23,12 +23,11 @@ WORDS_ONLY = words(
 
 NOT_FOR_PACK = words(
     """
-    asyncio base64 ctypes difflib email http importlib.metadata jinja2 logging multiprocessing pathlib shtab
+    asyncio ctypes difflib email http importlib.metadata jinja2 logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile tomllib unittest urllib.request yaml
     sutler.access sutler.disk.deposit sutler.disk.openat2 sutler.engine.parts sutler.fronts.cli.clipboard
     sutler.fronts.cli.look sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals
     sutler.stages.render.json sutler.stages.render.reading sutler.stages.render.split sutler.stages.render.xml
-    sutler.store
     """
 )
 """What a plain pack of a small project without token counts does not need."""
@@ -80,3 +79,20 @@ def test_importing_the_package_loads_no_part_of_it(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) <= {"sutler", "__future__"}
+
+
+def test_one_core_and_two_give_the_same_answer(tmp_path: Path) -> None:
+    """Tokens are counted on as many cores as there are; what is written and counted does not depend on how many."""
+    for number in range(60):
+        (tmp_path / f"file{number}.py").write_text(f"value_{number} = '{'word ' * number}'\n" * 40)
+    answers = []
+    for threads in ("1", "2"):
+        env = {**os.environ, "PYTHONPATH": str(SOURCE), "RAYON_NUM_THREADS": threads}
+        words = [sys.executable, "-m", "sutler", "pack", "--no-budget"]
+        texts = [
+            subprocess.run([*words, *more], cwd=tmp_path, env=env, capture_output=True, check=True).stdout
+            for more in ((), ("--json",))
+        ]
+        answers.append(texts)
+    assert answers[0] == answers[1]
+    assert b'"tokens"' in answers[0][1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import TypeVar
 
@@ -112,8 +112,8 @@ class Door:
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             snapshot = self.snapshot()
-            wanted = [entry.path for entry in self._matching(snapshot, globs)]
-            shown = tuple(quote(path) for path in wanted if self._may_read(path) and self.plain_name(path))
+            wanted = list(self._matching(snapshot, globs))
+            shown = tuple(quote(entry.path) for entry in self.readable(wanted))
             listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
             text = "\n".join(shown)
             return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
@@ -130,9 +130,12 @@ class Door:
             if not globs or any(matches(glob, entry.path) for glob in globs):
                 yield entry
 
-    def plain_name(self, path: RelPath) -> bool:
-        shown = quote(path)
-        return self.gate.clean(shown, "").text == shown
+    def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
+        """Those that policy allows and whose names hold no secret; all names are looked at in one go."""
+        allowed = [entry for entry in entries if self._may_read(entry.path)]
+        shown = [quote(entry.path) for entry in allowed]
+        clean = self.gate.clean("\n".join(shown), "").text.split("\n")
+        return [entry for entry, was, now in zip(allowed, shown, clean, strict=False) if was == now]
 
     # reading
 
@@ -243,12 +246,11 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        left = MAX_SEARCHED
+        wanted = list(self._matching(self.snapshot(), globs))
+        readable = self.readable(wanted)
+        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
         with self.root.reader() as reader:
-            for entry in self._matching(self.snapshot(), globs):
-                if not self._may_read(entry.path) or not self.plain_name(entry.path):
-                    progress.skipped += 1
-                    continue
+            for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
                 if isinstance(blob, Problem) or decoded is None:

@@ -189,19 +189,30 @@ class Pages:
                 next_step="read earlier lines, or split the file",
             )
         before = max(0, start - MARGIN)
-        window = _read_at(fd, before, start - before + 4 * wanted.bounds.chars + MARGIN, size)
-        skip = window.count(b"\n", 0, start - before)
+        window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
         clean = self._clean(window.decode("utf-8", "replace"), path)
         notes = (*notes, *_hidden(clean))
-        lines = lines_of(clean.text)[skip:]
-        reaches_end = before + len(window) >= size
-        if not reaches_end and len(lines) > 1:
-            lines.pop()  # the window ends inside it
-        text, end, cut = _fill(lines, 1, None if wanted.last is None else wanted.last - first + 1, wanted.bounds)
-        end += first - 1
-        cut = cut or (not reaches_end and end < (wanted.last or end + 1) and end - first + 1 == len(lines))
-        total = end if reaches_end and end - first + 1 == len(lines) and not cut else None
-        return Page(text, first, end, total, version_id(digest), digest, size, len(clean.findings), cut, notes)
+        lines, partial = _sound_lines(window, clean.text, start - before, before + len(window) >= size)
+        asked = None if wanted.last is None else wanted.last - first + 1
+        text, end, cut = _fill(lines, 1, asked, wanted.bounds)
+        complete = before + len(window) >= size and end == len(lines) and not cut
+        cut = cut or partial or (not complete and end == len(lines) and (asked is None or asked > end))
+        last = end + first - 1
+        total = last if complete else None
+        return Page(text, first, last, total, version_id(digest), digest, size, len(clean.findings), cut, notes)
+
+
+def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
+    """The clean lines from byte `start` of a window that may be shown, and whether the only one is a mere beginning.
+    Unless the file ends here too, the last margin only served to recognise what begins before it."""
+    skip = window.count(b"\n", 0, start)
+    lines = lines_of(text)
+    if ends:
+        return lines[skip:], False
+    sound = lines[skip : window.count(b"\n", 0, len(window) - MARGIN)]
+    if sound or skip >= len(lines):
+        return sound, False
+    return [lines[skip][: max(0, len(lines[skip]) - MARGIN)].rstrip("\n")], True
 
 
 def _hidden(clean: CleanText) -> tuple[str, ...]:

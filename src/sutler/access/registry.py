@@ -42,7 +42,7 @@ def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
     """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed files are read."""
     store = door.gate.store
     known = {row.path: row for row in store.registry()}
-    entries = [entry for entry in door.snapshot().entries if door.plain_name(entry.path)]
+    entries = door.readable(door.snapshot().entries)
     fresh: list[RegistryRow] = []
     with door.root.reader() as reader:
         for entry in entries:

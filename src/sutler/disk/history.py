@@ -41,7 +41,7 @@ def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS)
     """The last `limit` commits up to `revision`, newest first; empty where there is no readable history."""
     if revision.startswith("-"):
         return History()
-    listed = _git(git_dir, ["rev-list", f"--max-count={limit}", "--end-of-options", revision, "--"])
+    listed = plumbing(git_dir, ["rev-list", f"--max-count={limit}", "--end-of-options", revision, "--"])
     return History(read_commits(git_dir, listed.decode("ascii", "replace").split()))
 
 
@@ -49,7 +49,7 @@ def read_commits(git_dir: str, ids: Sequence[str]) -> tuple[Commit, ...]:
     """Messages and touched paths of the named commits, in the given order. Merges touch nothing."""
     words = ["diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"]
     words += ["--no-textconv", "--always", "--format=%x01%H%x00%B%x02"]
-    out = _git(git_dir, words, "".join(f"{id_}\n" for id_ in ids).encode("ascii"))
+    out = plumbing(git_dir, words, "".join(f"{id_}\n" for id_ in ids).encode("ascii"))
     return tuple(_commit(record) for record in out.split(b"\x01") if b"\x02" in record)
 
 
@@ -65,7 +65,7 @@ def _commit(record: bytes) -> Commit:
     )
 
 
-def _git(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
+def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
     """Plumbing's output, or nothing where git is missing, refuses, or takes too long."""
     environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ} | _ENVIRONMENT
     command = ["git", *_SAFE, "--git-dir", git_dir, *words]

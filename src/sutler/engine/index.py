@@ -15,6 +15,7 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from sutler.config import resolve
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
 from sutler.engine import home
@@ -22,7 +23,7 @@ from sutler.engine.clean import Clean
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
 from sutler.store.state import project_id
-from sutler.values.facts import Facts
+from sutler.values.facts import Commit, Facts, History
 from sutler.values.snapshot import FileEntry, Problem
 
 VERSION = 1
@@ -31,6 +32,7 @@ RACY_NS = 2_000_000_000
 SEPARATE_ABOVE = 48
 """From this many files on, parsing goes to worker processes: it is faster, and a parser that dies takes no pack along."""
 CHUNK = 24
+_BETWEEN = "\n----------sutler:next-commit----------\n"
 
 Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
 
@@ -66,6 +68,46 @@ def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Ma
     data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
     home.keep(name, data, environ)
     return index
+
+
+class KeptHistory(Struct, frozen=True, array_like=True):
+    version: int
+    head: str
+    commits: tuple[Commit, ...]
+
+
+def history_of(root: Root, environ: Mapping[str, str]) -> History:
+    """The last commits of the repository that holds `root`, kept until its head moves. Messages may hold anything, so
+    what is kept is cleaned like every other text."""
+    from sutler.disk.git import find_repository
+    from sutler.disk.history import plumbing, read_history
+    from sutler.engine.clean import cleaner
+
+    repository = find_repository(root.host_path)
+    if repository is None:
+        return History()
+    found = plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"])
+    head = found.decode("ascii", "replace").strip()
+    if not head:
+        return History()
+    name = f"history-{project_id(root.host_path, home.key(environ))}.bin"
+    data = home.cached(name, environ)
+    if data is not None:
+        try:
+            kept = msgspec.msgpack.decode(data, type=KeptHistory)
+        except msgspec.DecodeError:
+            kept = None
+        if kept is not None and (kept.version, kept.head) == (VERSION, head):
+            return History(kept.commits)
+    history = read_history(repository.git_dir)
+    clean = cleaner(resolve([]), sum(len(one.message) for one in history.commits))
+    messages = clean(_BETWEEN.join(one.message for one in history.commits), "").text.split(_BETWEEN)
+    if len(messages) != len(history.commits):  # a message that plays with our separator: better none than a raw one
+        messages = [""] * len(history.commits)
+    pairs = zip(history.commits, messages, strict=True)
+    history = History(tuple(msgspec.structs.replace(one, message=text) for one, text in pairs))
+    home.keep(name, msgspec.msgpack.encode(KeptHistory(VERSION, head, history.commits)), environ)
+    return history
 
 
 def _load(data: bytes | None, rules: str) -> Kept | None:

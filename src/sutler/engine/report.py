@@ -7,23 +7,26 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sutler.values.pack import Budget, Level, Listing, Section
+from sutler.values.pack import Budget, Listing, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
+from sutler.values.wire import PackType
+
+WHOLE = ("full", "summary")
+"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
 
 
 class Shown(Struct, frozen=True, gc=False):
     """One file that entered: how much of it, at what cost in the budget's unit, and why."""
 
     path: RelPath
-    level: Level
+    level: str  # of the pack's own ladder: full, head_tail, excerpt, head, summary …
     bytes: int
     tokens: int | None
     cost: int
     reason: str
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
-    links: int = 1  # of its inode: more than one, and the bytes may be known outside the project by another name
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
 
     @property
@@ -50,6 +53,9 @@ class Report(Struct, frozen=True):
     excluded: tuple[Excluded, ...]
     problems: tuple[Problem, ...]
     parts: int = 1
+    type: PackType = "full"
+    selection_reason: str = "asked for"
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
     def scanned(self) -> int:

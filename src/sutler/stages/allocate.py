@@ -53,9 +53,9 @@ class Grant(Struct, frozen=True):
 class Taste(Struct, frozen=True):
     """How value follows from scores; tuned on the selection bench's `tune` instances."""
 
-    file_power: float = 2.0  # how steeply a file's score counts
-    region_power: float = 1.0  # how steeply a region's own score counts
-    cost_power: float = 0.7  # 1 is pure value per cost; less favours long functions
+    file_power: float = 3.0  # how steeply a file's score counts
+    region_power: float = 2.0  # how steeply a region's own score counts
+    cost_power: float = 0.5  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
     whole_share: float = 0.3  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from sutler.stages.classify import key_files
 from sutler.values.globs import GlobSet
 from sutler.values.pack import Choice, Request, Selection
@@ -56,9 +58,10 @@ def choose(
     entries: Iterable[tuple[FileEntry, FileFacts]],
     request: Request,
     scores: Mapping[str, tuple[float, str]] | None = None,
+    pins: Mapping[str, str] | None = None,
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, depth, path); with them a
-    task is known, and what serves it comes first."""
+    task is known, and what serves it comes first. `pins` maps paths to the reason why they precede every other."""
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
     excluded: list[Excluded] = []
     kept: list[tuple[FileEntry, FileFacts]] = []
@@ -73,6 +76,10 @@ def choose(
             kept.append((entry, facts))
     keys = {entry.path for entry, _ in key_files(kept)}
     choices = [_choice(entry, facts, entry.path in keys, scores) for entry, facts in kept]
+    if pins:
+        choices = [
+            replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one for one in choices
+        ]
     if scores is None:
         choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
     else:

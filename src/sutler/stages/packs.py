@@ -40,7 +40,8 @@ _KEYS = KeyLimits()
 
 class Material(Struct, frozen=True, kw_only=True):
     """All a builder may use. `texts` holds the files that were read and redacted; `order` says which come
-    first when the budget is short; `created_at` is the caller's clock; `problems` are those of reading."""
+    first when the budget is short; `created_at` is the caller's clock; `problems` are those of reading;
+    `surveyed` saves a second survey where the caller has made one."""
 
     snapshot: Snapshot
     texts: Mapping[str, CleanText]
@@ -49,6 +50,7 @@ class Material(Struct, frozen=True, kw_only=True):
     digests: Mapping[str, str] = {}
     order: Sequence[str] = ()
     problems: tuple[Problem, ...] = ()
+    surveyed: Surveyed | None = None
 
 
 def classified(snapshot: Snapshot) -> list[Classified]:
@@ -129,7 +131,7 @@ def build_full(
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
     key_paths = {entry.path for entry, _ in keys}
     return FullPack(
-        manifest=_survey(material, pairs).manifest,
+        manifest=survey(material, pairs).manifest,
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
             KeyFile(
@@ -148,8 +150,14 @@ def build_full(
 
 
 def _ordered(paths: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The caller's order, then by path; what a machine wrote comes last."""
     rank = {path: index for index, path in enumerate(order)}
-    return sorted(paths, key=lambda path: (rank.get(path, len(rank)), path))
+
+    def place(path: str) -> tuple[int, bool, str]:
+        facts = facts_of(path)
+        return rank.get(path, len(rank)), facts.lock or facts.generated, path
+
+    return sorted(paths, key=place)
 
 
 def _show(path: str, material: Material, cut: TruncationConfig, cap: int, room: int, shown: _Shown) -> None:
@@ -165,7 +173,10 @@ def _show(path: str, material: Material, cut: TruncationConfig, cap: int, room: 
         shown.texts[path] = (text, was_cut)
 
 
-def _survey(material: Material, pairs: list[Classified]) -> Surveyed:
+def survey(material: Material, pairs: list[Classified]) -> Surveyed:
+    """The project's manifest, and what could not be read on the way to it."""
+    if material.surveyed is not None:
+        return material.surveyed
     plain = {path: clean.text for path, clean in material.texts.items()}
     return survey_manifest(pairs, plain, basename(normalize_path(material.root)))
 
@@ -228,7 +239,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     """Manifest, index, and facts in place of text: summaries of key files, entry points, hotspots."""
     pairs = classified(material.snapshot)
     plain = {path: clean.text for path, clean in material.texts.items()}
-    surveyed = _survey(material, pairs)
+    surveyed = survey(material, pairs)
     code: dict[str, CodeFacts] = {
         entry.path: code_facts(facts.language, plain[entry.path])
         for entry, facts in pairs

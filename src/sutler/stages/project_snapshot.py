@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from sutler.stages.classify import extractable, facts_of
@@ -38,6 +39,7 @@ def project_snapshot(snapshot: Snapshot, root_path: str, scan_timestamp: str = "
         files=files,
         excluded_files=excluded,
         exclusion_stats=exclusion_stats(snapshot),
+        problems=tuple(replace(one, path=wire_path(one.path)) for one in snapshot.problems) or UNSET,
     )
 
 

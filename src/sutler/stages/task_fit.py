@@ -39,7 +39,7 @@ class Ranking(Struct, frozen=True):
 def fit_task(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking) -> Fitted:
     """Spend the budget on a task. Every choice ends as a section, a name in the list, or part of a count."""
     excluded: list[Excluded] = []
-    sections = _named(choices, fetch, ledger, excluded)
+    sections = _pinned(choices, fetch, ledger, excluded)
     materials = _candidates(choices, fetch, ledger, ranking, excluded)
     sections += _shared_out(materials, ledger, ranking)
     settled = {section.path for section in sections} | {item.path for item in excluded}
@@ -50,10 +50,10 @@ def fit_task(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: R
     return Fitted(tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent)
 
 
-def _named(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, excluded: list[Excluded]) -> list[Section]:
+def _pinned(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, excluded: list[Excluded]) -> list[Section]:
     sections = []
     for choice in choices:
-        if not choice.entry.named:
+        if not choice.pinned:
             continue
         material = fetch(choice)
         if isinstance(material, Excluded):
@@ -67,7 +67,7 @@ def _candidates(
     choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking, excluded: list[Excluded]
 ) -> dict[str, tuple[Ranked, Material]]:
     """The best ranked files with their texts, until there is plenty to choose from."""
-    by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.entry.named}
+    by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
     found: dict[str, tuple[Ranked, Material]] = {}
     size = 0
     for ranked in ranking.ranked[:CANDIDATES]:

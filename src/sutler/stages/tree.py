@@ -57,30 +57,33 @@ DEEPEST = 64
 
 def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
     """Directories first, each level sorted; `files=False` shows directories with their counts only."""
-    lines: list[str] = []
+    drawn: list[str] = []
     stack: list[tuple[Node | None, str, str]] = [(root, "", "")]
     while stack:
-        node, prefix, line = stack.pop()
-        if line:
-            lines.append(line)
+        node, prefix, text = stack.pop()
+        drawn.append(text)
         if node is None or len(prefix) // 4 >= depth:
             continue
-        rows: list[tuple[str, Node | None]] = [
-            (name, node.directories[name]) for name in sorted(node.directories)
-        ]
-        if files:
-            rows += [(name, None) for name in sorted(node.names)]
-        drawn = []
-        for index, (name, child) in enumerate(rows):
-            last = index == len(rows) - 1
-            label = quote(name) if child is None else f"{quote(name)}/"
-            if child is not None and (not files or len(prefix) // 4 + 1 >= depth):
-                label += f" ({child.files:,} files)" if child.files != 1 else " (1 file)"
-            drawn.append(
-                (child, prefix + ("    " if last else "│   "), f"{prefix}{'└── ' if last else '├── '}{label}")
-            )
-        stack.extend(reversed(drawn))
-    return "".join(f"{line}\n" for line in lines)
+        names = sorted(node.names) if files else []
+        folders = sorted(node.directories)
+        counted = not files or len(prefix) // 4 + 1 >= depth
+        rows: list[tuple[Node | None, str, str]] = []
+        for index, name in enumerate(folders, 1):
+            last = index == len(folders) and not names
+            child = node.directories[name]
+            label = f"{quote(name)}/{_count_label(child.files) if counted else ''}"
+            below = prefix + ("    " if last else "│   ")
+            rows.append((child, below, f"{prefix}{'└── ' if last else '├── '}{label}\n"))
+        if names:  # a folder's files follow its folders in one piece: most rows of a drawing are files
+            branch = f"{prefix}├── "
+            upper = "".join([f"{branch}{quote(name)}\n" for name in names[:-1]])
+            rows.append((None, "", f"{upper}{prefix}└── {quote(names[-1])}\n"))
+        stack.extend(reversed(rows))
+    return "".join(drawn)
+
+
+def _count_label(files: int) -> str:
+    return f" ({files:,} files)" if files != 1 else " (1 file)"
 
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:

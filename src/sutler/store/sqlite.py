@@ -56,9 +56,10 @@ class SqliteDatabase:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._inode = os.stat(path).st_ino
-        self._connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        self._connection = self._retry(lambda: apsw.Connection(path, flags=flags))
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         for pragma in _PRAGMAS:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]

@@ -41,7 +41,7 @@ class BackendProfile(Struct, frozen=True):
 LOCAL = BackendProfile("local", free_lines=80, max_lines=400, max_chars=16_000)
 CLOUD = BackendProfile("cloud", free_lines=2_000, max_lines=2_000, max_chars=120_000, context_lines=1)
 REVIEW = BackendProfile("review", free_lines=6_000, max_lines=6_000, max_chars=400_000, context_lines=3)
-PERSON = BackendProfile("person", free_lines=1_000_000, max_lines=1_000_000, max_chars=8_000_000)
+PERSON = BackendProfile("person", free_lines=1_000_000, max_lines=1_000_000, max_chars=1_000_000)
 PROFILES = {profile.name: profile for profile in (LOCAL, CLOUD, REVIEW, PERSON)}
 
 

@@ -38,6 +38,9 @@ class Request(Struct, frozen=True, kw_only=True):
     """Everything the stages may ask for; no stage looks anywhere else."""
 
     goal: str = ""
+    since: str = ""  # files changed since this revision come first
+    diff: bool = False  # the diff against `since`, or against HEAD
+    log: int = 0  # the subjects of the last commits
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     max_files: int | None = None
@@ -45,6 +48,10 @@ class Request(Struct, frozen=True, kw_only=True):
     cut: Cut = Cut()
     format: Format = "markdown"
     line_numbers: bool = False
+
+    @property
+    def asks_history(self) -> bool:
+        return bool(self.since or self.diff or self.log)
 
 
 class Choice(Struct, frozen=True, gc=False):
@@ -59,6 +66,11 @@ class Choice(Struct, frozen=True, gc=False):
     @property
     def path(self) -> RelPath:
         return self.entry.path
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it comes before every other claim: named by the user, or changed since a revision they named."""
+        return self.priority == 0
 
 
 class Selection(Struct, frozen=True):

@@ -62,6 +62,8 @@ def edit_a_byte(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> Non
     old = getattr(row, column)
     at = rng.randrange(len(old))
     new = old[:at] + chr((ord(old[at]) - 32 + rng.randrange(1, 90)) % 95 + 32) + old[at + 1 :]
+    if column == "call":
+        new += "?"  # the database itself refuses a call that is already there
     sql(ledger, (f"UPDATE audit SET {column} = ? WHERE seq = ?", (new, row.seq)))  # noqa: S608
 
 
@@ -201,3 +203,31 @@ def test_an_export_verifies_alone_and_shows_a_change(ledger: Ledger) -> None:
     assert verify_export(lines) == (3, "")
     assert verify_export([lines[0], lines[2]])[0] == 1
     assert verify_export([lines[0].replace("f0", "f9")])[1]
+
+
+@pytest.mark.parametrize("rows", [0, 5, EVERY, EVERY + 5])
+def test_a_sound_ledger_passes_the_check_at_start(ledger: Ledger, rows: int) -> None:
+    fill(ledger, rows)
+    ledger.close(AT)
+    ledger.check()
+    if rows:
+        ledger.rotate(2, AT)
+        ledger.check()
+        ledger.rotate(0, AT)
+        ledger.check()
+
+
+@pytest.mark.parametrize("damage", [cut_the_tail, rewrite_from_here])
+def test_a_replaced_ledger_is_noticed_at_start(ledger: Ledger, damage: Mutation) -> None:
+    fill(ledger, EVERY + 9)
+    damage(ledger, list(ledger.store.audit()), random.Random(1))
+    with pytest.raises(RefusedError, match="does not hold its signed row 64"):
+        ledger.check()
+
+
+def test_an_older_copy_of_the_store_is_noticed_at_start(ledger: Ledger) -> None:
+    ledger.close(AT)
+    fill(ledger, EVERY)
+    sql(ledger, ("DELETE FROM audit", ()), ("UPDATE heads SET seq = 0, hash = ?", ("0" * 64,)))
+    with pytest.raises(RefusedError):
+        ledger.check()

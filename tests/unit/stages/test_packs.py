@@ -79,6 +79,12 @@ def test_a_short_budget_keeps_key_files_then_the_given_order() -> None:
     assert (row.included, row.exclusion_reason) == (False, "size_limit")
 
 
+def test_lock_and_generated_files_come_last() -> None:
+    files = {"Cargo.lock": "l" * 100, "a.min.js": "m" * 100, "z.py": "z" * 100}
+    pack = build_full(material(files), PackConstraints(max_content_bytes=150))
+    assert [item.path for item in pack.contents] == ["z.py"]
+
+
 def test_files_that_were_not_read_are_not_included() -> None:
     stuff = material(FILES)
     part = Material(snapshot=stuff.snapshot, texts={"app.py": stuff.texts["app.py"]})

@@ -276,12 +276,16 @@ def _export(target: str, door: Door, console: Console) -> int:
 
 def configure_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="an exported or archived ledger instead of this project's"
+        "file", nargs="?", metavar="FILE", help="a pack, or an exported ledger; default: this project's ledger"
     )
 
 
 def run_verify(args: argparse.Namespace, console: Console) -> int:
     if args.file:
+        from sutler.fronts.cli.packs import is_pack, verify_pack
+
+        if is_pack(args.file):
+            return verify_pack(args.file, console)
         with open(args.file, encoding="ascii") as file:
             count, wrong = verify_export(file)
         if wrong:

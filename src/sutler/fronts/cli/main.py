@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
 
@@ -33,6 +33,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
             Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
             Command("receipt", "secrets", "list, show and verify the receipts of what left"),
+            Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
+            Command("contract", "contract", "check a change against a task's file contract"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),
@@ -60,7 +62,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "The ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "prove that the ledger is whole"),
+            Command("verify", "door", "prove that the ledger is whole, or that a pack still holds"),
             Command("approve", "door", "approve one waiting call, exactly as it was made"),
             Command("deny", "door", "deny one waiting call"),
             Command("stats", "door", "count calls by tool and outcome, and what callers used"),
@@ -98,9 +100,15 @@ EXIT_CODES = (
 
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
+    plain = "--color=never" in words or ("--color", "never") in zip(words, words[1:], strict=False)
+    console = Console(
+        quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
+    )
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        if sys.stdout:
+            sys.stdout.flush()
+        return code
     except SutlerError as error:
         console.error(_without_secrets(error))
         return error.exit_code
@@ -108,9 +116,25 @@ def run(words: Sequence[str]) -> int:
         console.note("sutler: interrupted")
         return 130
     except BrokenPipeError:
-        # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_stdout()  # the reader had enough (`| head`): not an error
         return 0
+    except (OSError, MemoryError) as error:
+        console.error(_unforeseen(error))
+        return 1
+
+
+def _unforeseen(error: OSError | MemoryError) -> SutlerError:
+    """What no other place foresaw: said in one sentence all the same."""
+    if isinstance(error, MemoryError):
+        return SutlerError("there is not enough memory", next_step="leave out large files with --skip-over SIZE")
+    try:
+        os.getcwd()
+    except OSError:
+        return SutlerError("the current folder is gone", next_step="change to a folder that exists")
+    from sutler.values.paths import quote
+
+    where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
 def _without_secrets(error: SutlerError) -> SutlerError:
@@ -141,7 +165,7 @@ def _dispatch(words: Sequence[str]) -> int:
         raise UsageError(f"unknown command '{name}'", next_step=hint)
     from sutler.fronts.cli.parsing import load
 
-    own, rest = _split(words[1:])
+    own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
     try:
         args = parser.parse_args(own)
@@ -151,8 +175,11 @@ def _dispatch(words: Sequence[str]) -> int:
     return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
 
 
+_PASSING = ("run", "dry-run")
+
+
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words before the first `--` are ours; those behind it belong to a goal."""
+    """Words before the first `--` are ours; those behind it belong to the goal."""
     if "--" in words:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])

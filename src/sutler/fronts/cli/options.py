@@ -20,6 +20,8 @@ _FLAGS = {
     "max_bytes": "max_bytes",
     "tier": "tier",
     "counter": "counter",
+    "type": "type",
+    "provider_limits": "provider_limit",
     "format": "format",
     "cut_over": "cut_over",
     "skip_over": "skip_over",

@@ -15,6 +15,7 @@ _SENTENCES = {
     "title_symbols": "its definitions have words of the title",
     "title_body": "its text has words of the title",
     "ticked": "it holds what the task puts in back-ticks",
+    "named": "the title names this path",
     "mention": "the task names this path",
     "frame": "a stack frame of the task lies here",
     "dotted": "a dotted name of the task leads here",

@@ -18,7 +18,7 @@ from sutler.values.facts import Region
 
 _SMOOTHING = 0.1
 _NAMED = 1.0
-_TITLED = 0.5
+_TITLED = 1.0
 
 
 class Lens(Struct, frozen=True):
@@ -53,7 +53,7 @@ def scores_of(regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = ()
     top = max(own, default=0.0)
     for i, region in enumerate(regions):
         if any(region.start <= line <= region.end for line in pointed):
-            own[i] = own[i] * 1.5 + top
+            own[i] = own[i] * 1.5 + max(top, 1.0)
     last = len(own) - 1
     return tuple(
         value + _SMOOTHING * ((own[i - 1] if i else 0.0) + (own[i + 1] if i < last else 0.0))

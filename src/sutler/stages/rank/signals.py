@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from sutler.stages.rank.index import Reader, target_stem
 from sutler.stages.rank.lexical import Scores, idf
@@ -11,6 +12,7 @@ from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query
 
 _MAX_DEFINERS = 30
+_MAX_IMPORTERS = 60  # what everybody imports tells nothing
 _AFFIXES = (
     "test_",
     "tests_",
@@ -27,18 +29,26 @@ _AFFIXES = (
 )
 
 
-def mentions(query: Query, links: Links) -> tuple[Scores, Scores, dict[int, list[int]]]:
-    """Paths and stack frames that the task names, and the lines it points at."""
-    paths: Scores = {}
-    frames: Scores = {}
-    lines: dict[int, list[int]] = {}
+class Mentions(NamedTuple):
+    """Files that the task names in its title, elsewhere, or as stack frames, and the lines it points at."""
+
+    titled: Scores
+    paths: Scores
+    frames: Scores
+    lines: dict[int, list[int]]
+
+
+def mentions(query: Query, links: Links, known: Mapping[str, int]) -> Mentions:
+    found = Mentions({}, {}, {}, {})
     for mention in query.mentions:
+        if mention.titled and mention.path in known:
+            found.titled[known[mention.path]] = 1.0
         for number, sure in links.mentioned(mention.path):
-            table = frames if mention.frame else paths
+            table = found.frames if mention.frame else found.paths
             table[number] = max(table.get(number, 0.0), sure * mention.strength)
             if mention.line and sure > 0.5:
-                lines.setdefault(number, []).append(mention.line)
-    return paths, frames, lines
+                found.lines.setdefault(number, []).append(mention.line)
+    return found
 
 
 def dotted(query: Query, links: Links, reader: Reader) -> Scores:
@@ -103,7 +113,7 @@ def neighbours(best: list[tuple[int, float]], links: Links, reader: Reader) -> t
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
     module = links.modules[number]
     candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
-    if len(candidates) > 200:
+    if len(candidates) > _MAX_IMPORTERS:
         return []
     return [other for other in candidates if other != number and number in links.imported(other)]
 
@@ -120,6 +130,17 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
         for other in targets:
             found[other] = found.get(other, 0.0) + 0.5 * strength / len(targets)
     return found
+
+
+def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
+    """Tests of a file: those named after it, and those that import it."""
+    module = links.modules[number]
+    if not module:
+        return []
+    names = (f"test_{module[-1]}", f"{module[-1]}_test", f"{module[-1]}Test", f"{module[-1]}_spec", module[-1])
+    named = [n for name in names for n in links.by_stem(name)]
+    found = dict.fromkeys(named + _importers(number, links, reader))
+    return [n for n in found if n != number and reader.docs[n].kind == "test"]
 
 
 def _bare_stem(stem: str) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from sutler.stages.redact.grammar import PARTS, TRIGGERS
-from sutler.stages.redact.table import formats
+from sutler.stages.redact.grammar import GATES, PARTS, TRIGGERS
+from sutler.stages.redact.table import formats, pattern
 
 
 class Sightings(NamedTuple):
@@ -119,11 +119,38 @@ def _trigger_patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(trigger, re.ASCII) for trigger in TRIGGERS)
 
 
+# Most formats are one run of token characters: their words are looked for in the long runs only, a tenth of most
+# texts. The cut is at characters that no such format holds, so a boundary here is a boundary in the text.
+_RUN = re.compile(r"[^\s\"'<>()\[\]{},;`]{15,}")
+_SPREAD = re.compile(r"[ \"'<>;,]|\\[sS(\[{]")
+
+
+@cache
+def _spread() -> frozenset[int]:
+    """Formats that span more than one run, by number."""
+    bare = [re.sub(r"\{\d+(?:,\d*)?\}", "", entry.core) for entry in formats()]
+    return frozenset(number for number, core in enumerate(bare) if _SPREAD.search(core))
+
+
+def _may_match(text: str) -> list[int]:
+    runs = "\n".join(_RUN.findall(text))
+    seen = []
+    for number, entry in enumerate(formats()):
+        if number in _spread():
+            if any(word in text for word in entry.words):
+                seen.append(number)
+        elif any(word in runs for word in entry.words) and pattern(entry.core).search(runs):
+            seen.append(number)
+    return seen
+
+
 def _scan_stdlib(text: str) -> Sightings:
-    seen = [number for number, entry in enumerate(formats()) if any(word in text for word in entry.words)]
+    seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
     low = lower(text)
-    for number, pattern in enumerate(_trigger_patterns()):
-        triggers.extend((number, found.end()) for found in pattern.finditer(low))
+    for number, trigger in enumerate(_trigger_patterns()):
+        words = GATES.get(number)
+        if words is None or any(word in low for word in words):
+            triggers.extend((number, found.end()) for found in trigger.finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
     return Sightings(tuple(seen), tuple(triggers))

@@ -59,7 +59,10 @@ def survey_manifest(entries: Sequence[Classified], texts: Mapping[str, str], roo
     main = [found for found in scope if found.ecosystem == kinds[0]] if kinds else []
     tests = _test_members(scope, everything)
     named = _first(found.test_framework for found in [*main, *tests])
-    framework = named or _framework_in_use(kinds, entries, texts)
+    used = _framework_in_use(kinds, entries, texts)
+    framework = (
+        used or named if kinds[:1] == ["swift"] else named or used
+    )  # a test target may use either of two
     manifest = Manifest(
         project_name=_name(main, scope, root_name),
         project_type=_type(kinds, weights),

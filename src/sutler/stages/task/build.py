@@ -48,13 +48,15 @@ _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
 
 class Source(Struct, frozen=True):
     """The project as the packer sees it. `read` gives redacted text or says why not; `clean` redacts the
-    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`."""
+    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`;
+    `kept_out` says why a file that the task names may not be shown."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
     clean: Callable[[str], CleanText]
     scores: Mapping[str, float] = {}
     digests: Mapping[str, str] = {}
+    kept_out: Mapping[str, Problem] = {}
 
 
 class Assembled(Struct, frozen=True):
@@ -84,7 +86,8 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     """Required text, files by priority, what is not shown, and the marker when something is cut."""
     issues, dropped = _top_issues(task, top_issues)
     index = index_of(source.paths)
-    wanted, problems = wanted_files(task, issues, index)
+    wanted, missing = wanted_files(task, issues, index)
+    problems = [source.kept_out.get(one.path, one) for one in missing]
     problems += idle_globs(sorted(index.paths), task.files_contract)
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)

@@ -30,13 +30,27 @@ T = TypeVar("T")
 
 def parse_task(text: str, source: str = "task") -> TaskSpec:
     """A task from the text of a YAML or JSON file."""
+    return read_task(_document(text, source), source)
+
+
+def _document(text: str, source: str) -> Any:
     if len(text) > MAX_TASK_CHARS:
         raise _wrong(source, f"has {len(text):,} characters", f"a task file holds at most {MAX_TASK_CHARS:,}")
     try:
-        data = parse_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else parse_yaml(text)
+        return parse_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else parse_yaml(text)
     except DocumentError as error:
         raise _wrong(source, f"cannot be read: {error}", "a task is a YAML or JSON mapping") from None
-    return read_task(data, source)
+
+
+def parse_contract(text: str, source: str = "contract") -> FileContract:
+    """The contract of a task file, or a file that is nothing but a contract."""
+    data = _document(text, source)
+    if isinstance(data, dict) and _CONTRACT_KEYS & _fields(data, source).keys():
+        return read_contract(data, source)
+    return read_task(data, source).files_contract
+
+
+_CONTRACT_KEYS = frozenset({"allowed", "allowedglobs", "forbidden", "forbiddenglobs", "allownewfiles"})
 
 
 def read_task(data: Any, source: str = "task") -> TaskSpec:

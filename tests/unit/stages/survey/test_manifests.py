@@ -1,4 +1,3 @@
-# ruff: noqa: E501 manifests are written as people write them
 """Small hand-written manifests: manifests."""
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ def test_a_broken_manifest_is_its_own_problem() -> None:
 
 def test_shapes_that_nobody_foresaw_are_problems_or_nothing() -> None:
     files = {
-        "package.json": '{"name": 7, "dependencies": ["x"], "bin": 3, "workspaces": {"packages": 1}, "exports": [1]}',
+        "package.json": '{"name": 7, "dependencies": ["x"], "bin": 3, "workspaces": {"packages": 1}, '
+        '"exports": [1]}',
         "pyproject.toml": "project = 1\ntool = []\n",
         "composer.json": "[]",
         "Cargo.toml": 'package = "x"\nbin = 3\n',

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 files are written as people write them
 from __future__ import annotations
 
 from sutler.stages.classify import facts_of
@@ -18,7 +17,8 @@ def summary(files: dict[str, str], starts: tuple[EntrypointSummary, ...] = ()) -
 
 def test_a_repository_in_facts() -> None:
     files = {
-        "pyproject.toml": '[project]\nname = "thing"\ndescription = "Does it."\ndependencies = ["flask", "obscure"]\n',
+        "pyproject.toml": '[project]\nname = "thing"\ndescription = "Does it."\n'
+        'dependencies = ["flask", "obscure"]\n',
         "src/thing/__init__.py": "",
         "src/thing/py.typed": "",
         "tests/test_a.py": "import pytest",
@@ -69,7 +69,8 @@ def test_concerns_name_what_is_missing_or_broken() -> None:
         "no licence file at the root",
         "dependencies without a lock file",
         "large source file: big.js (200,000 bytes)",
-        "composer.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "composer.json: not JSON: Expecting property name enclosed in double quotes: "
+        "line 1 column 2 (char 1)",
     )
 
 

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.stages.rank.classes import class_of
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("src/shop/cart.py", "source"),
+        ("tests/test_cart.py", "test"),
+        ("shop/cart_test.go", "test"),
+        ("src/cart.test.ts", "test"),
+        ("src/Cart.spec.tsx", "test"),
+        ("src/test/java/org/shop/CartTest.java", "test"),
+        ("src/main/java/org/shop/Cart.java", "source"),
+        ("spec/cart_spec.rb", "test"),
+        ("django/test/client.py", "source"),
+        ("test/cart.c", "test"),
+        ("conftest.py", "test"),
+        ("shop/contest.py", "source"),
+        ("shop/latest.py", "source"),
+        ("docs/index.rst", "doc"),
+        ("README.md", "doc"),
+        ("examples/run.py", "example"),
+        ("benchmarks/speed.py", "bench"),
+        ("setup.py", "build"),
+        ("package.json", "build"),
+        ("config/app.yaml", "data"),
+        ("vendor/lib/x.go", "vendor"),
+        ("api/shop_pb2.py", "generated"),
+        ("static/app.min.js", "generated"),
+        (".github/workflows/ci.yml", "ci"),
+        ("crates/shop/src/lib.rs", "source"),
+    ],
+)
+def test_class_of(path: str, kind: str) -> None:
+    assert class_of(path) == kind
