@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import re
 from pathlib import Path
 
 import msgspec
@@ -162,6 +164,48 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
         yard.run(*words)
     assert b"REDACTED" in b"".join(yard.said.values())
     assert "\n".join(yard.leaks()) == ""
+
+
+def test_documents_tasks_diffs_and_logs(yard: Yard) -> None:
+    """Summaries, wire documents, task packs, diffs with removed lines, commit subjects, and comparing packs."""
+    goals = [one.text for one in yard.planted.places["goals"]]
+    task = {
+        "id": "T-1",
+        "title": f"Use {goals[0]}",
+        "goal": f"src/part0.py fails with {' '.join(goals[1:])}",
+        "acceptance": [{"id": "A1", "text": goals[1]}],
+        "filesContract": {"allowed": ["src/**"], "forbidden": [f"{goals[2]}/**"]},
+        "errorOutput": f"Traceback: {goals[3]}",
+        "repairTickets": [{"id": "R1", "message": goals[4], "hint": goals[5], "file": f"{goals[7]}.py"}],
+        "issues": [{"message": goals[8], "raw": goals[9], "file": f"src/{goals[10]}.py", "signature": goals[11]}],
+        "previousState": {"diff": f"-{goals[6]}"},
+    }
+    (yard.base / "task.json").write_text(json.dumps(task))
+    tasked = ("--task", str(yard.base / "task.json"))
+    for number, words in enumerate(
+        (
+            ("--type", "summary"),
+            ("--type", "summary", "-f", "json"),
+            ("--type", "full", "-f", "json"),
+            ("--type", "auto", "-f", "msgpack"),
+            tasked,
+            (*tasked, "-f", "json", "--tier", "cheap"),
+            ("--since", "HEAD~1", "--diff", "--log", "5"),
+            ("--since", "HEAD~1", "--diff", "--log", "5", "--max-tokens", "4000", "-f", "xml"),
+        )
+    ):
+        assert yard.run("pack", *words) == 0
+        files = ("-o", f"{yard.out}/{number} {goals[8]}", "--receipt", f"{yard.out}/{number}.json")
+        assert yard.run("pack", *words, "--json", *files) == 0
+    yard.run("pack", "--since", goals[7])
+    yard.run("diff-packs", f"{yard.out}/6 {goals[8]}", f"{yard.out}/7 {goals[8]}")
+    yard.run("diff-packs", f"{yard.out}/{goals[9]}", f"{yard.out}/7 {goals[8]}")
+    yard.run("contract", f"{yard.out}/{goals[9]}")
+    yard.run("receipt", "show")
+    assert "\n".join(yard.leaks()) == ""
+    diff = yard.said["12 pack --since HEAD~1 --diff --log 5"].decode()
+    assert re.search(r"^-.*\[REDACTED:", diff, re.MULTILINE)
+    assert re.search(r"Take out .*\[REDACTED:", diff)
 
 
 def test_names_rules_and_errors(yard: Yard) -> None:

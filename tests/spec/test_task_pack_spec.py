@@ -195,7 +195,7 @@ def test_assign_is_the_pack_in_another_spelling(plant: Plant, sutler: Sutler) ->
 
 def test_gather_may_start_from_the_ranking(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
     model = tmp_path / "model.sh"
-    model.write_text("#!/bin/sh\ncat > /dev/null\necho '{\"done\": true, \"files\": [], \"reason\": \"enough\"}'\n")
+    model.write_text('#!/bin/sh\ncat > /dev/null\necho \'{"done": true, "files": [], "reason": "enough"}\'\n')
     model.chmod(0o755)
     ran = sutler("gather", GOAL, "--command", str(model), "--rank", cwd=plant(TREE))
     assert ran.code == 0, ran.err

@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
@@ -224,13 +222,6 @@ class Account:
             self._bytes += len(piece)
             yield piece
 
-    def _flagged(self) -> tuple[Shown, ...]:
-        """What is shown, with the link count of files that have other names: perhaps outside the project."""
-        links = {one.path: one.entry.links for one in self._selection.choices if one.entry.links > 1}
-        if not links:
-            return tuple(self._shown)
-        return tuple(replace(one, links=links[one.path]) if one.path in links else one for one in self._shown)
-
     def report(self) -> Report:
         request = self._packing.request
         tokens = self._total_tokens
@@ -246,7 +237,7 @@ class Account:
             used=self._used if request.budget.limit is not None else self._bytes,
             bytes=self._bytes,
             tokens=tokens,
-            shown=self._flagged(),
+            shown=tuple(self._shown),
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
             problems=tuple(sorted(self._loader.problems, key=lambda one: (one.path, one.kind))),

@@ -27,7 +27,6 @@ class Shown(Struct, frozen=True, gc=False):
     reason: str
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
-    links: int = 1  # of its inode: more than one, and the bytes may be known outside the project by another name
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
 
     @property

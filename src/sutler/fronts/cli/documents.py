@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sutler.config import Settings
 from sutler.disk.root import write_atomic
 from sutler.engine import Project, documents
+from sutler.engine.clean import told
 from sutler.engine.problems import judge
 from sutler.engine.sending import Sending, send
 from sutler.engine.tasks import ContextPacker
@@ -125,7 +126,7 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         destination = copy(sending.data.decode())
     elif args.output and args.output != "-":
         write_atomic(args.output, [sending.data])
-        destination = args.output
+        destination = told(args.output)
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
@@ -133,6 +134,6 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     if args.json:
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:
-        console.note(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
+        console.note(told(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()))
     console.note_painted(summary(report, destination, console))
     return 0
