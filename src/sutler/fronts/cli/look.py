@@ -92,7 +92,6 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
         directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
-<<<<<<< HEAD
         console.answer_json(
             {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
@@ -100,14 +99,6 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     unit = "bytes" if report.tokens is None else "tokens"
     title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
     console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
-=======
-        console.answer_json({"root": told(project.name), "total": totals[""], "directories": directories, "files": files})
-        return 0
-    unit = "bytes" if report.tokens is None else "tokens"
-    console.answer(
-        "\n".join([f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})", *_rows(report.shown, totals, args)])
-    )
->>>>>>> secure
     return 0
 
 
@@ -175,12 +166,8 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     shown = told(quote(path or "."))
     if isinstance(verdict, FileEntry) and shown != quote(path or "."):
         verdict = Excluded(path, "credentials", SECRET_NAME)
-<<<<<<< HEAD
     body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
     body = told_all(body)
-=======
-    body = told_all(_verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path))
->>>>>>> secure
     if args.json:
         console.answer_json({"path": shown, **body})
     else:
