@@ -56,8 +56,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     budget: str
     redacted: bool
     findings: dict[str, int]
-    hidden: dict[str, int]  # invisible characters made visible, by kind
     files: tuple[Sent, ...]
+    hidden: dict[str, int] = msgspec.field(default_factory=dict)  # invisible characters made visible, by kind
     sutler: str = VERSION
     schema_version: int = 1
     seal: str = ""
@@ -91,7 +91,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
     return Receipt(
         context_pack_info=pack_info(report),
         pack_id=report.pack_id,
-        at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        at=_now(),
         destination=destination,
         caller=f"uid {os.getuid()}",
         project=quote(project),
@@ -104,6 +104,42 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
         hidden=report.hidden(),
         files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
     )
+
+
+def receipt_of_prompt(goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]) -> Receipt:
+    """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to digests."""
+    info = ContextPackInfo(
+        type="full",
+        selection_reason=f"goal {goal}",
+        files_scanned=len(files),
+        files_included=len(files),
+        files_excluded=0,
+        exclusions_by_reason=ExclusionsByReason(),
+        content_bytes=size,
+        truncated_files=0,
+    )
+    fields: Info = msgspec.to_builtins(info)
+    del fields["schema_version"]
+    return Receipt(
+        context_pack_info=fields,
+        pack_id=digest,
+        at=_now(),
+        destination=destination,
+        caller=f"uid {os.getuid()}",
+        project=goal,
+        format="prompt",
+        counter="none",
+        tokens=None,
+        budget="no limit",
+        redacted=True,
+        findings={},
+        hidden={},
+        files=tuple(Sent(quote(path), "full", found) for path, found in sorted(files.items())),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def sealed(receipt: Receipt, key: bytes) -> Receipt:
@@ -131,9 +167,20 @@ def receipts(root: str, environ: Mapping[str, str], limit: int = 100) -> list[Re
     """The newest receipts of a project, newest first."""
     store, _, _ = home.open_store(root, environ)
     try:
-        return [msgspec.json.decode(row.body, type=Receipt) for row in store.receipts(limit)]
+        return [_decoded(row) for row in store.receipts(limit)]
     finally:
         store.close()
+
+
+def _decoded(row: StoredReceipt) -> Receipt:
+    try:
+        return msgspec.json.decode(row.body, type=Receipt)
+    except msgspec.MsgspecError as error:
+        raise SutlerError(
+            f"the receipt of pack {row.pack[:16]} is damaged: {error}",
+            rule="receipts are kept as they were sealed",
+            next_step="see 'sutler verify' for the state of the ledger",
+        ) from None
 
 
 def find(root: str, environ: Mapping[str, str], start: str) -> Receipt:

@@ -150,12 +150,24 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
     delivery = send.plan(target or runner.target_of(prompt.claw, job), prompt.text, job.environ)
     if delivery.note:
         console.note(f"sutler: {delivery.note}")
+    sent = runner.receipt(prompt, delivery, hooks.clean)
     if args.receipt:
         from sutler.fronts.cli.console import json_text
 
-        _write(args.receipt, json_text({"sent": runner.receipt(prompt, delivery, hooks.clean)}))
+        _write(args.receipt, json_text({"sent": sent}))
+    _record(sent, job, console)
     send.send(delivery, prompt.text, environ=job.environ, cwd=job.cwd, seconds=args.timeout)
     return 0
+
+
+def _record(sent: runner.Sent, job: Job, console: Console) -> None:
+    """What is about to leave goes on record first: a model command that fails has read it all the same."""
+    from sutler.engine import locate, receipts
+
+    receipt = receipts.receipt_of_prompt(sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files)
+    _, trouble = receipts.recorded(receipt, locate([], job.cwd).root, job.environ)
+    if trouble:
+        console.note(trouble)
 
 
 def _target(args: argparse.Namespace, job: Job) -> send.Target | None:
