@@ -240,6 +240,23 @@ def test_the_report_of_a_document_is_valid(sutler: Sutler, plant: Plant) -> None
     assert found["report"]["type"] == "summary"
 
 
+@pytest.mark.parametrize(
+    "words", [["--type", "full", "-f", "json"], ["--task", "-", "-f", "json"]], ids=["full", "task"]
+)
+def test_hidden_characters_and_hard_links_are_reported(
+    sutler: Sutler, plant: Plant, tmp_path: Path, words: list[str]
+) -> None:
+    """What was made visible and which file has another name: in the receipt of a document as of any pack."""
+    folder = plant({"a.py": "a = 1\u200b\n"})
+    os.link(folder / "a.py", tmp_path / "elsewhere.py")
+    receipt = tmp_path / "r.json"
+    task = b"id: T\ngoal: g\ncontext: {files: [a.py]}\n"
+    ran = sutler("pack", *words, "--receipt", str(receipt), cwd=folder, stdin=task)
+    assert b"\xe2\x80\x8b" not in ran.out
+    assert sum(json.loads(receipt.read_text())["hidden"].values()) == 1
+    assert "1 hard links" in ran.err
+
+
 # task packs
 
 

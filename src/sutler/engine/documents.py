@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from sutler.config import Settings, parse_size
 from sutler.disk.root import Root
 from sutler.engine.load import Loader
-from sutler.engine.report import Shown
+from sutler.engine.report import Shown, shown_text
 from sutler.stages import packs
 from sutler.stages.classify import Classified, KeyLimits, extractable, key_files
 from sutler.stages.project_snapshot import project_snapshot
@@ -22,7 +21,7 @@ from sutler.stages.survey.needs import survey_needs
 from sutler.values.errors import UsageError
 from sutler.values.pack import Choice, CleanText
 from sutler.values.paths import RelPath, unquote, wire_path
-from sutler.values.snapshot import Excluded, Problem, Rule, Snapshot
+from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 from sutler.values.task import ContextPack
 from sutler.values.wire import (
     FullPack,
@@ -48,13 +47,7 @@ class Made(Struct, frozen=True):
     shown: tuple[Shown, ...]
     excluded: tuple[Excluded, ...]
     problems: tuple[Problem, ...]
-
-
-class Gathered(NamedTuple):
-    """Clean texts with all that a builder needs besides, and the secrets' rules by path."""
-
-    material: packs.Material
-    rules: Mapping[str, tuple[str, ...]]
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere
 
 
 def constraints_of(settings: Settings) -> PackConstraints:
@@ -112,13 +105,12 @@ def select_type(project: Project, constraints: PackConstraints) -> tuple[PackTyp
 
 def make_full(project: Project, constraints: PackConstraints) -> Made:
     cut = cut_of(project.settings, constraints)
-    gathered = _gather(project, room=min(constraints.max_content_bytes, *_provider_rooms(constraints)), cut=cut)
-    material = gathered.material
+    material = _gather(project, room=min(constraints.max_content_bytes, *_provider_rooms(constraints)), cut=cut)
     document = packs.build_full(material, constraints, cut)
     rows = [(one.path, one.truncated, one.content, f"key file: {one.category}") for one in document.key_files]
     rows += [(one.path, one.truncated, one.content, "text") for one in document.contents]
     shown = [
-        _shown(path, "head_tail" if was_cut else "full", text, reason, gathered.rules)
+        shown_text(rel_of(path), "head_tail" if was_cut else "full", text, reason, material.texts.get(rel_of(path)))
         for path, was_cut, text, reason in rows
     ]
     rule = Rule("max_content_bytes", f"{constraints.max_content_bytes:,}")
@@ -131,22 +123,16 @@ def _provider_rooms(constraints: PackConstraints) -> list[int]:
 
 def make_summary(project: Project, constraints: PackConstraints) -> Made:
     del constraints  # a summary is the answer to constraints, not subject to them
-    gathered = _gather(project)
-    material = gathered.material
+    material = _gather(project)
     document = packs.build_summary(material)
     keys = {one.path: one for one in document.key_files_summary}
     groups = (document.key_files_summary, document.entrypoints, document.risk_hotspots)
     paths = sorted({one.path for group in groups for one in group})
     shown = [
-        _shown(path, "summary", str(keys.get(path, "")), "summarised: facts, no text", gathered.rules) for path in paths
+        shown_text(rel_of(path), "summary", str(keys.get(path, "")), "facts, no text", material.texts.get(rel_of(path)))
+        for path in paths
     ]
     return _made(document, shown, material, Rule("summary", "facts of key files, entry points and hotspots only"))
-
-
-def _shown(path: str, level: str, text: str, reason: str, rules: Mapping[str, tuple[str, ...]]) -> Shown:
-    data = text.encode("utf-8", "surrogatepass")
-    own = rel_of(path)
-    return Shown(own, level, len(data), None, 0, reason, sha256(data).hexdigest(), rules.get(own, ()))
 
 
 def rel_of(path: str) -> RelPath:
@@ -164,10 +150,15 @@ def _made(document: FullPack | SummaryPack, shown: list[Shown], material: packs.
     ]
     excluded = sorted((*material.snapshot.excluded, *left), key=lambda item: item.path)
     problems = sorted(set(material.problems), key=lambda one: (one.path, one.kind, one.detail))
-    return Made(document, tuple(sorted(shown, key=lambda one: one.path)), tuple(excluded), tuple(problems))
+    linked = linked_of(material.snapshot.entries, inside)
+    return Made(document, tuple(sorted(shown, key=lambda one: one.path)), tuple(excluded), tuple(problems), linked)
 
 
-def _gather(project: Project, room: int | None = None, cut: TruncationConfig | None = None) -> Gathered:
+def linked_of(entries: Iterable[FileEntry], shown: Container[str]) -> tuple[RelPath, ...]:
+    return tuple(entry.path for entry in entries if entry.links > 1 and entry.path in shown)
+
+
+def _gather(project: Project, room: int | None = None, cut: TruncationConfig | None = None) -> packs.Material:
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full pack."""
     snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
@@ -206,9 +197,7 @@ def _gather(project: Project, room: int | None = None, cut: TruncationConfig | N
         problems=(*snapshot.problems, *loader.problems, *needs.problems),
     )
     surveyed = packs.survey(material_of, packs.classified(snapshot))
-    rules = {path: tuple(one.rule for one in clean.findings if one.confidence > 0) for path, clean in texts.items()}
-    done = replace(material_of, surveyed=surveyed, problems=(*material_of.problems, *surveyed.problems))
-    return Gathered(done, rules)
+    return replace(material_of, surveyed=surveyed, problems=(*material_of.problems, *surveyed.problems))
 
 
 def _affordable(pairs: list[Classified], order: Iterable[str], room: int, file_limit: int, huge: set[str]) -> list[str]:

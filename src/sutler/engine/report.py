@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.values.pack import Budget, Listing, Section
+from sutler.values.pack import Budget, CleanText, Listing, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
 from sutler.values.wire import PackType
@@ -83,6 +84,14 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
         if item.rule.source != "git":
             tally[item.reason] += item.count
     return sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
+    """A file in a document: `text` is what it shows, `whole` the clean file that this was taken from."""
+    data = text.encode("utf-8", "surrogatepass")
+    rules = tuple(one.rule for one in whole.findings if one.confidence > 0) if whole else ()
+    hidden = whole.hidden if whole else ()
+    return Shown(path, level, len(data), None, 0, reason, sha256(data).hexdigest(), rules, hidden=hidden)
 
 
 def shown_of(section: Section, tokens: int | None) -> Shown:

@@ -65,6 +65,7 @@ def send(project: Project, made: Made, format: str, goal: str = "", *, count_tok
         excluded=made.excluded,
         problems=made.problems,
         type=kind,
+        linked=made.linked,
     )
     return Sending(data, report)
 

@@ -10,9 +10,9 @@ import msgspec
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine.clean import Clean
-from sutler.engine.documents import Made, chosen, rel_of
+from sutler.engine.documents import Made, chosen, linked_of, rel_of
 from sutler.engine.load import Loader
-from sutler.engine.report import Shown
+from sutler.engine.report import shown_text
 from sutler.stages.classify import facts_of
 from sutler.stages.task.build import TOP_ISSUES, Assembled, Source, assemble
 from sutler.stages.task.contract import owned
@@ -98,7 +98,7 @@ class _Shelf:
     def __init__(self, loader: Loader, entries: dict[RelPath, FileEntry]) -> None:
         self._loader, self.entries = loader, entries
         self.digests: dict[str, str] = {}
-        self.rules: dict[str, tuple[str, ...]] = {}
+        self.texts: dict[str, CleanText] = {}
 
     def read(self, path: str) -> CleanText | Problem:
         entry = self.entries[RelPath(path)]
@@ -106,7 +106,7 @@ class _Shelf:
         if isinstance(found, Excluded):
             return Problem(path, "binary" if found.reason == "binary" else "denied", f"{found.reason}: {found.rule}")
         self.digests[path] = found.loaded.digest
-        self.rules[path] = tuple(one.rule for one in found.clean.findings if one.confidence > 0)
+        self.texts[path] = found.clean
         return found.clean
 
 
@@ -137,16 +137,12 @@ def _named(
 
 
 def _account(done: Assembled, snapshot: Snapshot, shelf: _Shelf) -> Made:
-    from hashlib import sha256
-
     rows = [(one.path, one.level, one.content, one.reason) for one in done.pack.files]
     rows += [(one.path, one.level, one.content, "task.context.docs") for one in done.pack.docs]
-    shown = []
-    for path, level, text, reason in sorted(rows):
-        data = text.encode("utf-8", "surrogatepass")
-        own = rel_of(path)
-        rules = shelf.rules.get(own, ())
-        shown.append(Shown(own, level, len(data), None, len(text), reason, sha256(data).hexdigest(), rules))
+    shown = [
+        shown_text(rel_of(path), level, text, reason, shelf.texts.get(rel_of(path)))
+        for path, level, text, reason in sorted(rows)
+    ]
     inside = {one.path for one in shown}
     over = Rule("limit", f"{done.pack.max_chars:,} characters")
     idle = Rule("task", "nothing in the task calls for it, or it does not fit")
@@ -158,4 +154,5 @@ def _account(done: Assembled, snapshot: Snapshot, shelf: _Shelf) -> Made:
     ]
     excluded = sorted((*snapshot.excluded, *left), key=lambda item: item.path)
     problems = sorted({*snapshot.problems, *done.problems}, key=lambda one: (one.path, one.kind, one.detail))
-    return Made(done.pack, tuple(shown), tuple(excluded), tuple(problems))
+    linked = linked_of(shelf.entries.values(), inside)
+    return Made(done.pack, tuple(shown), tuple(excluded), tuple(problems), linked)
