@@ -92,7 +92,8 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
         directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
-        console.answer_json({"root": told(project.name), "total": totals[""], "directories": directories, "files": files})
+        name = told(project.name)
+        console.answer_json({"root": name, "total": totals[""], "directories": directories, "files": files})
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
     console.answer(
