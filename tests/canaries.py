@@ -156,7 +156,7 @@ def _tree(places: dict[str, list[Canary]]) -> dict[str, str | bytes]:
     pems, bare = places["encoded"][:3], places["encoded"][3:]
     tree: dict[str, str | bytes] = {
         "README.md": "# A project\n\nSettings live in `src/`.\n",
-        ".gitignore": "".join(f"{one.text}.txt\ncache/{one.text}/\n" for one in places["ignore patterns"]),
+        ".gitignore": "".join(f"{one.text}.txt\ncache-{one.text}/\n" for one in places["ignore patterns"]),
         **{f"{one.text}.txt": "ignored\n" for one in places["ignore patterns"][:4]},
         **{f"names/{one.text}.py": "x = 1\n" for one in places["file names"]},
         **{f"{one.text}/inside.py": "y = 1\n" for one in places["folder names"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import subprocess
 import sys
@@ -16,6 +17,21 @@ from tests.doors import door_state, open_door
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
 __all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
+
+# Some tests read as another user, who may not see the standard library; a codec that is looked up only then would
+# be remembered as missing by this process.
+for _codec in (
+    "utf-8-sig",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+    "utf-32",
+    "utf-32-le",
+    "utf-32-be",
+    "latin-1",
+    "cp1252",
+):
+    codecs.lookup(_codec)
 
 Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]

@@ -53,7 +53,7 @@ def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, door_stat
     for one in canaries:
         say("search", {"query": one})
         say("read_file", {"path": f"../{one}"})
-        say("read_file", {"path": f"missing/{one}", "cursor": one})
+        say("read_file", {"path": f"missing-{one}", "cursor": one})
         say("get_diff", {"path": "body.py", "version1": one})
         say("read_file", {"path": "body.py", one: one})
     door.gate.store.close()
@@ -221,7 +221,7 @@ def test_names_rules_and_errors(yard: Yard) -> None:
             ("why", f"../{named}"),
             ("pack", f"names/{named}.py", "--mode", "strict"),
             ("pack", f"{folder}/inside.py"),
-            ("pack", f"missing/{named}"),
+            ("pack", f"missing-{named}"),
             ("pack", "--max-tokens", named),
             ("pack", "--tier", named),
             ("pack", f"--x={named}"),
@@ -311,7 +311,7 @@ def test_goals_and_models(yard: Yard) -> None:
         f"prompt: '{goals[4].text} {{{{ Context.x }}}} {{{{ Args.k }}}}'\n"
     )
     everything = ("-c", "src", "book.ipynb", "wide.txt", "old.txt", "names", "--mode", "ignore")
-    bad = ("-c", f"missing/{goals[6].text}", f"names/{yard.one('file names')}.py")
+    bad = ("-c", f"missing-{goals[6].text}", f"names/{yard.one('file names')}.py")
     tail = ("--", "--k", goals[5].text)
     for words in (
         ("dry-run", "mine", *everything, *tail),

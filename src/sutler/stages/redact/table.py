@@ -18,6 +18,7 @@ _CLASSES = {
 _RIGHT = "(?![A-Za-z0-9])"
 _PREFIX = re.compile(r"[A-Za-z0-9_:/-]+(?![{?*+A-Za-z0-9_:/-])")
 _LONG = re.compile(r",\d{4,}\}")
+_SHORT_HEAD = "eyJ[\\w-]{8,400}"  # bounded before its first dot, so that a token glued to a name may be looked for too
 
 
 class Format(NamedTuple):
@@ -40,7 +41,7 @@ def pattern(core: str) -> re.Pattern[str]:
     without it a run of prefixes would be read again from each of them."""
     prefix = _PREFIX.match(core)
     width = len(prefix.group()) if prefix else 0
-    before = "[\\w-]" if _LONG.search(core) else "[A-Za-z0-9]"
+    before = "[\\w-]" if _LONG.search(core) and not core.startswith(_SHORT_HEAD) else "[A-Za-z0-9]"
     behind = f".{{{width}}}" if width else ""
     left = rf"(?:(?<!{before}{behind})|(?<=\\[nrt]{behind})|(?<=%[0-9A-Fa-f]{{2}}{behind}))"
     return re.compile(core[:width] + left + core[width:] + _RIGHT)
