@@ -6,7 +6,7 @@ import codecs
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +69,15 @@ def grow(folder: Path, tree: Tree) -> Path:
         else:
             grow(path, content)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Some tests grow trees deeper than any recursion; pytest's own clean-up would stumble over them later.
+    SUTLER_KEEP=1 keeps everything for a look."""
+    yield
+    if not os.environ.get("SUTLER_KEEP"):
+        subprocess.run(["rm", "-rf", str(tmp_path_factory.getbasetemp())], check=False)
 
 
 @pytest.fixture(autouse=True)

@@ -204,3 +204,19 @@ def test_a_damaged_pack_is_refused(plant: Plant, sutler: Sutler, tmp_path: Path)
     assert ran.code == 3
     assert "a.py" in ran.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file away")
+def test_a_hard_link_to_somebody_elses_file_stays_out(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+    """T08: a linked file that belongs to another user than the folder may be anything of theirs."""
+    folder = plant(TREE)
+    theirs = tmp_path / "theirs.txt"
+    theirs.write_text("not yours\n")
+    os.chown(theirs, 65534, 65534)
+    os.link(theirs, folder / "innocent.txt")
+    os.link(folder / "a.py", folder / "own.py")
+    ran = sutler("pack", cwd=folder)
+    assert b"not yours" not in ran.out
+    assert "1 hard link" in ran.err
+    assert [section.path for section in api.parse(ran.out).sections] == ["a.py", "b.py", "own.py"]
+    assert sutler("pack", "innocent.txt", cwd=folder).code == 3

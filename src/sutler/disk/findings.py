@@ -18,10 +18,11 @@ _BY_PATH: Final = attrgetter("path")
 
 
 class Findings:
-    __slots__ = ("entries", "excluded", "limit", "problems", "several")
+    __slots__ = ("entries", "excluded", "limit", "owner", "problems", "several")
 
-    def __init__(self, rules: ScanRules) -> None:
+    def __init__(self, rules: ScanRules, owner: int) -> None:
         self.limit = rules.skip_file_bytes
+        self.owner = owner  # of the root: a linked file of somebody else is not taken for the project's
         self.several = False
         self.entries: list[FileEntry] = []
         self.excluded: list[Excluded] = []
@@ -47,6 +48,9 @@ class Findings:
         if not stat.S_ISREG(mode) or (limit is not None and size > limit):
             self.unfit(path, mode, size)
             return
+        if state.st_nlink > 1 and state.st_uid != self.owner:
+            self.foreign_link(path)
+            return
         entry = FileEntry(RelPath(path), size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink, named)
         self.entries.append(entry)
 
@@ -58,6 +62,10 @@ class Findings:
         else:
             found = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.limit}"))
         self.excluded.append(found)
+
+    def foreign_link(self, path: str) -> None:
+        """A file that has another name somewhere and belongs to somebody else: it may be anything of theirs."""
+        self.excluded.append(Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder")))
 
     def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
         """A directory that is not entered: one exclusion, with a count of the files below it."""

@@ -73,7 +73,8 @@ class _Walk:
         self.root = root
         self.rules = rules
         self.judge = Judge(rules)
-        self.found = Findings(rules)
+        self.owner = os.fstat(root.fd).st_uid
+        self.found = Findings(rules, self.owner)
         self.directories = 0
         self.known: dict[str, tuple[Node, Ground]] = {}
         self.grounds: list[Ground] = []
@@ -369,6 +370,9 @@ class _Walk:
             mode, size = state.st_mode, state.st_size
             if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
                 self.found.unfit(prefix + name, mode, size)
+                continue
+            if state.st_nlink > 1 and state.st_uid != self.owner:
+                self.found.foreign_link(prefix + name)
                 continue
             add(
                 FileEntry(

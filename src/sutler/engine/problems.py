@@ -18,6 +18,7 @@ _KINDS: dict[Reason, ProblemKind] = {
     "ai_denied": "denied",
     "size_limit": "too_large",
     "symlink": "special",
+    "hard_link": "special",
     "special": "special",
     "mount_point": "special",
 }

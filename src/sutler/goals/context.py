@@ -147,7 +147,7 @@ def _discover_folder(found: Discovery, host: str, wanted: Wanted) -> None:
 def _warn_exclusions(found: Discovery, host: str, snapshot: Snapshot, cwd: str) -> None:
     """Filters that the user set stay silent; what a person would not expect is said."""
     for one in snapshot.excluded:
-        if one.reason in ("credentials", "ai_denied", "symlink", "special", "mount_point"):
+        if one.reason in ("credentials", "ai_denied", "symlink", "hard_link", "special", "mount_point"):
             shown = quote(shown_path(os.path.join(host, one.path), cwd))
             found.warnings.append(f"Left out: {shown} ({one.reason.replace('_', ' ')}: {one.rule})")
 

@@ -79,9 +79,13 @@ _one_place = cache(_Place)
 _ROOT_PLACE = _one_place()
 
 
+NEAREST = 32
+"""Folders above a file that have a say. Trees deeper than that exist only to make a quadratic cost felt."""
+
+
 @lru_cache(maxsize=1 << 16)
 def _place(directory: str) -> _Place:
-    said = [_part(part) for part in directory.split("/")]
+    said = [_part(part) for part in directory.rsplit("/", NEAREST)[-NEAREST:]]
     categories = {one.category for one in said}
     return _one_place(
         category="dependency" if "dependency" in categories else "build" if "build" in categories else None,
