@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.audit import stamp
-from sutler.access.difference import unified
+from sutler.stages.difference import unified
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.access.difference import unified
+from sutler.stages.difference import unified
 from sutler.disk.git import find_repository
 from sutler.disk.history import read_history
 from sutler.disk.objects import Change, changes, contents, resolve, tree_of
