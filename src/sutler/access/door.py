@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.audit import stamp
-from sutler.stages.difference import unified
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
@@ -28,6 +27,7 @@ from sutler.access.standing import standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
+from sutler.stages.difference import unified
 from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote

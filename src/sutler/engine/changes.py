@@ -7,13 +7,13 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.stages.difference import unified
 from sutler.disk.git import find_repository
 from sutler.disk.history import read_history
 from sutler.disk.objects import Change, changes, contents, resolve, tree_of
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
 from sutler.engine.clean import Clean
+from sutler.stages.difference import unified
 from sutler.stages.fit import Material
 from sutler.values.errors import UsageError
 from sutler.values.pack import Choice, CleanText, Loaded, Request
@@ -52,7 +52,8 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
             found = _relevant(changes(snapshot.entries, reader, old), snapshot)
             paths = tuple(change.path for change in found if not change.gone) if asked.since else ()
             if asked.diff:
-                texts.append(_material(DIFF, _diff(found, git_dir, reader, clean), f"changes since {revision}", snapshot))
+                diff = _diff(found, git_dir, reader, clean)
+                texts.append(_material(DIFF, diff, f"changes since {revision}", snapshot))
     if asked.log:
         commits = read_history(repository.git_dir, limit=asked.log).commits
         log = "".join(f"{one.id[:12]} {_first(one.message)}\n" for one in commits)

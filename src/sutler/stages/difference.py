@@ -205,7 +205,7 @@ def _groups(gone: list[bool], came: list[bool]) -> list[Hunk]:
 
 
 def _settled(found: list[Hunk], old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
-    """Every hunk that only adds or only removes, moved down as far as the same text allows; what then touches is one."""
+    """Hunks that only add or only remove, moved down as far as the same text allows; what then touches is one."""
     done: list[Hunk] = []
     todo = found[::-1]
     while todo:
@@ -222,9 +222,7 @@ def _settled(found: list[Hunk], old: Sequence[Hashable], new: Sequence[Hashable]
 def _lowered(one: Hunk, stop: Hunk | None, old: Sequence[Hashable], new: Sequence[Hashable]) -> Hunk:
     a0, a1, b0, b1 = one
     while stop is None or a1 < stop.a0:
-        if a0 == a1 and b1 < len(new) and new[b0] == new[b1]:
-            pass
-        elif b0 == b1 and a1 < len(old) and old[a0] == old[a1]:
+        if (a0 == a1 and b1 < len(new) and new[b0] == new[b1]) or (b0 == b1 and a1 < len(old) and old[a0] == old[a1]):
             pass
         else:
             break

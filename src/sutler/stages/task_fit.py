@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.stages.allocate import Grant, Offer, Prices, fit_exactly
+from sutler.stages.allocate import Grant, Offer, fit_exactly
 from sutler.stages.count import Counter
 from sutler.stages.excerpt import cut, lens_for
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
