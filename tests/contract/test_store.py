@@ -200,7 +200,7 @@ def test_an_unknown_migration_is_refused(open_store: OpenStore) -> None:
     store = open_store("p")
     assert isinstance(store, SqlStore)
     with pytest.raises(SutlerError, match="differs"):
-        migrate(store._database, (Migration(1, "edited", ("SELECT 1",)),))
+        migrate(store._database, (Migration(1, "edited", ("SELECT 1",)), *MIGRATIONS[1:]))
     with pytest.raises(SutlerError, match="does not know"):
         migrate(store._database, ())
     assert migrate(store._database) == len(MIGRATIONS)

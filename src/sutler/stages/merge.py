@@ -13,9 +13,9 @@ from sutler.stages.difference import Hunk, hunks
 
 
 class Clash(NamedTuple):
-    """A place both sides changed differently. `line` is where it begins in the base, from 1."""
+    """A place both sides changed differently, and the line where it begins in each text, from 1."""
 
-    line: int
+    lines: tuple[int, int, int]
     base: tuple[bytes, ...]
     ours: tuple[bytes, ...]
     theirs: tuple[bytes, ...]
@@ -55,7 +55,8 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         elif not mine:
             parts += b
         else:
-            clashes.append(Clash(start + 1, tuple(root[start:end]), tuple(a), tuple(b)))
+            where = start + 1, _at(mine, start) + 1, _at(other, start) + 1
+            clashes.append(Clash(where, tuple(root[start:end]), tuple(a), tuple(b)))
         at = end
     return Merged(b"", tuple(clashes)) if clashes else Merged(b"".join((*parts, *root[at:])))
 
@@ -85,5 +86,8 @@ def _side(mine: Sequence[Hunk], lines: list[bytes], start: int, end: int, root: 
     """What one side has in place of the base's lines `start` to `end`."""
     if not mine:
         return root[start:end]
-    first, last = mine[0], mine[-1]
-    return lines[first.b0 - (first.a0 - start) : last.b1 + (end - last.a1)]
+    return lines[_at(mine, start) : mine[-1].b1 + (end - mine[-1].a1)]
+
+
+def _at(mine: Sequence[Hunk], start: int) -> int:
+    return mine[0].b0 - (mine[0].a0 - start)

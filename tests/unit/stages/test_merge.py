@@ -14,7 +14,7 @@ def test_changes_apart_are_both_kept() -> None:
 def test_changes_of_one_line_clash() -> None:
     found = merge(BASE, b"1\n2\nours\n4\n5\n", b"1\n2\ntheirs\n4\n5\n")
     assert found.data == b""
-    assert found.clashes == (Clash(3, (b"3\n",), (b"ours\n",), (b"theirs\n",)),)
+    assert found.clashes == (Clash((3, 3, 3), (b"3\n",), (b"ours\n",), (b"theirs\n",)),)
 
 
 def test_changes_that_touch_clash() -> None:
