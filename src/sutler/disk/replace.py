@@ -191,20 +191,24 @@ def _prefix(name: str) -> str:
     return f".{sha256(os.fsencode(name)).hexdigest()[:16]}."
 
 
-def sweep(root: Root, path: RelPath) -> None:
-    """Remove what a writer of `path` that ended in the middle left behind. The caller holds the path."""
-    name = path.rpartition("/")[2]
+def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
+    """Remove what a writer of `path` that ended in the middle left behind, and return it. The caller holds the path."""
+    name, left = path.rpartition("/")[2], list[bytes]()
     try:
-        fd = root.open(dirname(path), DIRECTORY) if dirname(path) else os.dup(root.fd)
+        fd = root.open(dirname(path), DIRECTORY) if dirname(path) else os.open(".", DIRECTORY, dir_fd=root.fd)
     except OSError:
-        return
+        return ()
     try:
-        for found in os.listdir(fd):
+        for found in sorted(os.listdir(fd)):
             if found.startswith(_prefix(name)) and found.endswith(TEMPORARY):
+                blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
+                if not isinstance(blob, Problem):
+                    left.append(blob.data)
                 with suppress(OSError):
                     os.unlink(found, dir_fd=fd)
     finally:
         os.close(fd)
+    return tuple(left)
 
 
 def _parent(root: Root, path: RelPath, *, make: bool) -> int:
