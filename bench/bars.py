@@ -91,9 +91,7 @@ def _against_peers(row: Row, rows: Sequence[Row]) -> Iterator[Verdict]:
         peer = _peer(bar, row, rows)
         if peer is not None:
             value = ratio(metric_of(row, bar.metric), metric_of(peer, bar.metric))
-            yield Verdict(
-                _name(row), f"{peer.label} {peer.version}", f"{bar.metric} ratio", value, bar.must, bar.goal
-            )
+            yield Verdict(_name(row), f"{peer.label} {peer.version}", f"{bar.metric} ratio", value, bar.must, bar.goal)
 
 
 def _memory(row: Row) -> Iterator[Verdict]:
@@ -108,12 +106,7 @@ def _derived(row: Row, rows: Sequence[Row]) -> Iterator[Verdict]:
             continue
         then = REFERENCE.get((row.work, row.tier), {})
         for base in rows:
-            if (
-                base.tree != row.tree
-                or base.work != row.work
-                or base.tool not in then
-                or bar.peer not in then
-            ):
+            if base.tree != row.tree or base.work != row.work or base.tool not in then or bar.peer not in then:
                 continue
             factor = then[bar.peer] / then[base.tool]
             against = f"{bar.peer}, DERIVED as {factor:.3g} x {base.tool}"

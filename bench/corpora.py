@@ -40,9 +40,7 @@ class Corpus(NamedTuple):
 def cache_folder(given: str | None) -> str:
     """The cache, made if need be. It may not lie in the repository: corpora are large and not ours."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.realpath(
-        given or os.environ.get("SUTLER_BENCH_CACHE") or os.path.join(home, "sutler-bench")
-    )
+    folder = os.path.realpath(given or os.environ.get("SUTLER_BENCH_CACHE") or os.path.join(home, "sutler-bench"))
     if os.path.commonpath([folder, os.path.realpath(_REPOSITORY)]) == os.path.realpath(_REPOSITORY):
         raise SystemExit(f"cache folder {folder} lies inside the repository; name one outside with --cache")
     os.makedirs(folder, exist_ok=True)

@@ -86,8 +86,7 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     dashes = tuple("-" * width for width in widths)
     body = (rows[0], dashes, *rows[1:])
     return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in body
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in body
     )
 
 

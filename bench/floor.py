@@ -9,9 +9,7 @@ from bench.peers import Found, Tool
 
 _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "floor.c")
 _RECIPE = ("LIST", "OUT")
-TOOL = Tool(
-    "floor", dict.fromkeys(("raw", "tokens", "full"), _RECIPE), "a C compiler on PATH (cc, gcc or clang)"
-)
+TOOL = Tool("floor", dict.fromkeys(("raw", "tokens", "full"), _RECIPE), "a C compiler on PATH (cc, gcc or clang)")
 
 
 def build(folder: str) -> Found | None:

@@ -17,9 +17,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     made = parser("Measure how time and memory grow with the tree.")
     made.add_argument("--tree", default="medium", help="small, medium, large or a folder (default: medium)")
     made.add_argument("--class", dest="work", choices=peers.WORK, default="full", help="default: full")
-    made.add_argument(
-        "--factor", type=int, nargs="+", default=[1, 2, 4, 8], metavar="N", help="default: 1 2 4 8"
-    )
+    made.add_argument("--factor", type=int, nargs="+", default=[1, 2, 4, 8], metavar="N", help="default: 1 2 4 8")
     return made.parse_args(argv)
 
 
@@ -71,9 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     vocabularies = peers.vocabularies(folders, os.path.join(cache, "vocabularies"))
     scratch = scratch_folder(args.scratch)
     try:
-        rows = runs.race(
-            trees, args.work, tools, runs.Plan(scratch, args.runs or 3, args.timeout, vocabularies)
-        )
+        rows = runs.race(trees, args.work, tools, runs.Plan(scratch, args.runs or 3, args.timeout, vocabularies))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print("\n" + "\n\n".join([show(rows, args.factor), *unmeasured(rows)]))

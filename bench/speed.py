@@ -17,18 +17,12 @@ from bench.peers import Found, Tool
 def parser(description: str) -> argparse.ArgumentParser:
     """The options that every bench command has."""
     made = argparse.ArgumentParser(description=description)
-    made.add_argument(
-        "--peers", action="append", default=[], metavar="DIR", help="also look for tools below DIR"
-    )
+    made.add_argument("--peers", action="append", default=[], metavar="DIR", help="also look for tools below DIR")
     made.add_argument("--tools", metavar="A,B", help="measure only these tools (default: all that are found)")
     made.add_argument("--cache", metavar="DIR", help="where corpora are kept (default: SUTLER_BENCH_CACHE)")
-    made.add_argument(
-        "--scratch", metavar="DIR", help="where outputs are written (default: a temporary folder)"
-    )
+    made.add_argument("--scratch", metavar="DIR", help="where outputs are written (default: a temporary folder)")
     made.add_argument("--runs", type=int, metavar="N", help="measured runs of each tool")
-    made.add_argument(
-        "--timeout", type=float, default=600, metavar="S", help="give up on a run after S seconds"
-    )
+    made.add_argument("--timeout", type=float, default=600, metavar="S", help="give up on a run after S seconds")
     made.add_argument("--json", metavar="FILE", help="also write every figure as JSON")
     return made
 
@@ -37,9 +31,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     made = parser("Compare speed and memory with other packers, as ratios in one run.")
     trees = "small, medium, large or a folder; may be repeated (default: small medium)"
     made.add_argument("--tree", nargs="+", action="extend", metavar="TREE", help=trees)
-    made.add_argument(
-        "--class", dest="work", nargs="+", action="extend", choices=peers.WORK, help="default: all"
-    )
+    made.add_argument("--class", dest="work", nargs="+", action="extend", choices=peers.WORK, help="default: all")
     made.add_argument("--chart", metavar="FILE.svg", help="also write the bars as a picture")
     return made.parse_args(argv)
 
@@ -77,9 +69,7 @@ def head(tools: Sequence[Found], missing: Sequence[Tool]) -> str:
     return "\n".join(lines)
 
 
-def measure_all(
-    args: argparse.Namespace, tools: Sequence[Found], scratch: str, folders: Sequence[str]
-) -> list[Row]:
+def measure_all(args: argparse.Namespace, tools: Sequence[Found], scratch: str, folders: Sequence[str]) -> list[Row]:
     cache = corpora.cache_folder(args.cache)
     vocabularies = peers.vocabularies(folders, os.path.join(cache, "vocabularies"))
     rows: list[Row] = []
@@ -103,15 +93,11 @@ def report(rows: Sequence[Row]) -> str:
     if judged := bars.judge(rows):
         parts.append("Bars, against peers measured in this run\n\n" + figures.verdicts(judged))
     if derived := bars.derive(rows):
-        why = (
-            "Derived bars, for peers that are not installed: estimated from another tool's time, not measured"
-        )
+        why = "Derived bars, for peers that are not installed: estimated from another tool's time, not measured"
         parts.append(f"{why}\n\n{figures.verdicts(derived)}")
     if not judged and not derived:
         parts.append("No bar could be judged: sutler and a peer with a bar must both have run.")
-    parts.append(
-        f"peaks up to {own_peak_mb():.0f} MB are the harness's own: a child's cannot be seen below it"
-    )
+    parts.append(f"peaks up to {own_peak_mb():.0f} MB are the harness's own: a child's cannot be seen below it")
     parts.append(f"load at the end: {machine()['load']}")
     return "\n\n".join(parts)
 

@@ -45,9 +45,7 @@ def entrants(found: Sequence[Found]) -> list[Found]:
     python = peers.python_of(ours.words) if ours else sys.executable
     made = [_made(BASE, (python,), ("-c", "pass"), here[BASE].version)]
     if ours:
-        made += [
-            _made(f"sutler {flag}", ours.words, (flag,), ours.version) for flag in ("--version", "--help")
-        ]
+        made += [_made(f"sutler {flag}", ours.words, (flag,), ours.version) for flag in ("--version", "--help")]
         made.append(_made("sutler pack", ours.words, peers.SUTLER_TINY, ours.version, ("cold", "warm")))
     if peer:
         made.append(_made(_PEER, peer.words, peer.tool.recipes["raw"], peer.version))
@@ -94,9 +92,7 @@ def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
     scratch = scratch_folder(args.scratch)
     try:
         tree = project(os.path.join(scratch, "project"))
-        return runs.race(
-            [tree], WORK, entrants(found), runs.Plan(scratch, args.runs or 21, args.timeout, None)
-        )
+        return runs.race([tree], WORK, entrants(found), runs.Plan(scratch, args.runs or 21, args.timeout, None))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -104,9 +100,7 @@ def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
 def main(argv: Sequence[str] | None = None) -> int:
     """0, however slow anything was; 1 when a tool crashed."""
     stop_cleanly()
-    args = parser("Compare start-up cost with the bare interpreter and with files-to-prompt.").parse_args(
-        argv
-    )
+    args = parser("Compare start-up cost with the bare interpreter and with files-to-prompt.").parse_args(argv)
     found, missing = peers.find(peer_folders(args.peers))
     wanted = ("sutler", _PEER, BASE)
     print(head([f for f in found if f.tool.name in wanted], [t for t in missing if t.name in wanted]))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 import pytest
 
 from tests.doors import door_state, open_door
@@ -18,6 +19,11 @@ __all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgr
 
 Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
+
+
+# Examples are not kept between runs: a checkout may be read-only, and a run must not depend on the last one.
+hypothesis.settings.register_profile("plain", database=None)
+hypothesis.settings.load_profile("plain")
 
 
 class Ran(NamedTuple):
@@ -70,9 +76,7 @@ def plant(tmp_path: Path) -> Plant:
 def sutler(tmp_path: Path) -> Sutler:
     """Run the real command in a real process: sutler("pack", cwd=folder)."""
 
-    def run(
-        *words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
-    ) -> Ran:
+    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "sutler", *words],
             cwd=cwd or tmp_path,

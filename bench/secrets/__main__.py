@@ -38,7 +38,6 @@ def bench_formats(engine: Engine, count: int, peer_rules: Path | None) -> None:
     if peer_rules:
         kinds = []
         for rule in tomllib.loads(peer_rules.read_text())["rules"]:
-            # `(?i)` would draw case at random and `(?:…)` operators at random: the plain pattern is what people write
             source = rule.get("regex", "").replace("(?i)", "").replace("(?-i:", "(?:").replace(r"\z", r"\Z")
             prefix = re.search(r"\((?!\?)", source)
             if prefix and "keywords" in rule:
@@ -78,12 +77,18 @@ def _recall(title: str, kinds: list[tuple[str, str]], engine: Engine, count: int
 
 
 def _contextual(title: str, kinds: list[tuple[str, str, str]], engine: Engine, count: int) -> None:
-    """Kinds that a peer defines by pattern and keyword: drawn from its pattern, assigned to a name with its keyword."""
+    """Kinds of a peer: drawn from its pattern, assigned to a name made of its keyword."""
     import random
 
     found = total = 0
     worst: list[tuple[float, str]] = []
-    forms = ('{k}_key = "{v}"', "{K}_TOKEN={v}", '"{k}Secret": "{v}",', "  {k}_api_key: {v}", "export {K}_KEY='{v}'")
+    forms = (
+        '{k}_key = "{v}"',
+        "{K}_TOKEN={v}",
+        '"{k}Secret": "{v}",',
+        "  {k}_api_key: {v}",
+        "export {K}_KEY='{v}'",
+    )
     for name, source, keyword in kinds:
         rng = random.Random(name)
         word = re.sub(r"\W", "_", keyword)

@@ -1,4 +1,4 @@
-"""Line-level scores on a labelled corpus: a folder of files and CSV labels (FilePath, LineStart, GroundTruth…)."""
+"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and truth."""
 
 from __future__ import annotations
 
@@ -128,11 +128,7 @@ def _score_file(
                 true_lines[number] = true_lines.get(number, False) or is_core(row)
         elif row.truth == "X":
             unclear.update(span)
-    found = {
-        start
-        for start, group in units.items()
-        if any(flagged & set(range(r.start, r.end + 1)) for r in group)
-    }
+    found = {start for start, group in units.items() if any(flagged & set(range(r.start, r.end + 1)) for r in group)}
     core = {start for start, group in units.items() if any(map(is_core, group))}
     if misses is not None:
         misses += [Miss(rows[0].path, n, units[n][0].category, lines[n - 1]) for n in sorted(core - found)]

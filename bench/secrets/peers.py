@@ -11,18 +11,18 @@ from bench.secrets.corpus import Detect
 
 
 def gitleaks_rules(file: Path) -> Detect:
-    """A gitleaks-style rule file, read at run time: keyword gate, then the pattern, then the entropy threshold."""
+    """A gitleaks-style rule file, read at run time: keyword gate, pattern, entropy threshold."""
     rules = []
     for rule in tomllib.loads(file.read_text())["rules"]:
         if "regex" in rule:
             source = rule["regex"].replace(r"\z", r"\Z").replace("[[:alnum:]]", "[A-Za-z0-9]")
             source, flags = (source.replace("(?i)", ""), re.IGNORECASE) if "(?i)" in source else (source, 0)
-            source = source.replace("(?-i:", "(?-i:")
             try:
                 compiled = re.compile(source, flags)
             except re.error:
                 continue
-            rules.append((tuple(rule.get("keywords", ())), compiled, float(rule.get("entropy", 0)), rule.get("secretGroup", 1)))
+            words = tuple(rule.get("keywords", ()))
+            rules.append((words, compiled, float(rule.get("entropy", 0)), rule.get("secretGroup", 1)))
 
     def detect(text: str, _path: str) -> set[int]:
         low = text.lower()
@@ -31,7 +31,8 @@ def gitleaks_rules(file: Path) -> Detect:
             if words and not any(word.lower() in low for word in words):
                 continue
             for found in compiled.finditer(text):
-                secret = found.group(group) if compiled.groups >= group and found.group(group) else found.group()
+                inner = found.group(group) if compiled.groups >= group else None
+                secret = inner or found.group()
                 if not least or _entropy(secret) >= least:
                     first = text.count("\n", 0, found.start()) + 1
                     lines.update(range(first, first + found.group().count("\n") + 1))
@@ -49,8 +50,10 @@ def _entropy(value: str) -> float:
 
 def detect_secrets() -> Detect:
     """Yelp's detect-secrets with its default plugins and filters."""
-    from detect_secrets import SecretsCollection  # type: ignore[import-not-found]
-    from detect_secrets.settings import default_settings  # type: ignore[import-not-found]
+    from importlib import import_module
+
+    SecretsCollection = import_module("detect_secrets.core.secrets_collection").SecretsCollection  # noqa: N806
+    default_settings = import_module("detect_secrets.settings").default_settings
 
     def detect(text: str, path: str) -> set[int]:
         with tempfile.TemporaryDirectory() as folder:

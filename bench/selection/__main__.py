@@ -1,4 +1,5 @@
 """python -m bench.selection --data FILE --repos DIR --cache DIR [--sample 200] [--ablate] [--split tune|dev]
+python -m bench.selection --report ROWS…      prints rows that earlier runs kept with --rows
 
 Reads development instances, rebuilds each project's tree and history at the base commit from bare mirrors
 (DIR/owner+name/repo), ranks, packs, and prints tune and dev apart. Weights were tuned on tune alone.
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from bench.selection import measure
@@ -29,40 +31,68 @@ from bench.selection.data import (
 )
 from sutler.stages.allocate import allocate
 from sutler.stages.excerpt import offers_for
-from sutler.stages.rank import WEIGHTS, Index, Weights, build, rank
+from sutler.stages.rank import WEIGHTS, Index, Past, Weights, build, rank, summarise
 from sutler.stages.rank.index import Reader
 from sutler.values.facts import Commit, Facts, History
 
 Row = dict[str, float]
+
+
+class Record(msgspec.Struct, frozen=True):
+    id: str
+    split: str
+    variant: str
+    row: Row
+
+
 SHOWN_FILES = 60
 
 
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
+    if options.report:
+        _print([record for path in options.report for record in _load_rows(path)])
+        return 0
     instances = stratified(load_instances(options.data), options.sample)
-    instances = [i for i in instances if options.split in ("", i.split) and options.repo in ("", i.repo)]
+    chosen = options.repo.split(",") if options.repo else sorted({instance.repo for instance in instances})
     os.makedirs(options.cache, exist_ok=True)
     cache = FactsCache(os.path.join(options.cache, "facts.sqlite"))
     variants = _variants(options.ablate)
-    rows: dict[str, list[tuple[str, Row]]] = {}
-    for repo in sorted({instance.repo for instance in instances}):
+    records: list[Record] = []
+    for repo in chosen:
         known: dict[str, Commit] = {}
-        for instance in (i for i in instances if i.repo == repo):
-            for name, row in _measure(instance, mirror_of(options.repos, repo), cache, known, variants).items():
-                rows.setdefault(name, []).append((instance.split, row))
-        print(f"{repo} done", file=sys.stderr, flush=True)
-    _print(rows)
+        mine = [i for i in instances if i.repo == repo and options.split in ("", i.split)]
+        for instance in mine:
+            rows = _measure(instance, mirror_of(options.repos, repo), cache, known, variants)
+            fresh = [Record(instance.id, instance.split, name, row) for name, row in rows.items()]
+            records += fresh
+            _keep_rows(options.rows, fresh)
+        print(f"{repo}: {len(mine)} done", file=sys.stderr, flush=True)
+    _print(records)
     return 0
+
+
+def _keep_rows(path: str, records: Sequence[Record]) -> None:
+    if path:
+        with open(path, "ab") as file:
+            file.writelines(msgspec.json.encode(record) + b"\n" for record in records)
+
+
+def _load_rows(path: str) -> list[Record]:
+    with open(path, "rb") as file:
+        return [msgspec.json.decode(line, type=Record) for line in file]
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.selection", description=__doc__)
-    parser.add_argument("--data", required=True, help="the instances, one JSON object a line")
-    parser.add_argument("--repos", required=True, help="folder of bare mirrors, owner+name/repo")
-    parser.add_argument("--cache", required=True, help="folder for extracted facts")
+    parser.add_argument("--data", help="the instances, one JSON object a line")
+    parser.add_argument("--repos", help="folder of bare mirrors, owner+name/repo")
+    parser.add_argument("--cache", help="folder for extracted facts")
     parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
-    parser.add_argument("--repo", default="", help="one repository only")
+    parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
+    parser.add_argument("--rows", default="", help="append every instance's figures to this file")
+    parser.add_argument("--report", nargs="+", default=[], help="print kept rows and measure nothing")
     parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
     return parser.parse_args(arguments)
 
@@ -89,28 +119,28 @@ def _measure(
     started = time.process_time()
     index = build((path, tree[path].id, found) for path, found in facts.items())
     built = time.process_time() - started
-    history = History(read_history(git_dir, instance.base_commit, known))
+    past = summarise(History(read_history(git_dir, instance.base_commit, known)))
     sizes = {path: found.chars for path, found in facts.items()}
     results: dict[str, Row] = {}
     for name, weights in variants.items():
-        results[name] = _rank_row(index, instance, history, weights, sizes)
+        results[name] = _rank_row(index, instance, past, weights, sizes)
     results["sutler"]["index s"] = built
-    results["sutler"] |= _pack_row(index, instance, history, facts, git_dir)
+    results["sutler"] |= _pack_row(index, instance, past, facts, git_dir)
     results["plain BM25"] = measure.ranking_figures(bm25(Reader(index), instance.query), instance.wanted, sizes)
     return results
 
 
-def _rank_row(index: Index, instance: Instance, history: History, weights: Weights, sizes: dict[str, int]) -> Row:
+def _rank_row(index: Index, instance: Instance, past: Past, weights: Weights, sizes: dict[str, int]) -> Row:
     started = time.process_time()
-    ranked = rank(index, instance.query, history, weights, limit=300)
+    ranked = rank(index, instance.query, past, weights, limit=300)
     spent = time.process_time() - started
     figures = measure.ranking_figures([item.path for item in ranked], instance.wanted, sizes)
     return figures | {"query ms": 1000 * spent}
 
 
-def _pack_row(index: Index, instance: Instance, history: History, facts: dict[str, Facts], git_dir: str) -> Row:
+def _pack_row(index: Index, instance: Instance, past: Past, facts: dict[str, Facts], git_dir: str) -> Row:
     """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
-    ranked = rank(index, instance.query, history, limit=SHOWN_FILES)
+    ranked = rank(index, instance.query, past, limit=SHOWN_FILES)
     tree = list_tree(git_dir, instance.base_commit)
     blobs = {tree[item.path].id: item.path for item in ranked}
     texts = {blobs[blob]: text_of(raw) or "" for blob, raw in read_blobs(git_dir, blobs)}
@@ -124,17 +154,17 @@ def _pack_row(index: Index, instance: Instance, history: History, facts: dict[st
     return row
 
 
-def _print(rows: dict[str, list[tuple[str, Row]]]) -> None:
+def _print(records: Sequence[Record]) -> None:
     names = (*measure.RANKING, *measure.VISIBLE)
+    variants = dict.fromkeys(["plain BM25", *(record.variant for record in records)])
     print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))
     for split in ("tune", "dev"):
-        for variant in ("plain BM25", *(name for name in rows if name != "plain BM25")):
-            mine = [row for which, row in rows.get(variant, []) if which == split]
+        for variant in variants:
+            mine = [record.row for record in records if (record.split, record.variant) == (split, variant)]
             if mine:
                 print(f"{split} {variant:13}" + measure.table(mine, names) + f"   n={len(mine)}")
-    every = [row for _, row in rows.get("sutler", [])]
     for name in ("index s", "query ms", "pack ms"):
-        values = sorted(row[name] for row in every)
+        values = sorted(record.row[name] for record in records if record.variant == "sutler" and name in record.row)
         if values:
             print(f"{name}: median {values[len(values) // 2]:.2f}, worst {values[-1]:.2f} CPU")
 

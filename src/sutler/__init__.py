@@ -13,45 +13,70 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
     from sutler.engine import Options, Packing, Project, Report, Shown
+    from sutler.engine.tasks import ContextPacker
+    from sutler.stages.pack_diff import diff_packs
     from sutler.stages.render import parse
+    from sutler.stages.serial import deserialize, serialize
     from sutler.values.errors import SutlerError
     from sutler.values.pack import Pack, Request, Section
     from sutler.values.snapshot import Excluded, FileEntry, Problem, Snapshot
+    from sutler.values.task import ContextPack, TaskSpec
+    from sutler.values.wire import FullPack, PackConstraints, ProjectSnapshot, SummaryPack
     from sutler.version import VERSION as __version__
 
 _HOMES = {
+    "ContextPack": "sutler.values.task",
+    "ContextPacker": "sutler.engine.tasks",
     "Excluded": "sutler.values.snapshot",
     "FileEntry": "sutler.values.snapshot",
+    "FullPack": "sutler.values.wire",
     "Options": "sutler.engine",
     "Pack": "sutler.values.pack",
+    "PackConstraints": "sutler.values.wire",
     "Packing": "sutler.engine",
     "Problem": "sutler.values.snapshot",
     "Project": "sutler.engine",
+    "ProjectSnapshot": "sutler.values.wire",
     "Report": "sutler.engine",
     "Request": "sutler.values.pack",
     "Section": "sutler.values.pack",
     "Shown": "sutler.engine",
     "Snapshot": "sutler.values.snapshot",
+    "SummaryPack": "sutler.values.wire",
     "SutlerError": "sutler.values.errors",
+    "TaskSpec": "sutler.values.task",
+    "deserialize": "sutler.stages.serial",
+    "diff_packs": "sutler.stages.pack_diff",
     "parse": "sutler.stages.render",
+    "serialize": "sutler.stages.serial",
 }
 
 __all__ = [
+    "ContextPack",
+    "ContextPacker",
     "Excluded",
     "FileEntry",
+    "FullPack",
     "Options",
     "Pack",
+    "PackConstraints",
     "Packing",
     "Problem",
     "Project",
+    "ProjectSnapshot",
     "Report",
     "Request",
     "Section",
     "Shown",
     "Snapshot",
+    "SummaryPack",
     "SutlerError",
+    "TaskSpec",
     "__version__",
+    "deserialize",
+    "diff_packs",
     "parse",
+    "serialize",
 ]
 
 

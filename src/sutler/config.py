@@ -45,6 +45,14 @@ KEYS: tuple[Key, ...] = (
     Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; the default when no other budget is set"),
     Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
     Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
+    Key(
+        "type",
+        "choice",
+        None,
+        "full, summary, or auto to let limits choose; makes json the wire document",
+        ("auto", "full", "summary"),
+    ),
+    Key("provider_limits", "list", (), "bytes by provider for `type = auto`, such as anthropic=400k"),
     Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(
@@ -130,7 +138,7 @@ _FACTOR = {"": 1, "k": 1_000, "ki": 1_024, "m": 1_000_000, "mi": 1_048_576, "g":
 
 def parse_size(text: str, what: str) -> int:
     """`500`, `500_000`, `500k`, `64KiB`: a plain count or a count with a unit."""
-    if text.isdecimal() and text.isascii():
+    if len(text) <= 18 and text.isdecimal() and text.isascii():
         return int(text)
     match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE)
     if not match:
@@ -138,7 +146,10 @@ def parse_size(text: str, what: str) -> int:
             f"{what}: '{text}' is not a size",
             next_step="give a number such as 60000, 500k or 2MiB; 0 means no limit",
         )
-    return int(re.sub("[_,]", "", match[1])) * _FACTOR[(match[2] or "").lower()]
+    digits = re.sub("[_,]", "", match[1])
+    if len(digits) > 18:
+        raise UsageError(f"{what}: a number of {len(digits):,} digits", next_step="give a smaller one")
+    return int(digits) * _FACTOR[(match[2] or "").lower()]
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
@@ -158,7 +169,7 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
             return raw.lower() in ("1", "true", "yes", "on")
         raise UsageError(f"{what}: {raw!r} is not true or false")
     if key.kind in ("int", "size"):
-        if isinstance(raw, str):
+        if isinstance(raw, str) and (key.kind == "size" or raw.strip().isdecimal()):
             raw = parse_size(raw, what)
         if isinstance(raw, bool) or not isinstance(raw, int) or raw < 0:
             raise UsageError(f"{what}: {raw!r} is not a number from 0 up")
@@ -207,12 +218,17 @@ def parse_toml(
         table: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{origin}: {error}", next_step="correct the TOML syntax") from error
+    except RecursionError:
+        raise UsageError(f"{origin}: nested too deeply", rule="a config file is plain") from None
     if pyproject:
-        table = table.get("tool", {}).get("sutler", {})
+        tools = table.get("tool", {})
+        table = tools.get("sutler", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        raise UsageError(f"{origin}: 'tool.sutler' is not a table", next_step="write a [tool.sutler] section")
     profiles = table.pop("profiles", {})
     lines = _lines_of(text)
     layers = [layer_from_table(table, origin, trusted=trusted, lines=lines)]
-    if not isinstance(profiles, dict):
+    if not isinstance(profiles, dict) or not all(isinstance(one, dict) for one in profiles.values()):
         raise UsageError(f"{origin}: 'profiles' is not a table", next_step="write [profiles.NAME] sections")
     for name in sorted(profiles):
         layer = layer_from_table(profiles[name], f"{origin} [profiles.{name}]", trusted=trusted, lines=lines)

@@ -68,9 +68,7 @@ def test_what_climbs_or_is_absolute_is_refused(root: Root, raw: str) -> None:
         root.relpath(raw)
 
 
-@pytest.mark.parametrize(
-    "raw", ["~", "~root/x", "$HOME/x", "%APPDATA%", "..%2fcanary", "%2e%2e/canary", "file:///etc"]
-)
+@pytest.mark.parametrize("raw", ["~", "~root/x", "$HOME/x", "%APPDATA%", "..%2fcanary", "%2e%2e/canary", "file:///etc"])
 def test_nothing_is_expanded_or_decoded(root: Root, raw: str) -> None:
     """T13, T14: such a spelling is a plain name, and there is no such file."""
     found = root.read(root.relpath(raw))
@@ -154,14 +152,10 @@ def test_a_device_is_refused(root: Root) -> None:
         os.mknod(os.path.join(root.host_path, "zero"), 0o020666, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("no devices in this sandbox")
-    assert [found.kind for found in read_both_ways(root, "zero", 10) if isinstance(found, Problem)][:1] == [
-        "special"
-    ]
+    assert [found.kind for found in read_both_ways(root, "zero", 10) if isinstance(found, Problem)][:1] == ["special"]
 
 
-@pytest.mark.parametrize(
-    "raw", ["", ".", "x" * 300, "a/" * 2500 + "b", "\udcff", "a\nb", "\x1b[0m", "con", "a" * 5000]
-)
+@pytest.mark.parametrize("raw", ["", ".", "x" * 300, "a/" * 2500 + "b", "\udcff", "a\nb", "\x1b[0m", "con", "a" * 5000])
 def test_odd_names_never_make_a_traceback(root: Root, raw: str) -> None:
     """T12: handled or refused, as data."""
     for found in read_both_ways(root, root.relpath(raw)):
@@ -220,9 +214,7 @@ def test_random_spellings_never_reach_the_canary(root: Root) -> None:
             path = root.relpath(raw)
         except RefusedError:
             continue
-        assert not [
-            found for found in read_both_ways(root, path) if isinstance(found, Blob) and found.data == CANARY
-        ]
+        assert not [found for found in read_both_ways(root, path) if isinstance(found, Blob) and found.data == CANARY]
 
 
 def test_a_directory_swapped_for_a_link(root: Root, tmp_path: Path) -> None:

@@ -16,9 +16,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     """Every line of every `sh` block that is one command."""
-    return [
-        line for body in blocks(page, "sh") for line in body.splitlines() if line and not line.startswith("#")
-    ]
+    return [line for body in blocks(page, "sh") for line in body.splitlines() if line and not line.startswith("#")]
 
 
 def sets_up(command: str) -> bool:

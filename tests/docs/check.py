@@ -10,9 +10,7 @@ from tests.docs.blocks import REPOSITORY, commands, sets_up
 
 
 def main() -> int:
-    [command] = [
-        line for line in commands(REPOSITORY / "README.md") if sets_up(line) and "pytest" not in line
-    ]
+    [command] = [line for line in commands(REPOSITORY / "README.md") if sets_up(line) and "pytest" not in line]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), f"{folder}/sutler"], check=True)
         print(f"$ {command}", flush=True)

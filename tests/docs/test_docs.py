@@ -43,6 +43,7 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
     folder = plant(TREE)
     git(folder, "init", "-q")
     git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Build the cart")
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
     )
@@ -51,9 +52,7 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
 
 @pytest.mark.parametrize("body", blocks(README, "python"))
 def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert b"README.md" in done.stdout
 

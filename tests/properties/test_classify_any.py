@@ -9,9 +9,7 @@ from sutler.stages.classify import facts_of, refine
 from sutler.stages.globs import matcher
 from sutler.values.snapshot import FileFacts
 
-parts = st.sampled_from(
-    ["test", "src", "main", ".min", ".py", "auth", "/", "_", "Test", ".lock", ".", "x", "é", "-"]
-)
+parts = st.sampled_from(["test", "src", "main", ".min", ".py", "auth", "/", "_", "Test", ".lock", ".", "x", "é", "-"])
 paths = st.lists(parts, min_size=1, max_size=8).map("".join) | st.text(min_size=1)
 
 

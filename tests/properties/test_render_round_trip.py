@@ -141,9 +141,7 @@ NAMES = (
     ),
     *("\u00a0", "\u3000", "\ufeff", "\ue000", "\U000e0041", "-", "~", "'", "&quot;", "{", "x y", "..a", ".b"),
 )
-UNSAFE = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
+UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
 def section_of(path: str, text: str) -> Section:
@@ -191,9 +189,7 @@ def some_pack(random: Random, files: int) -> Pack:
         tree=CleanText(some_text(random) if random.random() < 0.5 else ""),
         part=random.choice((Part(), Part(number, 3))),
     )
-    listing = Listing(
-        tuple(some_path(random) for _ in range(random.randrange(5))), random.choice((0, 0, 12345))
-    )
+    listing = Listing(tuple(some_path(random) for _ in range(random.randrange(5))), random.choice((0, 0, 12345)))
     sections = tuple(some_section(random) for _ in range(files))
     return Pack(preamble, sections, listing, random.random() < 0.3)
 
@@ -215,9 +211,7 @@ def shape_text(pack: Pack, format: Format) -> str:
     pairs = [section_text(one, format, pack.line_numbers) for one in pack.sections]
     opening = pieces.opening(pack.preamble, pack.line_numbers)
     closing = pieces.closing(pack.preamble, pack.listing, pack.line_numbers)
-    return (
-        opening + pieces.GLUE.join(pair[0] for pair in pairs) + closing + "".join(pair[1] for pair in pairs)
-    )
+    return opening + pieces.GLUE.join(pair[0] for pair in pairs) + closing + "".join(pair[1] for pair in pairs)
 
 
 def as_commonmark(text: str) -> str:
@@ -230,10 +224,7 @@ def check_commonmark(pack: Pack, text: str) -> None:
     names = [
         token.children[0].content
         for token in tokens
-        if token.type == "inline"
-        and token.level == 1
-        and token.children
-        and token.children[0].type == "code_inline"
+        if token.type == "inline" and token.level == 1 and token.children and token.children[0].type == "code_inline"
     ]
     around = bool(pack.preamble.tree.text), bool(pack.listing.paths) + bool(pack.preamble.goal.text) + 1
     assert len(fences) == around[0] + len(pack.sections) + around[1]
@@ -277,9 +268,7 @@ def test_ten_thousand_adversarial_files_come_back_equal(format: Format, seed: in
 
 def paths() -> st.SearchStrategy[RelPath]:
     name = st.text(st.characters(exclude_characters="/\0", exclude_categories=()), min_size=1)
-    return st.lists(name.filter(lambda one: one not in (".", "..")), min_size=1).map(
-        lambda all: RelPath("/".join(all))
-    )
+    return st.lists(name.filter(lambda one: one not in (".", "..")), min_size=1).map(lambda all: RelPath("/".join(all)))
 
 
 @settings(max_examples=200 * FUZZ, deadline=None)
@@ -305,9 +294,7 @@ def test_any_pack_comes_back_equal(
 
 
 @settings(max_examples=100 * FUZZ, deadline=None)
-@given(
-    seed=st.integers(0, 2**32), format=st.sampled_from(FORMATS), where=st.floats(0, 1), bit=st.integers(0, 6)
-)
+@given(seed=st.integers(0, 2**32), format=st.sampled_from(FORMATS), where=st.floats(0, 1), bit=st.integers(0, 6))
 def test_any_changed_byte_is_refused(seed: int, format: Format, where: float, bit: int) -> None:
     pack = some_pack(Random(seed), 3)
     data = bytearray(text_of(pack, format).encode())

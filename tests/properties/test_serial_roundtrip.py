@@ -32,15 +32,9 @@ def some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]
     return st.lists(strategy, max_size=3).map(tuple)
 
 
-dependency = st.builds(
-    wire.Dependency, text, type=st.sampled_from(["runtime", "dev", "peer"]), version=maybe_text
-)
-manifest = st.builds(
-    wire.Manifest, text, text, text, text, some(dependency), some(text), maybe_text, maybe_text
-)
-index = st.builds(
-    wire.FileIndexEntry, text, types, categories, count, flag, st.just(UNSET) | reasons, maybe_text
-)
+dependency = st.builds(wire.Dependency, text, type=st.sampled_from(["runtime", "dev", "peer"]), version=maybe_text)
+manifest = st.builds(wire.Manifest, text, text, text, text, some(dependency), some(text), maybe_text, maybe_text)
+index = st.builds(wire.FileIndexEntry, text, types, categories, count, flag, st.just(UNSET) | reasons, maybe_text)
 metadata = st.builds(
     wire.PackMetadata,
     st.sampled_from(["full", "summary"]),
@@ -88,9 +82,7 @@ issue = st.builds(
 )
 ticket = st.builds(tasks.RepairTicket, text, text, text, maybe_text, maybe_count, maybe_text)
 evidence = st.just(UNSET) | st.builds(tasks.Evidence, some(text))
-acceptance = st.builds(
-    tasks.AcceptanceCriteria, text, text, st.sampled_from(["behavior", "evidence"]), evidence
-)
+acceptance = st.builds(tasks.AcceptanceCriteria, text, text, st.sampled_from(["behavior", "evidence"]), evidence)
 state = st.builds(tasks.PreviousState, count, text, some(issue))
 context = st.builds(
     tasks.ContextPack,

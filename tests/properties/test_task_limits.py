@@ -32,12 +32,8 @@ def pool(rng: random.Random) -> dict[str, str]:
     files: dict[str, str] = {}
     for number in range(24):
         lines = int(10 ** rng.uniform(0, 3.1))
-        body = "".join(
-            f"line {n} of {number} ```\n" if n % 50 == 3 else f"x{n} = {n * number}\n" for n in range(lines)
-        )
-        files[
-            f"{rng.choice(['src', 'lib', 'docs', 'src/deep'])}/f{number}.{rng.choice(['py', 'md', 'ts'])}"
-        ] = body
+        body = "".join(f"line {n} of {number} ```\n" if n % 50 == 3 else f"x{n} = {n * number}\n" for n in range(lines))
+        files[f"{rng.choice(['src', 'lib', 'docs', 'src/deep'])}/f{number}.{rng.choice(['py', 'md', 'ts'])}"] = body
     files["src/wide.js"] = "w" * 150_000
     files["src/denied.py"] = ""
     return files
@@ -64,9 +60,7 @@ def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
         id=f"T-{number}",
         title=text(0.5),
         goal=f"goal {text(3.9 if rng.random() < 0.05 else 2)}",
-        acceptance=tuple(
-            AcceptanceCriteria(f"a{n}", f"criterion {n} {text(1)}") for n in range(rng.randrange(5))
-        ),
+        acceptance=tuple(AcceptanceCriteria(f"a{n}", f"criterion {n} {text(1)}") for n in range(rng.randrange(5))),
         files_contract=rng.choice(contracts if heavy else contracts[:2]),
         context=TaskContext(
             tuple(rng.sample(paths, rng.randrange(5 if heavy else 3))),
@@ -89,11 +83,7 @@ def check(task: TaskSpec, packer: ContextPacker, limit: int) -> bool:
     try:
         done = packer.assemble(task)
     except RefusedError:
-        small = (
-            sum(len(issue.message) for issue in task.issues)
-            + len(task.goal)
-            + sum(map(len, task.error_output))
-        )
+        small = sum(len(issue.message) for issue in task.issues) + len(task.goal) + sum(map(len, task.error_output))
         assert small + 20 * 3_000 > limit - MARKER_ROOM - 1_000
         return False
     pack, prompt = done.pack, done.prompt

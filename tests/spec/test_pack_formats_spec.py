@@ -34,9 +34,7 @@ PACK = Pack(
 
 def text_of(pack: Pack, format: Format) -> str:
     listing = pack.listing
-    return "".join(
-        render(pack.preamble, pack.sections, listing, format=format, line_numbers=pack.line_numbers)
-    )
+    return "".join(render(pack.preamble, pack.sections, listing, format=format, line_numbers=pack.line_numbers))
 
 
 def noting(seen: list[str]) -> Iterator[Section]:
@@ -56,14 +54,10 @@ def with_text(pack: Pack, at: int, text: str) -> Pack:
 def test_one_changed_file_changes_only_its_section_and_the_manifest(format: Format) -> None:
     """Everything before the changed file stays as it was, so that a prompt cache keeps it; after it, only the
     file's manifest line and the pack's digest differ."""
-    before, after = (
-        text_of(pack, format).splitlines() for pack in (PACK, with_text(PACK, 1, "second = 22\n"))
-    )
+    before, after = (text_of(pack, format).splitlines() for pack in (PACK, with_text(PACK, 1, "second = 22\n")))
     gone = [line[2:] for line in ndiff(before, after) if line.startswith("- ")]
     own = [line for line in gone if "second = 2" in line or "file-" in line]
-    manifest = [
-        line for line in gone if line.startswith(('{"path":"b.py","length"', '{"digest"', '"digest"'))
-    ]
+    manifest = [line for line in gone if line.startswith(('{"path":"b.py","length"', '{"digest"', '"digest"'))]
     assert len(own) == (3 if format == "xml" else 1)
     assert sorted(own + manifest) == sorted(gone)
     assert len(manifest) == 2
@@ -142,9 +136,7 @@ def test_a_changed_file_is_refused_by_name_with_both_digests(format: Format) -> 
         ("data.bin", "data.bim", "frame|digest"),
     ],
 )
-def test_a_changed_manifest_or_frame_is_refused_and_named(
-    format: Format, old: str, new: str, named: str
-) -> None:
+def test_a_changed_manifest_or_frame_is_refused_and_named(format: Format, old: str, new: str, named: str) -> None:
     """Nothing around the files can change unseen either."""
     text = text_of(PACK, format)
     assert text.count(old) >= 1
@@ -194,9 +186,7 @@ def test_what_is_no_pack_is_a_usage_error(text: str | bytes) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "{}", "[" * 99, '{"manifest":' + "[" * 100_000, "# sutler pack", "\ud800"]
-)
+@pytest.mark.parametrize("text", ["{", "{}", "[" * 99, '{"manifest":' + "[" * 100_000, "# sutler pack", "\ud800"])
 def test_broken_packs_are_refused_and_never_crash(text: str) -> None:
     with pytest.raises((RefusedError, UsageError)):
         parse(text)

@@ -67,9 +67,7 @@ def test_unpack_gives_back_what_was_packed(plant: Plant, sutler: Sutler, tmp_pat
     (folder / "run.sh").chmod(0o755)
     assert sutler("pack", "-f", format, "-o", "../pack", cwd=folder).code == 0
     assert sutler("unpack", "pack", "-d", "back", cwd=tmp_path).code == 0
-    before = {
-        str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    before = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     back = tmp_path / "back"
     after = {str(path.relative_to(back)): path.read_bytes() for path in back.rglob("*") if path.is_file()}
     assert after == before
@@ -127,9 +125,7 @@ os.scandir = Shuffled
 from sutler.fronts.cli.main import run
 sys.exit(run(["pack", "-q"]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60)
     assert done.stdout == sutler("pack", "-q", cwd=folder).out
 
 

@@ -259,11 +259,7 @@ PROJECTS = {
 
 def manifest_of(root: Path) -> Manifest:
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    named = {
-        path.relative_to(root).as_posix(): path
-        for path in files
-        if ".git" not in path.relative_to(root).parts
-    }
+    named = {path.relative_to(root).as_posix(): path for path in files if ".git" not in path.relative_to(root).parts}
     entries = tuple(FileEntry(RelPath(name), path.stat().st_size) for name, path in sorted(named.items()))
     snapshot = Snapshot(entries, (), ())
     wanted = survey_needs(classified(snapshot)).paths

@@ -84,18 +84,12 @@ def test_entries_are_sorted_and_carry_their_stat(tmp_path: Path) -> None:
             for name in ("secrets.yml", "my_secret.txt", "a_token_b", "s.keystore", ".ENV", "ID.PEM")
         ],
         *[(name, "credentials") for name in ("．ｅｎｖ", "Secrets/x", "SECRETS.YML", "ﬁle.ｐem")],
-        *[
-            (name, "dependency_dir")
-            for name in ("node_modules/x", "vendor/x", ".venv/x", "venv/x", "env/x", "a/env/x")
-        ],
+        *[(name, "dependency_dir") for name in ("node_modules/x", "vendor/x", ".venv/x", "venv/x", "env/x", "a/env/x")],
         *[
             (name, "build_output")
             for name in ("dist/x", "build/x", "out/x", "target/x", ".next/x", ".nuxt/x", "coverage/x")
         ],
-        *[
-            (name, "cache")
-            for name in (".cache/x", "__pycache__/x", "m.pyc", ".pytest_cache/x", ".eslintcache")
-        ],
+        *[(name, "cache") for name in (".cache/x", "__pycache__/x", "m.pyc", ".pytest_cache/x", ".eslintcache")],
         *[
             (name, "pattern_match")
             for name in ("d.sql", "d.db", "d.sqlite3", "d.log", "logs/x", ".svn/x", ".hg/x", ".GIT/x")
@@ -224,9 +218,7 @@ def test_a_folder_in_the_place_of_an_ignore_file(tmp_path: Path) -> None:
 
 
 def test_a_named_file_passes_ignore_rules_and_defaults_but_not_credentials(tmp_path: Path) -> None:
-    make(
-        tmp_path, {".gitignore": "x\n", "x": "", "dist/y.js": "", "node_modules/.env": "", "big": "b" * 2000}
-    )
+    make(tmp_path, {".gitignore": "x\n", "x": "", "dist/y.js": "", "node_modules/.env": "", "big": "b" * 2000})
     found = scanned(tmp_path, ("x", "dist/y.js", "node_modules/.env", "big", "gone"), skip_file_bytes=1000)
     assert paths(found) == ["dist/y.js", "x"]
     assert all(one.named for one in found.entries)
@@ -324,9 +316,7 @@ def test_a_submodule_that_was_never_fetched_is_still_not_ours(tmp_path: Path) ->
     repository(tmp_path)
     make(tmp_path, {".gitmodules": "", "sub/stray": "", "own": ""})
     link = f"160000,{'1' * 40},sub"
-    subprocess.run(
-        ["git", "update-index", "--add", "--cacheinfo", link], cwd=tmp_path, check=True, timeout=30
-    )
+    subprocess.run(["git", "update-index", "--add", "--cacheinfo", link], cwd=tmp_path, check=True, timeout=30)
     found = scanned(tmp_path)
     assert paths(found) == [".gitmodules", "own"]
     assert reasons(found)["sub/"] == "submodule"

@@ -40,9 +40,7 @@ TASK = {
         "diff": "+let x",
         "issues": [{"kind": "test", "message": "login fails"}],
     },
-    "repair_tickets": [
-        {"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src/api/auth.ts"}
-    ],
+    "repair_tickets": [{"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src/api/auth.ts"}],
 }
 
 
@@ -247,20 +245,14 @@ def test_windows_and_posix_spellings_of_a_task_give_the_same_pack() -> None:
     windows = {
         **TASK,
         "context": {"files": [".\\src\\main.ts"], "docs": ["docs\\auth.md"]},
-        "issues": [
-            {"kind": "typecheck", "message": "Type error", "file": "C:\\proj\\src\\api\\auth.ts", "line": 1}
-        ],
-        "repair_tickets": [
-            {"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src\\api\\auth.ts"}
-        ],
+        "issues": [{"kind": "typecheck", "message": "Type error", "file": "C:\\proj\\src\\api\\auth.ts", "line": 1}],
+        "repair_tickets": [{"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src\\api\\auth.ts"}],
     }
     one, two = assembled(read_task(TASK), FILES).pack, assembled(read_task(windows), FILES).pack
     assert (one.files, one.docs) == (two.files, two.docs)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "id: x", "goal: y", "id: [1]\ngoal: y", "{", "id: a\ngoal: b\ntier: huge"]
-)
+@pytest.mark.parametrize("text", ["", "[]", "id: x", "goal: y", "id: [1]\ngoal: y", "{", "id: a\ngoal: b\ntier: huge"])
 def test_a_malformed_task_or_unknown_tier_is_a_clear_error(text: str) -> None:
     """A usage error that names the field or the document's fault."""
     with pytest.raises(UsageError) as caught:
@@ -270,9 +262,7 @@ def test_a_malformed_task_or_unknown_tier_is_a_clear_error(text: str) -> None:
 
 def test_a_missing_context_file_and_an_idle_glob_are_recorded() -> None:
     """The pack is still built; the problems say what was not found."""
-    task = read_task(
-        {"id": "t", "goal": "g", "context": {"files": ["no.ts"]}, "contract": {"allowed": ["none/**"]}}
-    )
+    task = read_task({"id": "t", "goal": "g", "context": {"files": ["no.ts"]}, "contract": {"allowed": ["none/**"]}})
     done = assembled(task, FILES)
     assert [(problem.path, problem.kind) for problem in done.problems] == [
         ("no.ts", "missing"),

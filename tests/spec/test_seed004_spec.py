@@ -51,9 +51,7 @@ def snap(files: dict[str, str]) -> Snapshot:
 
 
 def material(files: dict[str, str]) -> Material:
-    return Material(
-        snapshot=snap(files), texts={path: CleanText(text) for path, text in files.items()}, root="/p/shop"
-    )
+    return Material(snapshot=snap(files), texts={path: CleanText(text) for path, text in files.items()}, root="/p/shop")
 
 
 def keys(document: object) -> set[str]:

@@ -16,7 +16,7 @@ from tests.conftest import Plant, Sutler
 def module(name: str, functions: int) -> str:
     body = "".join(
         f"\n\ndef {name}_{number}(value: int) -> int:\n    "
-        + f"\n    ".join(["value += 1"] * 12)
+        + "\n    ".join(["value += 1"] * 12)
         + "\n    return value\n"
         for number in range(functions)
     )
@@ -180,3 +180,23 @@ def test_history_outside_a_repository_is_a_usage_error(plant: Plant, sutler: Sut
     ran = sutler("pack", "--diff", cwd=plant(TREE))
     assert ran.code == 2
     assert "not a git repository" in ran.err
+
+
+def test_assign_is_the_pack_in_another_spelling(plant: Plant, sutler: Sutler) -> None:
+    """seed 000's output format: the same files, each with a variable for its path and one for its content."""
+    folder = plant({"a b.py": "x = 1\n", "docs": {"a b.md": "--end-x--\n"}})
+    ran = sutler("pack", "-f", "assign", cwd=folder)
+    assert ran.code == 0, ran.err
+    assert '@spec_a_b assign "docs/a b.md"\n@spec_a_bContent assign\n--begin-context-' in ran.text
+    assert '@spec_a_b_2 assign "a b.py"\n' in ran.text
+    assert sutler("pack", "-f", "assign", cwd=folder).out == ran.out
+    assert sutler("pack", "-f", "assign", "--split", "9k", "-o", "x", cwd=folder).code == 2
+
+
+def test_gather_may_start_from_the_ranking(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+    model = tmp_path / "model.sh"
+    model.write_text('#!/bin/sh\ncat > /dev/null\necho \'{"done": true, "files": [], "reason": "enough"}\'\n')
+    model.chmod(0o755)
+    ran = sutler("gather", GOAL, "--command", str(model), "--rank", cwd=plant(TREE))
+    assert ran.code == 0, ran.err
+    assert '"src/axle.py"' in ran.text

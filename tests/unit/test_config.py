@@ -110,9 +110,7 @@ def test_profiles_apply_only_when_named() -> None:
 
 
 def test_pyproject_table() -> None:
-    layers = config.parse_toml(
-        "[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True
-    )
+    layers = config.parse_toml("[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True)
     assert resolved(*layers).number("depth") == 2
 
 

@@ -151,36 +151,43 @@ class Ledger:
 
     def verify(self) -> Verification:
         """Walk the whole chain and hold every checkpoint against it. Never raises for what it finds."""
-        seq = rows = 0
+        last, rows, signed = (0, GENESIS), 0, 0
         seen: dict[int, str] = {}
-        head, signed = self.store.head(), 0
         try:
             checkpoints = self.checkpoints()
             signed = max((one.seq for one in checkpoints), default=0)
             wanted = {one.seq for one in checkpoints}
-            starts = {0: GENESIS} | {one.seq: one.hash for one in checkpoints if one.kind == "base"}
-            for seq, hash in chain(self._rows(), starts):
+            bases = {one.seq: one.hash for one in checkpoints if one.kind == "base"}
+            for last in chain(self._rows(), {0: GENESIS} | bases):
                 rows += 1
-                if seq in wanted:
-                    seen[seq] = hash
-            self._hold(checkpoints, seen, head, seq)
+                if last[0] in wanted:
+                    seen[last[0]] = last[1]
+            if not rows and bases:
+                last = max(bases.items())
+            self._hold(checkpoints, seen, last)
         except _BrokenError as broken:
-            return Verification(False, rows, head[0], signed, broken.seq or seq + 1, broken.detail)
-        return Verification(True, rows, head[0], signed)
+            return Verification(False, rows, self.store.head()[0], signed, broken.seq or last[0] + 1, broken.detail)
+        return Verification(True, rows, last[0], signed)
 
-    def _hold(self, checkpoints: list[Checkpoint], seen: dict[int, str], head: tuple[int, str], last: int) -> None:
+    def _hold(self, checkpoints: list[Checkpoint], seen: dict[int, str], last: tuple[int, str]) -> None:
+        head = self.store.head()  # asked for last: others may go on writing, and then it is further than we came
         base = max((one.seq for one in checkpoints if one.kind == "base"), default=0)
-        if head[0] != max(last, base if not last else 0):
-            raise _BrokenError(last + 1, f"the store counts {head[0]} rows but the chain ends at {last}")
+        if head[0] < last[0]:
+            raise _BrokenError(head[0] + 1, f"the chain goes on to row {last[0]} but the store counts {head[0]}")
+        if head[0] == last[0] and head[1] != last[1]:
+            raise _BrokenError(last[0], "the last row is not the one that the store calls its head")
+        if head[0] > last[0] and not self.store.audit(last[0], 1):
+            raise _BrokenError(last[0] + 1, f"the store counts {head[0]} rows but the chain ends at {last[0]}")
         for one in checkpoints:
-            if one.seq > head[0]:
-                raise _BrokenError(head[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
+            if one.seq > last[0]:
+                raise _BrokenError(last[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
             if one.seq in seen and seen[one.seq] != one.hash:
                 raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
             if one.seq not in seen and one.seq > base:
                 raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
-        newest = max((one.seq for one in checkpoints), default=0)
-        if newest < head[0] - head[0] % EVERY:
+        # Read again: a checkpoint is signed a moment after its row is there, and others may just have written both.
+        newest = max((one.seq for one in self.checkpoints()), default=0)
+        if newest < last[0] - last[0] % EVERY:
             raise _BrokenError(newest + 1, "checkpoints that must exist are missing")
 
     def _rows(self) -> Iterator[AuditRow]:

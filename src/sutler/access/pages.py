@@ -167,6 +167,7 @@ class Pages:
         if decoded.issue:
             notes = (*notes, decoded.issue)
         clean = self.clean_text(path, decoded.text, digest)
+        notes = (*notes, *_hidden(clean))
         lines = lines_of(clean.text)
         text, end, cut = _fill(lines, first, wanted.last, wanted.bounds)
         whole = clean.text if len(blob.data) <= KEPT else ""
@@ -190,6 +191,7 @@ class Pages:
         before = max(0, start - MARGIN)
         window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
         clean = self._clean(window.decode("utf-8", "replace"), path)
+        notes = (*notes, *_hidden(clean))
         lines, partial = _sound_lines(window, clean.text, start - before, before + len(window) >= size)
         asked = None if wanted.last is None else wanted.last - first + 1
         text, end, cut = _fill(lines, 1, asked, wanted.bounds)
@@ -211,6 +213,14 @@ def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list
     if sound or skip >= len(lines):
         return sound, False
     return [lines[skip][: max(0, len(lines[skip]) - MARGIN)].rstrip("\n")], True
+
+
+def _hidden(clean: CleanText) -> tuple[str, ...]:
+    """A reader is told of text that was not meant to be seen."""
+    if not clean.hidden:
+        return ()
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in clean.hidden)
+    return (f"hidden characters made visible: {kinds}",)
 
 
 def _problem(problem: Problem) -> SutlerError:

@@ -24,10 +24,9 @@ from sutler.values.access import Call, Caller, Decision, Effect, Limits, Sensiti
 
 CREDENTIALS = (
     *defaults.CREDENTIALS,
-    "*.env", "*.p8", "*.pfx", "*.jks", "*.kdbx", "*.ppk", "*.asc", "*.gpg", "id_rsa", "id_dsa", "id_ecdsa",
-    "id_ed25519", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc",
-    ".git-credentials", ".htpasswd", ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret",
-    "*.secrets", "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
+    "*.env", "*.p8", "*.asc", "*.gpg", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".my.cnf", ".pypirc",
+    ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret", "*.secrets",
+    "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
 )  # fmt: skip
 CREDENTIAL_PATHS = ("**/.docker/config.json", "**/.kube/config")
 """Never read and never written at the door, unless the user's own config names an exception."""

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.pages import lines_of
 from sutler.disk.text import ENCODINGS, decode, encode
 from sutler.stages.difference import unified
 from sutler.values.access import Call, FileChange, PatchResult, Version, unseal, version_id
-from sutler.values.paths import RelPath, quote
+from sutler.values.paths import RelPath, quote, unquote
 
 if TYPE_CHECKING:
     from sutler.access.writing import Plan
@@ -29,6 +31,16 @@ def last_seen(door: Door, path: RelPath) -> str:
         if entry.phase == "done" and entry.success and entry.after and whole:
             return entry.after
     return ""
+
+
+def written_by(door: Door, session: str) -> list[tuple[RelPath, tuple[str, str]]]:
+    """Each file a session wrote: its digest before the first of these writes and after the last."""
+    found: dict[str, tuple[str, str]] = {}
+    for entry in map(unseal, door.gate.store.audit_of(session, None, 100_000)):
+        if entry.phase == "done" and entry.success and entry.effect == "write":
+            first = found[entry.path][0] if entry.path in found else entry.before
+            found[entry.path] = first, entry.after
+    return [(RelPath(unquote(path)), ends) for path, ends in sorted(found.items())]
 
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
@@ -166,6 +178,22 @@ def preview(door: Door, plans: Sequence[Plan]) -> str:
     left = len(changed) + len(rest) - len(shown)
     count = f"{len(changed)} changed lines" + (f"; {left} lines of the diff are not shown" if left > 0 else "")
     return "\n".join([*head, count, *shown])
+
+
+def whole_call(calls: tuple[Call, ...], shown: str) -> Call:
+    """The one call that consent is about: for several files, a digest over all of them."""
+    first = calls[0]
+    if len(calls) == 1:
+        return msgspec.structs.replace(first, preview=shown)
+    marks = [(one.path, one.base, one.result) for one in calls]
+    names = ", ".join(quote(one.path) for one in calls)
+    return msgspec.structs.replace(
+        first,
+        args=(*first.args, ("files", names)),
+        base=sha256(repr([mark[:2] for mark in marks]).encode()).hexdigest(),
+        result=sha256(repr(marks).encode()).hexdigest(),
+        preview=shown,
+    )
 
 
 def _escaped(line: str) -> str:

@@ -25,7 +25,7 @@ from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.restoring import bytes_of, refuse_markers, restored, same_ends, text_of
 from sutler.access.standing import standing
-from sutler.access.trail import answer, known_bytes, last_seen, preview, versions_of
+from sutler.access.trail import answer, known_bytes, last_seen, preview, versions_of, whole_call, written_by
 from sutler.disk.replace import ABSENT, Held, Replacement, failed, held
 from sutler.stages.merge import merge
 from sutler.values.access import Call, Outcome, PatchResult, version_id
@@ -146,6 +146,29 @@ class Writer:
 
         return self._run("rollback", path, (("version", version),), orders, reason or f"rollback to {version}", dry_run)
 
+    def rollback_session(self, session: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+        """Give every file a session wrote what it held before; all of them or none. Files that somebody changed
+        since are a conflict."""
+
+        def orders() -> tuple[Order, ...]:
+            found = [order for path, ends in written_by(self._door, session) if (order := self._back(path, *ends))]
+            if not found:
+                raise UsageError(f"session {session[:40]!r} has no writes to undo", next_step="see 'sutler log'")
+            return tuple(found)
+
+        said = reason or f"rollback of session {session}"
+        return self._run("rollback", "", (("session", session),), orders, said, dry_run)
+
+    def _back(self, path: RelPath, before: str, after: str) -> Order | None:
+        if before == after:
+            return None
+        data = known_bytes(self._door, path, before) if before else b""
+        if data is None:
+            raise SutlerError(f"what {quote(path)} held before is not kept")
+        known = self._gate.store.versions(path, 1_000)
+        mode = next((one.mode for one in known if one.digest == before and one.mode), 0)
+        return Order(path, None, after or ANY, gone=not before, exact=Held(data, before, mode) if before else None)
+
     # the way of every write
 
     def _run(
@@ -198,7 +221,7 @@ class Writer:
         )
         deed = Deed(
             bound,
-            _whole(bound, preview(self._door, plans)),
+            whole_call(bound, preview(self._door, plans)),
             tuple(
                 {
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
@@ -265,6 +288,8 @@ class Writer:
     def _plan(self, order: Order) -> Plan:
         before = held(self._door.root, order.path, MAX_BYTES)
         if order.exact is not None:
+            if order.base != ANY and not _names(order.base, before.digest):
+                raise stale(self._door, order.path, order.base)
             exact = order.exact._replace(mode=order.exact.mode or before.mode)
             return Plan(order.path, before, exact, before.digest)
         if order.gone:
@@ -364,19 +389,3 @@ def _names(base: str, digest: str) -> bool:
 
 def _digest(text: str) -> str:
     return f"{len(text)} characters, sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def _whole(calls: tuple[Call, ...], shown: str) -> Call:
-    """The one call that consent is about: for several files, a digest over all of them."""
-    first = calls[0]
-    if len(calls) == 1:
-        return msgspec.structs.replace(first, preview=shown)
-    marks = [(one.path, one.base, one.result) for one in calls]
-    names = ", ".join(quote(one.path) for one in calls)
-    return msgspec.structs.replace(
-        first,
-        args=(*first.args, ("files", names)),
-        base=sha256(repr([mark[:2] for mark in marks]).encode()).hexdigest(),
-        result=sha256(repr(marks).encode()).hexdigest(),
-        preview=shown,
-    )

@@ -17,6 +17,9 @@ from sutler.values.wildmatch import translate
 CREDENTIALS: Final = (
     "*.pem", "*.key", "*.crt", "*.p12", ".env*",
     "credentials*", "secrets*", "*_secret*", "*_token*", "*.keystore",
+    # Seed 004's list ends here. These are private keys, key stores and password files by their usual names.
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd",
+    "*.kdbx", "*.pfx", "*.jks", "*.ppk",
 )  # fmt: skip
 
 _DIRECTORIES: Final[dict[str, Reason]] = {
@@ -36,7 +39,8 @@ _EXTENSIONS: Final[dict[str, Reason]] = {
 _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match"), (".tar", "binary"))
 
 _STARTS: Final = (".env", "credentials", "secrets")
-_ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore")
+_ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore", ".kdbx", ".pfx", ".jks", ".ppk")
+_WHOLE: Final = frozenset(pattern for pattern in CREDENTIALS if "*" not in pattern)
 _CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
 
 
@@ -50,8 +54,10 @@ def credential(name: str) -> Rule | None:
 
 
 def _credential(name: str) -> Rule | None:
-    # Four string calls for the many, the patterns themselves for the few; a test holds the two together.
-    if not (name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name):
+    # A few string calls for the many, the patterns themselves for the few; a test holds the two together.
+    if not (
+        name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name or name in _WHOLE
+    ):
         return None
     match = _pattern().match(name)
     return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None

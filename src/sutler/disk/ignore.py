@@ -104,7 +104,24 @@ def _trimmed(line: str) -> str:
     return line[:end]
 
 
-def parse_source(data: bytes, shown: str, *, fold: bool = False, negation: bool = True) -> Source:
+def _other_spellings(line: str) -> list[str]:
+    """The same denial with its letters composed and decomposed: a file's name may be written either way. What lifts a
+    denial stays as it is written."""
+    if line.isascii() or line.startswith("!"):
+        return []
+    from unicodedata import normalize
+
+    try:
+        text = line.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return []
+    forms = {normalize("NFC", text), normalize("NFD", text)} - {text}
+    return sorted(form.encode().decode("latin-1") for form in forms)
+
+
+def parse_source(
+    data: bytes, shown: str, *, fold: bool = False, negation: bool = True, every_spelling: bool = False
+) -> Source:
     """Read an ignore file's bytes as git does: BOM, CRLF, comments, trailing spaces, NUL ends a line."""
     patterns, lines = [], []
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
@@ -114,8 +131,9 @@ def parse_source(data: bytes, shown: str, *, fold: bool = False, negation: bool 
         line = _trimmed(raw.removesuffix("\r").partition("\0")[0])
         if not line or (line.startswith("!") and not negation):
             continue
-        patterns.append(parse_pattern(line, fold))
-        lines.append(number)
+        for spelling in (line, *_other_spellings(line)) if every_spelling else (line,):
+            patterns.append(parse_pattern(spelling, fold))
+            lines.append(number)
     return Source(shown, PatternList(patterns, fold), tuple(lines))
 
 
@@ -137,8 +155,8 @@ def load(fd: int, name: str, shown: str, fold: bool) -> Source | Problem:
     if name == ".aiexclude":
         if not found.strip():
             return deny_all(shown, "(empty file)")
-        return parse_source(found, shown, negation=False)
-    return parse_source(found, shown)
+        return parse_source(found, shown, fold=True, negation=False, every_spelling=True)
+    return parse_source(found, shown, fold=True, every_spelling=True)
 
 
 def _read(fd: int, name: str, shown: str) -> bytes | Problem:

@@ -38,7 +38,9 @@ def resolve(git_dir: str, revision: str) -> str:
     """The id of the commit that `revision` names."""
     if revision.startswith("-") or "\0" in revision:
         raise UsageError(f"{quote(revision)} is no revision", next_step="name a branch, a tag or a commit")
-    found = plumbing(git_dir, ["rev-list", "--max-count=1", "--end-of-options", revision, "--"]).decode("ascii", "replace")
+    found = plumbing(git_dir, ["rev-list", "--max-count=1", "--end-of-options", revision, "--"]).decode(
+        "ascii", "replace"
+    )
     if not found.strip():
         raise UsageError(f"no commit named {quote(revision)} here", next_step="see 'git log' for what there is")
     return found.strip()

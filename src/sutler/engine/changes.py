@@ -52,8 +52,9 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
             found = _relevant(changes(snapshot.entries, reader, old), snapshot)
             paths = tuple(change.path for change in found if not change.gone) if asked.since else ()
             if asked.diff:
-                diff = _diff(found, git_dir, reader, clean)
-                texts.append(_material(DIFF, diff, f"changes since {revision}", snapshot))
+                texts.append(
+                    _material(DIFF, _diff(found, git_dir, reader, clean), f"changes since {revision}", snapshot)
+                )
     if asked.log:
         commits = read_history(repository.git_dir, limit=asked.log).commits
         log = "".join(f"{one.id[:12]} {_first(one.message)}\n" for one in commits)

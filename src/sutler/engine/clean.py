@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from sutler.config import Settings
+from sutler.config import Settings, resolve
 from sutler.engine import home
 from sutler.values.pack import CleanText
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
@@ -22,6 +22,9 @@ Clean = Callable[[str, str], CleanText]
 
 COMPILE_ABOVE = 3_000_000
 """Bytes of text from which compiling the multi-pattern database (about a second, once) pays at once."""
+
+
+SECRET_NAME = Rule("secrets", "its name holds a secret")
 
 
 def as_it_is(text: str, path: str) -> CleanText:
@@ -42,9 +45,34 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     engine = _engine(size, environ)
 
     def clean(text: str, path: str) -> CleanText:
-        return redact(visible(text).text, path, key=key, allow=allow, engine=engine)
+        seen = visible(text)
+        done = redact(seen.text, path, key=key, allow=allow, engine=engine)
+        return replace(done, hidden=seen.counts) if seen.counts else done
 
     return clean
+
+
+def told(text: str) -> str:
+    """Words for a person or a record: an argument, a name or a setting that they quote may hold a secret.
+
+    The user's allow-list does not count here: what is said about a run never needs a secret."""
+    return cleaner(resolve([]))(text, "").text
+
+
+def told_all(body: object) -> Any:
+    """As `told`, for every text in a tree of plain values, keys too."""
+    import msgspec
+
+    clean = cleaner(resolve([]))
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value, "").text
+        if isinstance(value, list | tuple):
+            return [walk(one) for one in value]
+        return {walk(name): walk(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+    return walk(msgspec.to_builtins(body))
 
 
 def _engine(size: int, environ: Mapping[str, str]) -> Engine:
@@ -92,7 +120,7 @@ def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
     excluded = [_masked_exclusion(item, rewritten) for item in snapshot.excluded]
     for entry in snapshot.entries:
         if entry.path in changed:
-            excluded.append(Excluded(changed[entry.path], "credentials", Rule("secrets", "its name holds a secret")))
+            excluded.append(Excluded(changed[entry.path], "credentials", SECRET_NAME))
         else:
             entries.append(entry)
     problems = [

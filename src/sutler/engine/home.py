@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from sutler.store.base import Store
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
-from sutler.values.errors import UsageError
+from sutler.values.errors import SutlerError, UsageError
 
 
 def home(environ: Mapping[str, str]) -> str:
@@ -19,8 +20,14 @@ def key(environ: Mapping[str, str]) -> bytes:
     """This installation's key; one of the moment where no state can be kept, so that tags still mean nothing."""
     try:
         return install_key(home(environ))
-    except OSError:
-        return os.urandom(32)
+    except (OSError, SutlerError):  # not writable, or another user's: nothing of it is read
+        return _key_of_the_moment()
+
+
+@cache
+def _key_of_the_moment() -> bytes:
+    """One for the whole process: a text that is cleaned twice must know its own markers."""
+    return os.urandom(32)
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
@@ -68,7 +75,7 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
         fd = os.open(os.path.join(cache_home(environ), name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as stream:
             return stream.read()
-    except OSError:
+    except (OSError, SutlerError):
         return None
 
 
@@ -79,5 +86,5 @@ def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
         temporary = f"{path}.{os.urandom(8).hex()}"
         private_file(temporary, data)
         os.replace(temporary, path)
-    except OSError:
+    except (OSError, SutlerError):
         return

@@ -15,22 +15,25 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from sutler.config import resolve
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
 from sutler.engine import home
 from sutler.engine.clean import Clean
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
+from sutler.stages.rank.history import Past, summarise
 from sutler.store.state import project_id
-from sutler.values.facts import Facts
+from sutler.values.facts import Facts, History
 from sutler.values.snapshot import FileEntry, Problem
 
-VERSION = 1
+VERSION = 2
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
 SEPARATE_ABOVE = 48
-"""From this many files on, parsing goes to worker processes: it is faster, and a parser that dies takes no pack along."""
+"""From this many files on, parsing goes to worker processes: faster, and a parser that dies takes no pack along."""
 CHUNK = 24
+_BETWEEN = "\n----------sutler:next-commit----------\n"
 
 Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
 
@@ -61,11 +64,51 @@ def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Ma
         wanted = sorted(current) if index is None or worn(index) else stale(index, current)
         if index is not None and not wanted and files == known:
             return index
-        fresh = _extracted(wanted, current, _Texts(texts, reader, clean))
+        fresh = list(_extracted(wanted, current, _Texts(texts, reader, clean)))
     index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
     data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
     home.keep(name, data, environ)
     return index
+
+
+class KeptPast(Struct, frozen=True, array_like=True):
+    version: int
+    head: str
+    past: Past
+
+
+def past_of(root: Root, environ: Mapping[str, str]) -> Past:
+    """What a ranking needs of the last commits of the repository that holds `root`, kept until its head moves.
+    Messages may hold anything, so they are cleaned like every other text before anything is kept of them."""
+    from sutler.disk.git import find_repository
+    from sutler.disk.history import plumbing, read_history
+    from sutler.engine.clean import cleaner
+
+    repository = find_repository(root.host_path)
+    if repository is None:
+        return Past()
+    found = plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"])
+    head = found.decode("ascii", "replace").strip()
+    if not head:
+        return Past()
+    name = f"history-{project_id(root.host_path, home.key(environ))}.bin"
+    data = home.cached(name, environ)
+    if data is not None:
+        try:
+            kept = msgspec.msgpack.decode(data, type=KeptPast)
+        except msgspec.DecodeError:
+            kept = None
+        if kept is not None and (kept.version, kept.head) == (VERSION, head):
+            return kept.past
+    history = read_history(repository.git_dir)
+    clean = cleaner(resolve([]), sum(len(one.message) for one in history.commits))
+    messages = clean(_BETWEEN.join(one.message for one in history.commits), "").text.split(_BETWEEN)
+    if len(messages) != len(history.commits):  # a message that plays with our separator: better none than a raw one
+        messages = [""] * len(history.commits)
+    pairs = zip(history.commits, messages, strict=True)
+    past = summarise(History(tuple(msgspec.structs.replace(one, message=text) for one, text in pairs)))
+    home.keep(name, msgspec.msgpack.encode(KeptPast(VERSION, head, past)), environ)
+    return past
 
 
 def _load(data: bytes | None, rules: str) -> Kept | None:
@@ -149,7 +192,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
             yield waiting[0][0], waiting[0][1].result()
             waiting.popleft()
     except BrokenProcessPool:
-        # A parser died. What is left goes one file at a time, each with a process of its own; the culprit is words only.
+        # A parser died. What is left goes one file at a time, each in a process of its own; the culprit is words only.
         for batch in [batch for batch, _ in waiting]:
             yield batch, [_alone(path, text) for path, text in batch]
         for batch in batches:

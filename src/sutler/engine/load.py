@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 
 from sutler.config import Settings
@@ -12,21 +13,29 @@ from sutler.stages.fit import Material
 from sutler.values.pack import Choice, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
 
+CEILING = 1 << 30
+"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
+
 _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
 
 
 class Loader:
     """Fetches one choice after another for `fit`, and keeps the problems met on the way."""
 
-    def __init__(self, reader: Reader, clean: Clean, settings: Settings) -> None:
+    def __init__(
+        self, reader: Reader, clean: Clean, settings: Settings, done: Callable[[], None] | None = None
+    ) -> None:
         self._reader = reader
         self._clean = clean
-        self._limit = settings.number("skip_over") or None
+        self._limit = min(settings.number("skip_over") or CEILING, CEILING)
+        self._done = done
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
         self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
 
     def fetch(self, choice: Choice) -> Material | Excluded:
+        if self._done is not None:
+            self._done()
         if choice.path in self.made:
             return self.made[choice.path]
         loaded = self.load(choice)

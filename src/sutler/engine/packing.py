@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
-from sutler.engine.problems import Ask, judge
+from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
 from sutler.stages.compose import compose_within
 from sutler.stages.count import Counter, batch_counter, counter_for, token_counter
-from sutler.stages.fit import fit_everything
-from sutler.stages.render import encoded, section_text
+from sutler.stages.fit import fit_everything, frame_cost
+from sutler.stages.render import encoded, section_text, shape
 from sutler.stages.tree import drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 TREE_SHARE = 10
 """The drawing of the tree may take one part in this many of a budget."""
+
+Progress = Callable[[int, int], None]
+"""Told how many files have been read, and of how many."""
 
 BLOCK = 1 << 18
 """Bytes that are written at once."""
@@ -49,6 +53,7 @@ class Packing:
         self.request = request
         self._ask = ask
         self.tokens: Counter | None = token_counter(request.budget.counter) if count_tokens else None
+        self.progress: Progress | None = None
         self._report: Report | None = None
         self._clean: Clean = as_it_is
 
@@ -101,7 +106,7 @@ class Packing:
         with Root(project.place.root) as root, root.reader() as reader:
             size = sum(choice.entry.size for choice in selection.choices)
             self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
-            loader = Loader(reader, self._clean, project.settings)
+            loader = Loader(reader, self._clean, project.settings, self._teller(selection))
             loader.problems.extend(snapshot.problems)
             loader.made.update((one.choice.path, one) for one in (changed.texts if changed else ()))
             account = Account(self, snapshot, selection, loader)
@@ -109,9 +114,16 @@ class Packing:
             if project.settings.text("mode") == "strict" or project.place.named:
                 # A refusal must come before the first byte: what the user named, or strict mode, may still refuse.
                 chunks = iter(list(chunks))
-            judge(loader.problems, project.settings, project.place.named, self._ask)
+            left_out = named_but_out(snapshot.excluded, project.place.named)
+            judge([*loader.problems, *left_out], project.settings, project.place.named, self._ask)
             yield from chunks
         self._report = account.report()
+
+    def _teller(self, selection: Selection) -> Callable[[], None] | None:
+        if self.progress is None:
+            return None
+        tell, total, numbers = self.progress, len(selection.choices), itertools.count(1)
+        return lambda: tell(next(numbers), total)
 
     def preamble(self, selection: Selection, count: Counter) -> Preamble:
         limit = self.request.budget.limit
@@ -140,6 +152,8 @@ class Account:
         """No limit: stream in display order, one file in memory at a time."""
         request = self._packing.request
         preamble = self._packing.preamble(self._selection, len)
+        if self._packing.tokens is not None:
+            self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
         choices = sorted(self._selection.choices, key=display_key)
         sections = fit_everything(choices, self._loader.fetch, request.cut, self._left_out)
         yield from self._rendered(preamble, self._seen(sections))
@@ -211,8 +225,10 @@ class Account:
     def report(self) -> Report:
         request = self._packing.request
         tokens = self._total_tokens
-        if tokens is None and self._packing.tokens is not None:
-            tokens = sum(one.tokens or 0 for one in self._shown)
+        if tokens is not None and self._packing.tokens is not None and request.budget.limit is None:
+            glue = self._packing.tokens(shape(request.format).GLUE)
+            tokens += sum((one.tokens or 0) + glue for one in self._shown)
+        linked = {choice.path for choice in self._selection.choices if choice.entry.links > 1}
         excluded = [*self._snapshot.excluded, *self._selection.excluded, *self._left_out]
         return Report(
             pack_id=self._pack_id,
@@ -225,4 +241,5 @@ class Account:
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
             problems=tuple(sorted(self._loader.problems, key=lambda one: (one.path, one.kind))),
+            linked=tuple(one.path for one in self._shown if one.path in linked),
         )

@@ -38,8 +38,6 @@ def split_text(text: str, format: Format, size: int, count: Counter) -> list[str
     texts = []
     for number, (start, stop) in enumerate(runs, 1):
         preamble, listing = portion(whole.preamble, whole.listing, Part(number, len(runs)))
-        chunks = render(
-            preamble, whole.sections[start:stop], listing, format=format, line_numbers=whole.line_numbers
-        )
+        chunks = render(preamble, whole.sections[start:stop], listing, format=format, line_numbers=whole.line_numbers)
         texts.append("".join(chunks))
     return texts

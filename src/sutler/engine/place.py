@@ -26,6 +26,8 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
     """Inside the current project, paths stay relative to where the user stands; a folder elsewhere, or another
     repository, is its own root; several places share their common ancestor."""
     targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
+    if "" in paths:
+        raise UsageError("an empty path was given", next_step="name a file or folder; '.' is this folder")
     for path, target in zip(paths, targets, strict=False):
         if not os.path.lexists(target):
             raise UsageError(
@@ -67,9 +69,7 @@ def repository_of(folder: str) -> str | None:
 
 def config_home(environ: Mapping[str, str]) -> str:
     """Where the user's own file lives."""
-    base = environ.get("XDG_CONFIG_HOME") or os.path.join(
-        environ.get("HOME") or os.path.expanduser("~"), ".config"
-    )
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".config")
     return os.path.join(base, "sutler")
 
 
@@ -88,9 +88,7 @@ def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> 
         if text is not None and "[tool.sutler" in text:  # spares most Python projects the TOML parser
             layers += parse_toml(text, "pyproject.toml", pyproject=True, trusted=False, profile=profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
-        raise UsageError(
-            f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file"
-        )
+        raise UsageError(f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file")
     return layers
 
 
@@ -109,9 +107,7 @@ def _read(path: str) -> str | None:
     finally:
         os.close(fd)
     if len(data) > CONFIG_LIMIT:
-        raise UsageError(
-            f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small"
-        )
+        raise UsageError(f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sutler.config import Settings
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, quote
-from sutler.values.snapshot import Problem
+from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason
 
 Ask = Callable[[Sequence[Problem]], bool]
 """Shown the problems, says whether to go on. Absent means no."""
+
+
+_KINDS: dict[Reason, ProblemKind] = {
+    "credentials": "denied",
+    "ai_denied": "denied",
+    "size_limit": "too_large",
+    "symlink": "special",
+    "special": "special",
+    "mount_point": "special",
+}
+
+
+def named_but_out(excluded: Iterable[Excluded], named: Sequence[RelPath]) -> list[Problem]:
+    """What the user named and a rule that naming does not lift keeps out: never a silent gap."""
+    if not named:
+        return []
+    wanted = {*named, *(f"{path}/" for path in named)}
+    return [
+        Problem(item.path.rstrip("/"), _KINDS[item.reason], str(item.rule))
+        for item in excluded
+        if item.reason in _KINDS and item.path in wanted
+    ]
 
 
 def judge(problems: Sequence[Problem], settings: Settings, named: Sequence[RelPath], ask: Ask | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -19,12 +19,17 @@ from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
+from sutler.stages.render import require_unicode
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
+    from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
+
+RANKED = 500
+"""Files that get a rank; what comes after them has next to nothing to do with the task."""
 
 
 class Options(TypedDict, total=False):
@@ -105,12 +110,39 @@ class Project:
     ) -> Packing:
         """A pack of the project for `goal`. Nothing is read before the pack is iterated or written. `since`
         puts the files changed since a revision first, `diff` adds the diff against it, `log` the last commits."""
+        require_unicode("goal", goal)
         project = self
         if options:
             project = self._copy(self.settings.overlaid(config.layer_from_table({**options}, "call")))
         counting = count_tokens and project.settings.text("counter") != "none"
         request = replace(project.request(goal), since=since, diff=diff, log=log)
         return Packing(project, request, ask=ask, count_tokens=counting)
+
+    def snapshot(self) -> ProjectSnapshot:
+        """Seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their statistics."""
+        from sutler.engine import documents
+
+        return documents.snapshot_of(self)
+
+    def select_pack(self, constraints: PackConstraints | None = None) -> tuple[PackType, str]:
+        """Seed 004's PackSelector: full or summary, and the reason. Without constraints the settings are asked."""
+        from sutler.engine import documents
+
+        return documents.select_type(self, constraints or documents.constraints_of(self.settings))
+
+    def full_pack(self, constraints: PackConstraints | None = None) -> FullPack:
+        """Seed 004's FullPack, from clean text."""
+        from sutler.engine import documents
+
+        made = documents.make_full(self, constraints or documents.constraints_of(self.settings))
+        return cast("FullPack", made.document)
+
+    def summary_pack(self, constraints: PackConstraints | None = None) -> SummaryPack:
+        """Seed 004's SummaryPack, from clean text."""
+        from sutler.engine import documents
+
+        made = documents.make_summary(self, constraints or documents.constraints_of(self.settings))
+        return cast("SummaryPack", made.document)
 
     def rules(self) -> ScanRules:
         settings = self.settings
@@ -139,9 +171,7 @@ class Project:
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
         """The files of a snapshot in the order of their worth for a task."""
-        from sutler.disk.git import find_repository
-        from sutler.disk.history import read_history
-        from sutler.engine.index import index_of
+        from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
         from sutler.stages.task_fit import Ranking
 
@@ -149,9 +179,8 @@ class Project:
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
-            repository = find_repository(root.host_path)
-        history = read_history(repository.git_dir) if repository is not None else None
-        return Ranking(task, index, rank(index, task, history))
+            past = past_of(root, os.environ)
+        return Ranking(task, index, rank(index, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
@@ -174,12 +203,8 @@ class Project:
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")
-        ours = [
-            Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)
-        ]
-        return replace(
-            selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path))
-        )
+        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)]
+        return replace(selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path)))
 
     def _ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""

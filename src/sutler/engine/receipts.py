@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.engine import home
-from sutler.engine.report import Report
+from sutler.engine.report import WHOLE, Report
 from sutler.values.access import Receipt as StoredReceipt
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.paths import quote
@@ -30,6 +30,9 @@ _GROUPS = {
 """Seed 004 counts exclusions in four groups; whatever is not here was a pattern or a rule."""
 
 
+Info = dict[str, str | int | dict[str, int]]
+
+
 class Sent(Struct, frozen=True):
     """One file as it left: its display path, how much of it, and the digest of the text that was sent."""
 
@@ -41,7 +44,7 @@ class Sent(Struct, frozen=True):
 class Receipt(Struct, frozen=True, kw_only=True):
     """What left the machine, when, where to, and under which protection. `seal` is keyed by this installation."""
 
-    context_pack_info: dict[str, object]  # seed 004's fields and no others
+    context_pack_info: Info  # seed 004's fields and no others
     pack_id: str
     at: str
     destination: str
@@ -53,29 +56,30 @@ class Receipt(Struct, frozen=True, kw_only=True):
     budget: str
     redacted: bool
     findings: dict[str, int]
+    hidden: dict[str, int]  # invisible characters made visible, by kind
     files: tuple[Sent, ...]
     sutler: str = VERSION
     schema_version: int = 1
     seal: str = ""
 
 
-def pack_info(report: Report, reason: str) -> dict[str, object]:
+def pack_info(report: Report) -> Info:
     """Seed 004's `context_pack_info` of a pack."""
     tally: Counter[str] = Counter()
     for item in report.excluded:
         kind = item.reason
         tally[_GROUPS.get(kind, "pattern")] += item.count
     info = ContextPackInfo(
-        type="full",
-        selection_reason=reason,
+        type=report.type,
+        selection_reason=report.selection_reason,
         files_scanned=report.scanned,
         files_included=len(report.shown),
         files_excluded=sum(tally.values()),
         exclusions_by_reason=ExclusionsByReason(tally["credentials"], tally["binary"], tally["size"], tally["pattern"]),
         content_bytes=sum(one.bytes for one in report.shown),
-        truncated_files=sum(1 for one in report.shown if one.level != "full"),
+        truncated_files=sum(1 for one in report.shown if one.level not in WHOLE),
     )
-    fields: dict[str, object] = msgspec.to_builtins(info)
+    fields: Info = msgspec.to_builtins(info)
     del fields["schema_version"]  # the receipt has its own
     return fields
 
@@ -85,18 +89,19 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
     limit = "no limit" if budget.limit is None else f"{report.used} of {budget.limit} {budget.unit}"
     rules = Counter(rule for one in report.shown for rule in one.rules)
     return Receipt(
-        context_pack_info=pack_info(report, "asked for"),
+        context_pack_info=pack_info(report),
         pack_id=report.pack_id,
         at=datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         destination=destination,
         caller=f"uid {os.getuid()}",
-        project=project,
+        project=quote(project),
         format=report.format,
         counter=budget.counter,
         tokens=report.tokens,
         budget=limit,
         redacted=redacted,
         findings=dict(sorted(rules.items())),
+        hidden=report.hidden(),
         files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
     )
 

@@ -7,22 +7,27 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sutler.values.pack import Budget, Level, Listing, Section
+from sutler.values.pack import Budget, Listing, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
+from sutler.values.wire import PackType
+
+WHOLE = ("full", "summary")
+"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
 
 
 class Shown(Struct, frozen=True, gc=False):
     """One file that entered: how much of it, at what cost in the budget's unit, and why."""
 
     path: RelPath
-    level: Level
+    level: str  # of the pack's own ladder: full, head_tail, excerpt, head, summary …
     bytes: int
     tokens: int | None
     cost: int
     reason: str
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
 
     @property
     def findings(self) -> int:
@@ -48,6 +53,9 @@ class Report(Struct, frozen=True):
     excluded: tuple[Excluded, ...]
     problems: tuple[Problem, ...]
     parts: int = 1
+    type: PackType = "full"
+    selection_reason: str = "asked for"
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
     def scanned(self) -> int:
@@ -56,6 +64,13 @@ class Report(Struct, frozen=True):
     def out_by_reason(self) -> list[tuple[str, int]]:
         """How many files stayed out, by reason, most first."""
         return by_reason(self.excluded)
+
+    def hidden(self) -> dict[str, int]:
+        """How many invisible characters were made visible, by kind."""
+        tally: Counter[str] = Counter()
+        for one in self.shown:
+            tally.update(dict(one.hidden))
+        return dict(sorted(tally.items()))
 
     def largest(self, count: int = 5) -> list[Shown]:
         return sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count] if self.shown else []
@@ -73,5 +88,13 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 def shown_of(section: Section, tokens: int | None) -> Shown:
     rules = tuple(finding.rule for finding in section.body.findings if finding.confidence > 0)
     return Shown(
-        section.path, section.level, section.length, tokens, section.cost, section.reason, section.sha256, rules
+        section.path,
+        section.level,
+        section.length,
+        tokens,
+        section.cost,
+        section.reason,
+        section.sha256,
+        rules,
+        hidden=section.body.hidden,
     )

@@ -216,6 +216,9 @@ def read(chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean
             while at < len(chosen) and chosen[at].folder == folder:
                 one = chosen[at]
                 at += 1
+                if clean and secret_name(one.shown, clean):
+                    found.warnings.append(f"Left out: {clean(quote(one.shown), '')} (its name holds a secret)")
+                    continue
                 blob = reader.read(one.path, claw.max_file_size_kb * 1024)
                 if isinstance(blob, Problem):
                     found.errors.append(issue_of(blob, one.shown))
@@ -230,6 +233,11 @@ def read(chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean
                     text = clean(decoded.text, one.shown) if clean else decoded.text
                     files.append(ContextFile(one.shown, text))
     return files
+
+
+def secret_name(path: str, clean: Clean) -> bool:
+    """A name cannot be rewritten without becoming a lie, so a file whose name holds a secret stays out."""
+    return clean(quote(path), "") != quote(path)
 
 
 def judge(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sutler.disk.root import Root
 from sutler.disk.walk import scan
 from sutler.goals.claw import Claw
-from sutler.goals.context import Clean, ContextFile, Gathered, Issue, Wanted
+from sutler.goals.context import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
 from sutler.goals.section import components
 from sutler.values.errors import SutlerError
 from sutler.values.paths import RelPath
@@ -41,6 +41,9 @@ def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
     for given in wanted.paths:
         seen += _discover(given, wanted, warnings)
     for one in seen:
+        if clean and secret_name(one.given, clean):
+            warnings.append(f"Left out: {clean(one.given, '')} (its name holds a secret)")
+            continue
         found = _read(one, wanted.claw, counts)
         if isinstance(found, Issue):
             errors.append(found)

@@ -16,6 +16,7 @@ from stat import S_ISDIR, S_ISREG
 from msgspec import Struct
 
 from sutler.disk.root import DIRECTORY, Root
+from sutler.goals.context import secret_name
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.loader import (
     Clean,
@@ -90,7 +91,7 @@ def gather(
     read_include_files(options.include, files, _loading(options, ground))
     if first:
         _read(first(parsed.prompt), files, options, ground)
-    tree = "\n".join(list_directory(ground.root, options))
+    tree = "\n".join(list_directory(ground.root, options, ground.clean))
     asked = _Asker(request, tree, constraints_section(options), model, progress)
     answer = asked.ask(_assigned(files, options, ground) if first else "", len(files))
     while not answer.done and len(asked.rounds) <= MAX_ROUNDS:
@@ -210,8 +211,9 @@ def _truthy(value: object) -> bool:
     return bool(value) or isinstance(value, list | dict)
 
 
-def list_directory(root: str, options: Options) -> list[str]:
-    """Files and folders below `dir`, sorted, as deep as `max_depth`; links are left out."""
+def list_directory(root: str, options: Options, clean: Clean | None = None) -> list[str]:
+    """Files and folders below `dir`, sorted, as deep as `max_depth`; links and names that hold a secret are left
+    out."""
     start = resolve(root, options.dir, ".")
     exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()
     wanted, unwanted = (
@@ -225,7 +227,7 @@ def list_directory(root: str, options: Options) -> list[str]:
             return
         for name, mode in _entries(base, f"{start}/{below}".strip("/")):
             shown = f"{below}/{name}" if below else name
-            if name in exclusions or (unwanted and unwanted(name)):
+            if name in exclusions or (unwanted and unwanted(name)) or (clean and secret_name(shown, clean)):
                 continue
             if S_ISDIR(mode) and not name.startswith("."):
                 entries.append(shown)

@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from msgspec import Struct
 
 from sutler.disk.root import Root
+from sutler.disk.text import decode
 from sutler.disk.walk import explain
+from sutler.goals.context import secret_name
 from sutler.stages.assign import assign_text, build_here_doc_token, build_safe_base_name
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, parse_relpath, quote
@@ -117,6 +119,8 @@ def read_requested_files(
                 continue
             if matches and not matches(file_path.rsplit("/", 1)[-1]):
                 continue
+            if options.clean and secret_name(file_path, options.clean):
+                continue
             read_files[file_path] = _content(base, file_path, options)
 
 
@@ -128,7 +132,7 @@ def read_include_files(
         return
     with Root(options.root) as base:
         for file_path in include_paths:
-            if file_path not in read_files:
+            if file_path not in read_files and not (options.clean and secret_name(file_path, options.clean)):
                 read_files[file_path] = _content(base, file_path, options)
 
 
@@ -140,7 +144,8 @@ def _content(base: Root, file_path: str, options: LoadOptions) -> str:
         return f"[Error reading file: {error.what}]"
     verdict = explain(base, _RULES, path, named=True)
     if isinstance(verdict, Excluded):
-        return f"[Error reading file: withheld ({verdict.reason}, {verdict.rule}): {quote(path)}]"
+        rule = options.clean(str(verdict.rule), "") if options.clean else verdict.rule
+        return f"[Error reading file: withheld ({verdict.reason}, {rule}): {quote(path)}]"
     limit = options.max_file_size
     found = base.read(path, None if limit is None else int(limit))
     if isinstance(found, Problem):
@@ -149,8 +154,15 @@ def _content(base: Root, file_path: str, options: LoadOptions) -> str:
             return f"[Skipped: file size {size} bytes exceeds maxFileSize {_number(limit)}]"
         message = _MESSAGES.get(found.kind, found.detail)
         return f"[Error reading file: {message}: {quote(path)}]"
-    text = found.data.decode("utf-8", "replace")
+    text = _text(found.data)
     return options.clean(text, path) if options.clean else text
+
+
+def _text(data: bytes) -> str:
+    """UTF-8, as the specification has it; but UTF-16 and UTF-32 are seen through, since no redactor could read them
+    with a NUL between any two letters."""
+    decoded = decode(data) if b"\0" in data[:4096] else None
+    return data.decode("utf-8", "replace") if decoded is None else decoded.text
 
 
 def _number(value: float) -> str:

@@ -158,9 +158,11 @@ def target_of(claw: Claw, job: Job) -> Target:
     return Target(claw.command, claw.prompt_arg_template)
 
 
-def receipt(prompt: Prompt, delivery: Delivery) -> Sent:
+def receipt(prompt: Prompt, delivery: Delivery, clean: Clean | None = None) -> Sent:
     """What left, without the text itself: the prompt's place among the arguments is shown as `{{prompt}}`."""
     words = tuple(word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words)
+    if clean:  # the user's own command line can hold a key
+        words = tuple(clean(word, "") for word in words)
     digests = {file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest() for file in prompt.files}
     body = prompt.text.encode(errors="surrogateescape")
     return Sent(prompt.found.id, words, delivery.how, len(body), sha256(body).hexdigest(), digests, prompt.scripts)

@@ -58,12 +58,8 @@ def compose_within(
         fitted = trimmed(fitted, used - ledger.limit)
 
 
-def _drain(
-    preamble: Preamble, sections: Sequence[Section], fitted: Fitted, request: Request, into: list[str]
-) -> str:
-    rendering = render(
-        preamble, sections, fitted.listing, format=request.format, line_numbers=request.line_numbers
-    )
+def _drain(preamble: Preamble, sections: Sequence[Section], fitted: Fitted, request: Request, into: list[str]) -> str:
+    rendering = render(preamble, sections, fitted.listing, format=request.format, line_numbers=request.line_numbers)
     while True:
         try:
             into.append(next(rendering))

@@ -61,8 +61,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
     text = _bounded(text, MAX_CHARS)
     if any(
-        len(line) > 2_000 and line.count(".", 0, 2_000) > 300 and "=" not in line[:2_000]
-        for line in text.split("\n")
+        len(line) > 2_000 and line.count(".", 0, 2_000) > 300 and "=" not in line[:2_000] for line in text.split("\n")
     ):
         raise DocumentError("a key of hundreds of parts, which takes tomllib for ever")
     try:

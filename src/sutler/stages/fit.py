@@ -85,9 +85,7 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
             yield section_of(material, "head_tail", replace(material.clean, text=shorter))
 
 
-def fit_everything(
-    choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]
-) -> Iterator[Section]:
+def fit_everything(choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]) -> Iterator[Section]:
     """Without a limit nobody gives way: stream the sections in the order given, one file in memory at a time."""
     for choice in choices:
         material = fetch(choice)
@@ -142,6 +140,17 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
     )
 
 
+def frame_cost(count: Counter, request: Request, preamble: Preamble, listing: Listing | None = None) -> int:
+    """What a pack without any file costs: the opening, the goal, the frame of the manifest, the ending."""
+    pieces, numbers = shape(request.format), request.line_numbers
+    texts = (
+        pieces.opening(preamble, numbers),
+        pieces.closing(preamble, listing or Listing(), numbers),
+        pieces.ending("0123456789abcdef" * 4),
+    )
+    return sum(map(count, texts))
+
+
 _PATIENCE = 32
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 
@@ -165,13 +174,7 @@ class Ledger:
     def _required(self, preamble: Preamble, files: int) -> int:
         """What is paid before any file: the opening, the goal, the frame of the manifest, and a count of `files`
         that are not even named."""
-        numbers = self._request.line_numbers
-        pieces = (
-            self._shape.opening(preamble, numbers),
-            self._shape.closing(preamble, Listing((), files), numbers),
-            self._shape.ending("0123456789abcdef" * 4),
-        )
-        required = sum(map(self._count, pieces))
+        required = frame_cost(self._count, self._request, preamble, Listing((), files))
         if required > self.limit:
             raise self.refusal(required)
         return required

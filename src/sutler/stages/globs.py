@@ -40,9 +40,7 @@ def _braces(pattern: str) -> list[str]:
         if match is None:
             done.append(current)
             continue
-        queue += [
-            current[: match.start()] + part + current[match.end() :] for part in match.group(1).split(",")
-        ]
+        queue += [current[: match.start()] + part + current[match.end() :] for part in match.group(1).split(",")]
     return sorted(set(done))
 
 

@@ -109,6 +109,4 @@ SPEC_LANGUAGES = words(
     purescript coffeescript dart csharp vue svelte
     """
 )
-CAMEL_LANGUAGES = words(
-    "java kotlin scala groovy csharp php cpp c swift objective-c fsharp vb apex haskell elm dart"
-)
+CAMEL_LANGUAGES = words("java kotlin scala groovy csharp php cpp c swift objective-c fsharp vb apex haskell elm dart")

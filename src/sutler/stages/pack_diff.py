@@ -4,12 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 from msgspec import UNSET, Struct
 
+from sutler.stages.serial import deserialize
+from sutler.values.errors import UsageError
+from sutler.values.pack import Pack
+from sutler.values.paths import wire_path
 from sutler.values.task import ContextPack
 from sutler.values.wire import FullPack, Moved, PackChange, PackDiff, SummaryPack
 
-AnyPack = FullPack | SummaryPack | ContextPack
+AnyPack = Pack | FullPack | SummaryPack | ContextPack
+"""A rendered pack as `parse` gives it, or one of the documents."""
+
+
+def read_pack(data: bytes) -> AnyPack:
+    """The pack in a file: markdown, xml, json or a document. A rendered pack proves itself while it is read."""
+    from sutler.stages.render import parse
+
+    if not is_document(data):
+        return parse(data)
+    found = deserialize(data)
+    if isinstance(found, FullPack | SummaryPack | ContextPack):
+        return found
+    raise UsageError(
+        f"this is a {type(found).__name__} and not a pack",
+        rule="packs are rendered packs, full packs, summary packs and task packs",
+        next_step="give a file that `sutler pack -o` wrote",
+    )
+
+
+def is_document(data: bytes) -> bool:
+    """Whether this is JSON or MessagePack of the wire, and not a rendered pack."""
+    head = data.lstrip()[:1]
+    if head == b"{":
+        try:
+            return "about" not in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+    return bool(data) and (0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF))
 
 
 class _Seen(Struct, frozen=True):
@@ -60,14 +93,15 @@ def _why(kind: str, was: _Seen, now: _Seen) -> str:
 
 
 def _files(pack: AnyPack) -> dict[str, _Seen]:
+    if isinstance(pack, Pack):
+        listed = {wire_path(path): _Seen("", note="listed by name only") for path in pack.listing.paths}
+        shown = {wire_path(one.path): _Seen(one.level, one.body.text, one.source, one.reason) for one in pack.sections}
+        return {**listed, **shown}
     if isinstance(pack, ContextPack):
         docs = {
-            item.path: _Seen(item.level, item.content, _text(item.digest), "task.context.docs")
-            for item in pack.docs
+            item.path: _Seen(item.level, item.content, _text(item.digest), "task.context.docs") for item in pack.docs
         }
-        files = {
-            item.path: _Seen(item.level, item.content, _text(item.digest), item.reason) for item in pack.files
-        }
+        files = {item.path: _Seen(item.level, item.content, _text(item.digest), item.reason) for item in pack.files}
         return {**docs, **files}
     found = {
         row.path: _Seen("", digest=_text(row.digest), note=_text(row.exclusion_reason) or "listed only")
@@ -86,9 +120,7 @@ def _text(value: object) -> str:
 def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
     if isinstance(pack, SummaryPack):
         return [(item.path, "summary", repr(item), "key file") for item in pack.key_files_summary]
-    keys = [
-        (key.path, _cut(key.truncated), key.content, f"key file ({key.importance})") for key in pack.key_files
-    ]
+    keys = [(key.path, _cut(key.truncated), key.content, f"key file ({key.importance})") for key in pack.key_files]
     return keys + [(item.path, _cut(item.truncated), item.content, "text") for item in pack.contents]
 
 
@@ -98,13 +130,20 @@ def _cut(truncated: bool) -> str:
 
 def pack_digests(pack: AnyPack) -> dict[str, str]:
     """The digests a pack recorded, by path: what `verify` has to derive again."""
+    if isinstance(pack, Pack):
+        return {wire_path(one.path): one.source for one in pack.sections}
     if isinstance(pack, ContextPack):
-        pairs = [(item.path, item.digest) for item in pack.files] + [
-            (item.path, item.digest) for item in pack.docs
-        ]
+        pairs = [(item.path, item.digest) for item in pack.files] + [(item.path, item.digest) for item in pack.docs]
     else:
         pairs = [(row.path, row.digest) for row in pack.file_index]
     return {path: digest for path, digest in pairs if digest is not UNSET}
+
+
+def whole_texts(pack: AnyPack) -> dict[str, str]:
+    """The texts that a pack shows from first to last line, by path."""
+    if isinstance(pack, SummaryPack):
+        return {}
+    return {path: seen.text for path, seen in _files(pack).items() if seen.level == "full"}
 
 
 def verify(pack: AnyPack, current: Mapping[str, str]) -> tuple[Moved, ...]:

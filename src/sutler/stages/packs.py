@@ -40,7 +40,8 @@ _KEYS = KeyLimits()
 
 class Material(Struct, frozen=True, kw_only=True):
     """All a builder may use. `texts` holds the files that were read and redacted; `order` says which come
-    first when the budget is short; `created_at` is the caller's clock; `problems` are those of reading."""
+    first when the budget is short; `created_at` is the caller's clock; `problems` are those of reading;
+    `surveyed` saves a second survey where the caller has made one."""
 
     snapshot: Snapshot
     texts: Mapping[str, CleanText]
@@ -49,6 +50,7 @@ class Material(Struct, frozen=True, kw_only=True):
     digests: Mapping[str, str] = {}
     order: Sequence[str] = ()
     problems: tuple[Problem, ...] = ()
+    surveyed: Surveyed | None = None
 
 
 def classified(snapshot: Snapshot) -> list[Classified]:
@@ -129,12 +131,10 @@ def build_full(
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
     key_paths = {entry.path for entry, _ in keys}
     return FullPack(
-        manifest=_survey(material, pairs).manifest,
+        manifest=survey(material, pairs).manifest,
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
-            KeyFile(
-                wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path]
-            )
+            KeyFile(wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path])
             for entry, facts in keys
             if entry.path in shown.texts
         ),
@@ -171,14 +171,15 @@ def _show(path: str, material: Material, cut: TruncationConfig, cap: int, room: 
         shown.texts[path] = (text, was_cut)
 
 
-def _survey(material: Material, pairs: list[Classified]) -> Surveyed:
+def survey(material: Material, pairs: list[Classified]) -> Surveyed:
+    """The project's manifest, and what could not be read on the way to it."""
+    if material.surveyed is not None:
+        return material.surveyed
     plain = {path: clean.text for path, clean in material.texts.items()}
     return survey_manifest(pairs, plain, basename(normalize_path(material.root)))
 
 
-def _index(
-    material: Material, pairs: list[Classified], included: Iterable[str]
-) -> tuple[FileIndexEntry, ...]:
+def _index(material: Material, pairs: list[Classified], included: Iterable[str]) -> tuple[FileIndexEntry, ...]:
     """Every scanned file and every excluded one, by path; pruned folders are not files."""
     inside = set(included)
     rows = [
@@ -197,9 +198,7 @@ def _index(
         if not out.path.endswith("/"):
             facts = facts_of(out.path)
             rows.append(
-                FileIndexEntry(
-                    wire_path(out.path), facts.type, facts.category, 0, False, seed_reason(out.reason)
-                )
+                FileIndexEntry(wire_path(out.path), facts.type, facts.category, 0, False, seed_reason(out.reason))
             )
     return tuple(sorted(rows, key=lambda row: row.path))
 
@@ -214,9 +213,7 @@ def _metadata(
     inside = set(included)
     out = sum(item.count for item in material.snapshot.excluded)
     missing = [entry for entry, facts in pairs if extractable(facts) and entry.path not in inside]
-    issues = [
-        item for item in (*material.snapshot.problems, *material.problems) if item.kind == "undecodable"
-    ]
+    issues = [item for item in (*material.snapshot.problems, *material.problems) if item.kind == "undecodable"]
     return PackMetadata(
         pack_type=kind,
         created_at=material.created_at,
@@ -234,7 +231,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     """Manifest, index, and facts in place of text: summaries of key files, entry points, hotspots."""
     pairs = classified(material.snapshot)
     plain = {path: clean.text for path, clean in material.texts.items()}
-    surveyed = _survey(material, pairs)
+    surveyed = survey(material, pairs)
     code: dict[str, CodeFacts] = {
         entry.path: code_facts(facts.language, plain[entry.path])
         for entry, facts in pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from sutler.stages.classify import extractable, facts_of
@@ -38,6 +39,7 @@ def project_snapshot(snapshot: Snapshot, root_path: str, scan_timestamp: str = "
         files=files,
         excluded_files=excluded,
         exclusion_stats=exclusion_stats(snapshot),
+        problems=tuple(replace(one, path=wire_path(one.path)) for one in snapshot.problems) or UNSET,
     )
 
 
@@ -85,14 +87,10 @@ def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
     """Nested folders; children sorted by name, built from the leaves so that depth costs no recursion."""
     children: dict[str, list[TreeNode]] = {}
     for entry in snapshot.entries:
-        node = file_node(
-            wire_path(basename(entry.path)), wire_path(entry.path), entry.size, facts_of(entry.path).type
-        )
+        node = file_node(wire_path(basename(entry.path)), wire_path(entry.path), entry.size, facts_of(entry.path).type)
         children.setdefault(dirname(entry.path), []).append(node)
     for folder in _folders(snapshot):
-        node = directory_node(
-            wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, []))
-        )
+        node = directory_node(wire_path(basename(folder)), wire_path(folder), _sorted(children.pop(folder, [])))
         children.setdefault(dirname(folder), []).append(node)
     return directory_node(name, "", _sorted(children.get("", [])))
 

@@ -81,9 +81,7 @@ def deserialize(data: bytes | str, format: WireFormat | None = None, name: str =
 
 
 def _unreadable(what: str) -> UsageError:
-    return UsageError(
-        what, rule=f"schema version {SCHEMA_VERSION}", next_step="check the file against `sutler schema`"
-    )
+    return UsageError(what, rule=f"schema version {SCHEMA_VERSION}", next_step="check the file against `sutler schema`")
 
 
 def _convert(plain: Mapping[str, Any], name: str) -> Any:
@@ -184,9 +182,7 @@ def _unknown(given: Any, kept: Any, where: str) -> list[str]:
         config = kept.__struct_config__
         names = dict(zip(kept.__struct_encode_fields__, kept.__struct_fields__, strict=True))
         extra = [f"{where}.{key}" for key in given if key not in names and key != config.tag_field]
-        nested = [
-            _unknown(given[key], getattr(kept, names[key]), f"{where}.{key}") for key in given if key in names
-        ]
+        nested = [_unknown(given[key], getattr(kept, names[key]), f"{where}.{key}") for key in given if key in names]
         return sorted(extra + [item for items in nested for item in items])
     if isinstance(kept, tuple) and isinstance(given, list | tuple):
         pairs = enumerate(zip(given, kept, strict=False))

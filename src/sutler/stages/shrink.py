@@ -9,9 +9,7 @@ MARKER = "... [truncated: {left_out}] ..."
 LINE_CHARS = 4_000
 
 
-def head_tail(
-    text: str, head: int = 100, tail: int = 50, marker: str = MARKER, line_chars: int = LINE_CHARS
-) -> str:
+def head_tail(text: str, head: int = 100, tail: int = 50, marker: str = MARKER, line_chars: int = LINE_CHARS) -> str:
     """Keep the first `head` and the last `tail` lines and put the marker between (seed 004).
 
     A kept line longer than `line_chars` loses its middle in the same way, so that a file of one endless line

@@ -55,9 +55,7 @@ def parse_pattern(text: str, fold: bool = False) -> Pattern:
     start = cut if anchored else 0
     head = "".join(literal(char, fold) for char in body[:start])
     reach = inf if "**" in body else body.count("/") + 1
-    return Pattern(
-        text, negated, directory, anchored, None, None, head + translate(body[start:], fold), lead, reach
-    )
+    return Pattern(text, negated, directory, anchored, None, None, head + translate(body[start:], fold), lead, reach)
 
 
 class Live(NamedTuple):
@@ -134,9 +132,7 @@ class PatternList:
 
     def match(self, path: str, directory: bool) -> Pattern | None:
         """The pattern that decides this path by itself (its parents are not asked)."""
-        index = self.by_path(
-            self.anchored, path, directory, self.by_name(path[path.rfind("/") + 1 :], directory)
-        )
+        index = self.by_path(self.anchored, path, directory, self.by_name(path[path.rfind("/") + 1 :], directory))
         return self.patterns[index] if index >= 0 else None
 
     def descend(self, live: tuple[Live, ...], depth: int, name: str) -> tuple[Live, ...]:
@@ -210,9 +206,7 @@ class GlobSet:
 def _checked(glob: str) -> list[str]:
     body = glob.removeprefix("./")
     if not body.strip("/") or "\0" in body or ".." in body.split("/"):
-        raise UsageError(
-            f"glob {quote(glob)} selects nothing below the root", rule="globs stay inside the root"
-        )
+        raise UsageError(f"glob {quote(glob)} selects nothing below the root", rule="globs stay inside the root")
     if body.startswith("!"):
         raise UsageError(
             f"glob {quote(glob)} starts with '!'",
@@ -231,9 +225,7 @@ def expand_braces(glob: str) -> list[str]:
     todo = [glob]
     while todo:
         if len(done) + len(todo) > GLOB_COUNT:
-            raise UsageError(
-                f"glob {quote(glob[:60])} has too many alternatives", rule=f"at most {GLOB_COUNT}"
-            )
+            raise UsageError(f"glob {quote(glob[:60])} has too many alternatives", rule=f"at most {GLOB_COUNT}")
         one = todo.pop()
         span = _first_list(one)
         if span is None:

@@ -105,6 +105,7 @@ class CleanText(Struct, frozen=True):
 
     text: str
     findings: tuple[Finding, ...] = ()
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
 
 
 class Section(Struct, frozen=True):
@@ -159,8 +160,6 @@ class Pack(Struct, frozen=True):
 
 def as_sent(pack: Pack) -> Pack:
     """The pack without what never leaves, costs and findings: what a reader of its text gets back."""
-    preamble = replace(
-        pack.preamble, goal=CleanText(pack.preamble.goal.text), tree=CleanText(pack.preamble.tree.text)
-    )
+    preamble = replace(pack.preamble, goal=CleanText(pack.preamble.goal.text), tree=CleanText(pack.preamble.tree.text))
     sections = tuple(replace(one, body=CleanText(one.body.text), cost=0) for one in pack.sections)
     return replace(pack, preamble=preamble, sections=sections)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sutler.values.paths import RelPath
+from sutler.values.paths import RelPath, quote
 
 Reason = Literal[
     # seed 004's seven
@@ -76,7 +76,8 @@ class Rule(Struct, frozen=True, gc=False):
     line: int = 0
 
     def __str__(self) -> str:
-        where = f"{self.source}:{self.line}" if self.line else self.source
+        source = quote(self.source)
+        where = f"{source}:{self.line}" if self.line else source
         return f"{where}: {self.pattern}" if self.pattern else where
 
 
@@ -144,8 +145,6 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     one_filesystem: bool = True
     depth: int | None = None  # 0: the root's own files only
     skip_file_bytes: int | None = 1_048_576
-    allow: tuple[
-        str, ...
-    ] = ()  # globs of names that look like credentials and are none; only the user says so
+    allow: tuple[str, ...] = ()  # globs of names that look like credentials and are none; only the user says so
     excluded_directories: tuple[str, ...] = ()
     excluded_extensions: tuple[str, ...] = ()

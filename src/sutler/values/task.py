@@ -151,3 +151,12 @@ class ContractViolation(Struct, frozen=True, rename="camel"):
     file: str
     reason: ViolationReason
     rule: str = ""
+
+
+class ContractReport(Struct, frozen=True, rename="camel"):
+    """What `sutler contract check` answers; `idle_globs` match no file of the project."""
+
+    checked: int
+    violations: tuple[ContractViolation, ...] = ()
+    idle_globs: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION

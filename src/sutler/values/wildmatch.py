@@ -140,9 +140,7 @@ def _set_regex(found: set[int], negated: bool, fold: bool) -> str:
 
 def literal(char: str, fold: bool) -> str:
     """A regex for one byte."""
-    return (
-        f"[{char.lower()}{char.upper()}]" if fold and char.isascii() and char.isalpha() else re.escape(char)
-    )
+    return f"[{char.lower()}{char.upper()}]" if fold and char.isascii() and char.isalpha() else re.escape(char)
 
 
 def _stars(pattern: str, index: int) -> tuple[str, int]:

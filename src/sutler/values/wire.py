@@ -1,7 +1,7 @@
 """The shapes that leave, with the seeds' exact field names: snapshots, full and summary packs, manifests.
 
 A field the seeds mark optional is `UNSET` when unknown and then absent on the wire. Fields beyond the seeds
-(`schema_version`, `detail`, `rule`, `digest`) only add; a reader of the seeds' shapes can ignore them.
+(`schema_version`, `detail`, `rule`, `digest`, `problems`) only add; a reader of the seeds' shapes can ignore them.
 Task packs (seed 002) are in `values.task`.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sutler.values.snapshot import FileCategory, FileType, Importance, Reason
+from sutler.values.snapshot import FileCategory, FileType, Importance, Problem, Reason
 
 SCHEMA_VERSION = 1
 
@@ -99,6 +99,7 @@ class ProjectSnapshot(Struct, frozen=True):
     files: tuple[FileMetadata, ...]
     excluded_files: tuple[ExcludedFile, ...]
     exclusion_stats: ExclusionStats
+    problems: tuple[Problem, ...] | UnsetType = UNSET
     schema_version: int = SCHEMA_VERSION
 
 
@@ -257,6 +258,17 @@ class Moved(Struct, frozen=True):
     path: str
     was: str
     now: str
+
+
+class PackCheck(Struct, frozen=True):
+    """A pack held against the folder. `altered`: the file is as it was, and gives another text than the pack shows."""
+
+    pack_id: str
+    files: int
+    moved: tuple[Moved, ...] = ()
+    altered: tuple[str, ...] = ()
+    receipt: str = ""  # when and where to, if this installation's ledger knows the pack
+    schema_version: int = SCHEMA_VERSION
 
 
 class ExclusionsByReason(Struct, frozen=True):

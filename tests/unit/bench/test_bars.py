@@ -23,9 +23,7 @@ def test_a_row_without_good_runs_is_not_judged() -> None:
     assert judge(rows) == []
 
 
-@pytest.mark.parametrize(
-    ("tier", "word"), [("small", "NOT met"), ("medium", "goal met"), ("large", "goal met")]
-)
+@pytest.mark.parametrize(("tier", "word"), [("small", "NOT met"), ("medium", "goal met"), ("large", "goal met")])
 def test_memory_of_a_full_pack(tier: str, word: str) -> None:
     (found,) = judge([row("full", "sutler", 1.0, "cold", tier)])
     assert (found.metric, found.word) == ("peak MB", word)

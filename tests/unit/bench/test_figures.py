@@ -31,9 +31,7 @@ def test_medians_leave_out_failed_and_late_runs() -> None:
     assert medians([bad]) == (0, 0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("value", "word"), [(0.5, "goal met"), (0.8, "met"), (1.0, "met"), (1.01, "NOT met")]
-)
+@pytest.mark.parametrize(("value", "word"), [(0.5, "goal met"), (0.8, "met"), (1.0, "met"), (1.01, "NOT met")])
 def test_verdict(value: float, word: str) -> None:
     assert Verdict("a", "b", "wall", value, 1.0, 0.6).word == word
 

@@ -187,9 +187,7 @@ def test_configuration_reads_as_git_reads_it(tmp_path: Path) -> None:
         value = "".join(rng.choice(pieces) for _ in range(rng.randint(0, 6)))
         file = tmp_path / "config"
         file.write_text(f"[x]\n\tk = {value}\n")
-        done = subprocess.run(
-            ["git", "config", "-f", str(file), "-z", "x.k"], capture_output=True, timeout=20
-        )
+        done = subprocess.run(["git", "config", "-f", str(file), "-z", "x.k"], capture_output=True, timeout=20)
         if done.returncode:
             continue
         checked += 1

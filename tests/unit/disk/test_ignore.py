@@ -85,9 +85,7 @@ def test_aiexclude(tmp_path: Path, text: str, denied: bool) -> None:
     assert (no_rules().with_sources([(".aiexclude", source)]).denial("a", False) is not None) == denied
 
 
-@pytest.mark.parametrize(
-    ("target", "denied"), [(".gitignore", "a"), ("/etc/hostname", "anything"), ("..", "anything")]
-)
+@pytest.mark.parametrize(("target", "denied"), [(".gitignore", "a"), ("/etc/hostname", "anything"), ("..", "anything")])
 def test_an_ai_file_that_is_a_link(tmp_path: Path, target: str, denied: str) -> None:
     """A neighbour is read; anything else cannot be, and a denial that cannot be read denies all."""
     (tmp_path / ".gitignore").write_text("a\n")

@@ -79,9 +79,7 @@ def test_an_unknown_label_means_utf_8() -> None:
 
 _BYTES = st.binary(max_size=60)
 _MARKED = st.builds(bytes.__add__, st.sampled_from([b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"]), _BYTES)
-_TEXTS = st.builds(
-    str.encode, st.text(max_size=30), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "utf-16"])
-)
+_TEXTS = st.builds(str.encode, st.text(max_size=30), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "utf-16"]))
 
 
 @settings(max_examples=400)

@@ -203,9 +203,7 @@ def test_refine_keeps_an_ordinary_file() -> None:
     assert refine(facts_of("main.go"), b"package main\n") == facts_of("main.go")
 
 
-@pytest.mark.parametrize(
-    ("path", "shown"), [("a.py", True), ("a.csv", True), ("a.db", False), ("a.png", False)]
-)
+@pytest.mark.parametrize(("path", "shown"), [("a.py", True), ("a.csv", True), ("a.db", False), ("a.png", False)])
 def test_extractable(path: str, shown: bool) -> None:
     assert extractable(facts_of(path)) is shown
 

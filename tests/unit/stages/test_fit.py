@@ -19,9 +19,7 @@ def material(path: str, text: str, size: int | None = None) -> Material:
     data = text.encode()
     entry = FileEntry(RelPath(path), len(data), mode=0o100755)
     choice = Choice(entry, facts_of(path), 0, 0.0, "why")
-    return Material(
-        choice, Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)), CleanText(text)
-    )
+    return Material(choice, Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)), CleanText(text))
 
 
 def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> object:
@@ -61,9 +59,7 @@ def test_zero_never_cuts() -> None:
 
 def test_required_text_over_the_limit_is_refused_with_the_figures() -> None:
     request = Request(budget=Budget(500, "chars"))
-    with pytest.raises(
-        RefusedError, match=r"required text costs [\d,]+ chars and the budget is 500"
-    ) as caught:
+    with pytest.raises(RefusedError, match=r"required text costs [\d,]+ chars and the budget is 500") as caught:
         Ledger(request, len, Preamble("p", CleanText("g" * 1_000)), 1)
     assert caught.value.exit_code == 3
 

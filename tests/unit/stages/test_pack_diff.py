@@ -74,12 +74,8 @@ def test_entered_left_and_changed() -> None:
 
 
 def test_full_against_summary() -> None:
-    a = FullPack(
-        Manifest("x", "p"), (row("k", "1"),), (KeyFile("k", "config", "critical", "c", False),), (), META
-    )
-    b = SummaryPack(
-        Manifest("x", "p"), (row("k", "1"),), RepoSummary(), (KeyFileSummary("k", "config"),), (), (), META
-    )
+    a = FullPack(Manifest("x", "p"), (row("k", "1"),), (KeyFile("k", "config", "critical", "c", False),), (), META)
+    b = SummaryPack(Manifest("x", "p"), (row("k", "1"),), RepoSummary(), (KeyFileSummary("k", "config"),), (), (), META)
     found = diff_packs(a, b)
     assert [(item.before, item.after) for item in found.level_changed] == [("full", "summary")]
 
@@ -90,9 +86,7 @@ def task(*files: ContextFile, docs: tuple[ContextDoc, ...] = ()) -> ContextPack:
 
 def test_task_packs() -> None:
     a = task(ContextFile("a", "x", "high", "full", "test issue", "1"))
-    b = task(
-        ContextFile("a", "y", "high", "head", "test issue", "1"), docs=(ContextDoc("d", "z", digest="2"),)
-    )
+    b = task(ContextFile("a", "y", "high", "head", "test issue", "1"), docs=(ContextDoc("d", "z", digest="2"),))
     found = diff_packs(a, b)
     assert [item.path for item in found.entered] == ["d"]
     assert [(item.path, item.why) for item in found.level_changed] == [("a", "test issue")]

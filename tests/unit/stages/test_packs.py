@@ -153,9 +153,7 @@ def test_truncate_never_exceeds_the_byte_limit(text: str, limit: int) -> None:
 
 
 def test_truncate_with_no_tail() -> None:
-    shown, _ = truncate(
-        "a\n" * 100, TruncationConfig(max_file_bytes=50, preserve_head_lines=2, preserve_tail_lines=0)
-    )
+    shown, _ = truncate("a\n" * 100, TruncationConfig(max_file_bytes=50, preserve_head_lines=2, preserve_tail_lines=0))
     assert shown == "a\na\n... [truncated] ...\n"
 
 

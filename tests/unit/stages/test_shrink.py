@@ -12,9 +12,7 @@ def lines(first: int, last: int) -> str:
 
 
 def test_the_first_100_and_last_50_lines_stay_around_the_marker() -> None:
-    assert head_tail(lines(1, 1384)) == lines(1, 100) + "... [truncated: 1,234 lines] ...\n" + lines(
-        1335, 1384
-    )
+    assert head_tail(lines(1, 1384)) == lines(1, 100) + "... [truncated: 1,234 lines] ...\n" + lines(1335, 1384)
 
 
 @pytest.mark.parametrize("count", [0, 1, 99, 100, 149, 150])
@@ -58,10 +56,7 @@ def test_a_marker_without_a_number_is_taken_as_it_is() -> None:
 
 def test_an_endless_line_keeps_its_ends() -> None:
     text = "a" * 500_000 + "b" * 500_000 + "\n"
-    assert (
-        head_tail(text, line_chars=30)
-        == "a" * 20 + "... [truncated: 999,970 characters] ..." + "b" * 10 + "\n"
-    )
+    assert head_tail(text, line_chars=30) == "a" * 20 + "... [truncated: 999,970 characters] ..." + "b" * 10 + "\n"
 
 
 def test_an_endless_line_in_the_head_is_cut_too() -> None:
@@ -74,9 +69,7 @@ def test_an_endless_line_in_the_head_is_cut_too() -> None:
 
 @settings(deadline=None)
 @given(st.text("ab\n\r"), st.integers(0, 4), st.integers(0, 4), st.integers(0, 9))
-def test_the_result_is_never_longer_and_keeps_head_and_tail(
-    text: str, head: int, tail: int, width: int
-) -> None:
+def test_the_result_is_never_longer_and_keeps_head_and_tail(text: str, head: int, tail: int, width: int) -> None:
     assert len(head_tail(text, head, tail, "~", line_chars=width)) <= len(text)
     shown = head_tail(text, head, tail, "~")
     if shown != text:

@@ -78,9 +78,7 @@ def test_what_quote_never_writes_is_taken_as_it_is(shown: str) -> None:
     assert unquote(shown) == inner
 
 
-@pytest.mark.parametrize(
-    ("raw", "path"), [("a//b/./c/", "a/b/c"), (".", ""), ("", ""), ("..a/b..", "..a/b..")]
-)
+@pytest.mark.parametrize(("raw", "path"), [("a//b/./c/", "a/b/c"), (".", ""), ("", ""), ("..a/b..", "..a/b..")])
 def test_a_legal_spelling_becomes_a_plain_path(raw: str, path: str) -> None:
     assert parse_relpath(raw) == path
 

@@ -18,17 +18,28 @@ _PROGRAMS = (
 )
 OSC52_LIMIT = 100_000
 """Bytes that common terminals still take in one OSC 52 sequence."""
+SECONDS = 10
+"""A clipboard program that has not taken the text by then will not."""
 
 
 def copy(text: str) -> str:
     """Copy `text`; returns where it went."""
     data = text.encode()
     for variable, command in _PROGRAMS:
-        if (not variable or os.environ.get(variable)) and shutil.which(command[0]):
-            done = subprocess.run(command, input=data, check=False, capture_output=True)
-            if done.returncode == 0:
-                return f"clipboard ({command[0]})"
+        wanted = not variable or os.environ.get(variable)
+        if wanted and shutil.which(command[0]) and _given(command, data):
+            return f"clipboard ({command[0]})"
     return _by_terminal(data)
+
+
+def _given(command: tuple[str, ...], data: bytes) -> bool:
+    """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would wait for ever."""
+    null = subprocess.DEVNULL
+    try:
+        done = subprocess.run(command, input=data, stdout=null, stderr=null, check=False, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def _by_terminal(data: bytes) -> str:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sutler.values.errors import SutlerError
 
 SCHEMA_VERSION = 1
 
 # C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
-_HOSTILE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+_HOSTILE = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 def harmless(text: str) -> str:
@@ -33,10 +37,15 @@ class Console:
         self.quiet = quiet
         self.as_json = as_json
         self.color = _wants_color(color)
+        self._progress: Progress | None = None
 
     def note(self, text: str) -> None:
+        self.note_painted(harmless(text))
+
+    def note_painted(self, text: str) -> None:
+        """A note that is harmless already and may hold our own colours."""
         if not self.quiet:
-            self._say(text)
+            sys.stderr.write(f"{text}\n")
 
     def error(self, error: SutlerError) -> None:
         if self.as_json:
@@ -48,42 +57,101 @@ class Console:
             }
             sys.stderr.write(json_text({"error": body}))
         else:
-            lines = str(error).split("\n")
-            self._say(self.paint(f"sutler: {lines[0]}", "31") + "".join(f"\n  {line}" for line in lines[1:]))
+            first, *rest = harmless(str(error)).split("\n")
+            sys.stderr.write("\n  ".join([self.paint(f"sutler: {first}", "31"), *rest]) + "\n")
 
     def answer(self, text: str) -> None:
         """Data for a person: one text on stdout."""
-        self.stream([(text if text.endswith("\n") or not text else f"{text}\n").encode()])
+        self.stream([(text if text.endswith("\n") or not text else f"{text}\n").encode("utf-8", "surrogateescape")])
 
     def answer_json(self, body: Mapping[str, object]) -> None:
         self.stream([json_text(body).encode()])
 
     def stream(self, blocks: Iterable[bytes]) -> None:
         """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made harmless."""
-        sys.stdout.flush()
-        if sys.stdout.isatty():
-            for block in blocks:
-                sys.stdout.write(harmless(block.decode()))
-            sys.stdout.flush()
-            return
-        binary = sys.stdout.buffer
+        if sys.stdout is None:
+            from sutler.values.errors import SutlerError
+
+            raise SutlerError("stdout is closed", next_step="write to a file with -o, or open stdout")
+        terminal = sys.stdout.isatty()
         for block in blocks:
-            binary.write(block)
-        binary.flush()
+            if terminal:
+                if self._progress:
+                    self._progress.stop()  # the data itself is on the screen now
+                shown = harmless(block.decode("utf-8", "surrogateescape"))
+                block = shown.encode(sys.stdout.encoding, "backslashreplace")
+            _write(block)
+        _write(b"")
+
+    def progress(self, what: str) -> Progress:
+        """A line on stderr while work is long: on a terminal only, and not when notes are unwanted."""
+        self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
+        return self._progress
 
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
-    def _say(self, text: str) -> None:
-        sys.stderr.write(_shown(text) if self.color else f"{harmless(text)}\n")
+
+class Progress:
+    """`reading 1,234 of 5,678 files`, written over itself. Appears when work has taken `DELAY` seconds, at most ten
+    times a second, and leaves nothing behind."""
+
+    DELAY = 0.5
+    PAUSE = 0.1
+
+    def __init__(self, what: str, *, wanted: bool) -> None:
+        self._what = what
+        self._wanted = wanted
+        self._due = time.monotonic() + self.DELAY
+        self._shown = False
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        return self if self._wanted else None
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self.PAUSE
+        self._shown = True
+        sys.stderr.write(f"\r{self._what} {done:,} of {total:,} files\x1b[K")
+        sys.stderr.flush()
+
+    def stop(self) -> None:
+        """Erase the line, for good."""
+        self._due = float("inf")
+        if self._shown:
+            self._shown = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
-def _shown(text: str) -> str:
-    """Our own colour codes survive, everything else that is hostile does not."""
-    import re
+def _write(block: bytes) -> None:
+    """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left is not."""
+    try:
+        if block:
+            sys.stdout.buffer.write(block)
+        else:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_stdout()
+        from sutler.values.errors import SutlerError
 
-    pieces = re.split("(\x1b\\[[0-9;]*m)", text)
-    return "".join(piece if index % 2 else harmless(piece) for index, piece in enumerate(pieces)) + "\n"
+        raise SutlerError(
+            f"cannot write to stdout: {error.strerror}", next_step="make room, or write elsewhere with -o"
+        ) from None
+
+
+def forget_stdout() -> None:
+    """Nobody reads stdout any more: keep the interpreter from complaining about that at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 def _wants_color(choice: str) -> bool:
@@ -98,5 +166,26 @@ def json_text(body: Mapping[str, object]) -> str:
     """One JSON document with the schema version first, indented for people, final newline for tools."""
     import msgspec
 
-    encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **body})
+    whole = {"schema_version": SCHEMA_VERSION, **body}
+    try:
+        encoded = msgspec.json.encode(whole)
+    except UnicodeEncodeError:  # a name that is not UTF-8, in a rule or a message
+        encoded = msgspec.json.encode(_spelled_out(msgspec.to_builtins(whole)))
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def _spelled_out(value: object) -> object:
+    """The same value with every character that UTF-8 cannot carry spelled out."""
+    if isinstance(value, str):
+        return value if _carried(value) else harmless(value)
+    if isinstance(value, dict):
+        return {key: _spelled_out(one) for key, one in value.items()}
+    return [_spelled_out(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _carried(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

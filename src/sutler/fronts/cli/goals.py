@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
+from sutler.engine.clean import told, told_all
 from sutler.fronts.cli.console import Console, harmless
 from sutler.goals import discovery, gather, params, runner, send, trust
 from sutler.goals.claw import load_claw
@@ -111,8 +113,8 @@ def _hooks(console: Console, compat: bool) -> Hooks:
     clean = Project(os.getcwd()).clean()
     interactive = compat or (sys.stdin is not None and sys.stdin.isatty())
     return Hooks(
-        note=lambda text: console.note(f"sutler: {text}"),
-        ask=_ask if interactive else None,
+        note=lambda text: console.note(f"sutler: {clean(text, '').text}"),
+        ask=(lambda report: _ask(clean(report, "").text)) if interactive else None,
         clean=lambda text, path: clean(text, path).text,
     )
 
@@ -139,7 +141,8 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
     job = _job(args)
     if args.explain:
         return _explain(job, console)
-    prompt = runner.run(job, _hooks(console, job.compat))
+    hooks = _hooks(console, job.compat)
+    prompt = runner.run(job, hooks)
     if args.show:
         console.stream([_bytes(prompt.text)])
         return 0
@@ -150,7 +153,7 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
     if args.receipt:
         from sutler.fronts.cli.console import json_text
 
-        _write(args.receipt, json_text({"sent": runner.receipt(prompt, delivery)}))
+        _write(args.receipt, json_text({"sent": runner.receipt(prompt, delivery, hooks.clean)}))
     send.send(delivery, prompt.text, environ=job.environ, cwd=job.cwd, seconds=args.timeout)
     return 0
 
@@ -167,7 +170,7 @@ def _target(args: argparse.Namespace, job: Job) -> send.Target | None:
 def _explain(job: Job, console: Console) -> int:
     bases = discovery.find_bases(job.cwd, job.environ, compat=job.compat)
     found = discovery.find_goal(job.goal, bases, compat=job.compat)
-    console.answer(params.explain(found.goal, found.id))
+    console.answer(told(params.explain(found.goal, found.id)))
     return 0
 
 
@@ -185,7 +188,7 @@ def run_dry_run(args: argparse.Namespace, console: Console) -> int:
     prompt = runner.run(job, _hooks(console, job.compat))
     if args.output and args.output != "-":
         _write(args.output, prompt.text)
-        console.note(f"Dry run output written to {args.output}")
+        console.note(f"Dry run output written to {told(quote(args.output))}")
     elif console.as_json:
         files = [file.path for file in prompt.files]
         console.answer_json({"goal": prompt.found.id, "prompt": prompt.text, "files": files})
@@ -230,10 +233,10 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
     trusted = trust.goal_trusted(found, trust.TrustStore(trust_file()))
     if console.as_json:
         facts = {"folder": found.folder, "origin": found.base.origin, "trusted": trusted, "goal": found.goal}
-        console.answer_json({"id": found.id, **facts})
+        console.answer_json(told_all({"id": found.id, **facts}))
         return 0
-    console.answer(params.explain(found.goal, found.id))
-    console.note(f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {quote(found.folder)}")
+    console.answer(told(params.explain(found.goal, found.id)))
+    console.note(f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {told(quote(found.folder))}")
     return 0
 
 
@@ -244,14 +247,14 @@ def _bases(compat: bool) -> tuple[discovery.Base, ...]:
 def _list(console: Console, compat: bool, origin: str | None) -> int:
     goals = [one for one in discovery.list_goals(_bases(compat), compat=compat) if origin in (None, one.origin)]
     if console.as_json:
-        console.answer_json({"goals": goals})
+        console.answer_json({"goals": told_all(goals)})
         return 0
     if not goals:
         console.note("No goals found. Add one with 'sutler goals add NAME'.")
     width = max((len(goal.id) for goal in goals), default=0)
     for goal in goals:
         about = f"cannot be read: {goal.problem}" if goal.problem else goal.description or goal.title
-        console.answer(f"{goal.id:<{width}}  {goal.origin:<7}  {about}")
+        console.answer(told(f"{goal.id:<{width}}  {goal.origin:<7}  {about}"))
     return 0
 
 
@@ -327,13 +330,17 @@ def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
         found = discovery.find_goal(goal, bases)
         if not found.base.own:
             for script in found.goal.scripts:
-                console.note(f"script {script.name}: {script.command.rstrip()}")
+                console.note(told(f"script {script.name}: {script.command.rstrip()}"))
             places.append((found.folder, trust.digest_of(found.files)))
     for file in discovery.claw_files(bases):
         if not file.own and trust.sets_command(file):
-            console.note(f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}")
+            console.note(told(f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}"))
             places.append((file.name, sha256(file.data).hexdigest()))
     return places
+
+
+PROPOSED = 8
+"""Files that `gather --rank` proposes before the model is asked."""
 
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
@@ -341,6 +348,7 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
     _add_target(parser)
     parser.add_argument("--root", default=".", metavar="DIR", help="the project; nothing outside is read")
     parser.add_argument("--max-chars", type=_depth, metavar="N", help="at most N characters of files in all")
+    parser.add_argument("--rank", action="store_true", help="let sutler's ranking propose the first files")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines there")
 
 
@@ -351,17 +359,30 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     model = gather.command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
     hooks = _hooks(console, False)
     ground = gather.Ground(os.path.abspath(args.root), hooks.clean, args.max_chars)
-    result = gather.gather(text, ground, model, progress=lambda step: console.note(_told(step)))
+    first = _proposed(args.root) if args.rank else None
+    result = gather.gather(text, ground, model, first=first, progress=lambda step: console.note(_told(step)))
     if result.note:
         console.note(f"sutler: {result.note} The defaults were used.")
     if args.output and args.output != "-":
         _write(args.output, result.text)
     elif console.as_json:
         rounds = [{"number": one.number, "answer": one.answer, "files": one.known} for one in result.rounds]
-        console.answer_json({"text": result.text, "files": list(result.files), "rounds": rounds})
+        console.answer_json({"text": result.text, "files": list(result.files), "rounds": told_all(rounds)})
     else:
         console.stream([_bytes(result.text)])
     return 0
+
+
+def _proposed(root: str) -> Callable[[str], Sequence[str]]:
+    """Our ranking as the first batch: what the model would ask for, before it has to ask."""
+    from sutler.engine import Project
+
+    project = Project(root)
+
+    def first(prompt: str) -> Sequence[str]:
+        return [one.path for one in project.ranking(project.scan(), prompt).ranked[:PROPOSED]]
+
+    return first
 
 
 def _answering(job: Job) -> send.Target:
@@ -377,4 +398,4 @@ def _told(step: gather.Round) -> str:
     asked = ", ".join(map(quote, step.answer.files)) or "nothing more"
     verdict = "done" if step.answer.done else f"asks for {asked}"
     reason = f" ({step.answer.reason})" if step.answer.reason else ""
-    return f"round {step.number}: {step.known} files known, {verdict}{reason}"
+    return told(f"round {step.number}: {step.known} files known, {verdict}{reason}")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 
+import msgspec
+
 from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
+from sutler.engine.clean import SECRET_NAME, told, told_all
 from sutler.engine.report import by_reason
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import open_project
-from sutler.stages.classify import facts_of
-from sutler.values.errors import UsageError
+from sutler.stages.tree import DEEPEST
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import RelPath, quote
 from sutler.values.snapshot import Excluded, FileEntry, Problem
 
@@ -26,22 +29,15 @@ def configure_scan(parser: argparse.ArgumentParser) -> None:
 
 def run_scan(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
+    if args.json:
+        return _answer_snapshot(project, console)
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
-    if args.json:
-        console.answer_json(
-            {
-                "root": project.name,
-                "files": [_entry_row(entry) for entry in entries],
-                "excluded": [_excluded_row(item) for item in excluded],
-                "problems": [_problem_row(problem) for problem in snapshot.problems],
-            }
-        )
-        return 0
     if args.excluded:
-        console.answer("".join(f"{item.reason:<14}  {_shown(item):<40}  {item.rule}\n" for item in excluded))
+        rows = (f"{item.reason:<14}  {_shown(item):<40}  {harmless(str(item.rule))}\n" for item in excluded)
+        console.answer("".join(rows))
     else:
         console.answer("".join(f"{entry.size:>10,}  {quote(entry.path)}\n" for entry in entries))
     for problem in snapshot.problems:
@@ -51,31 +47,17 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _entry_row(entry: FileEntry) -> dict[str, object]:
-    facts = facts_of(entry.path)
-    return {
-        "path": quote(entry.path),
-        "size": entry.size,
-        "type": facts.type,
-        "category": facts.category,
-        "language": facts.language,
-        "tag": facts.tag,
-        "key": facts.key,
-    }
-
-
-def _excluded_row(item: Excluded) -> dict[str, object]:
-    return {
-        "path": quote(item.path),
-        "reason": item.reason,
-        "rule": str(item.rule),
-        "count": item.count,
-        "more": item.more,
-    }
-
-
-def _problem_row(problem: Problem) -> dict[str, object]:
-    return {"path": quote(problem.path), "kind": problem.kind, "detail": problem.detail}
+def _answer_snapshot(project: Project, console: Console) -> int:
+    """Seed 004's ProjectSnapshot."""
+    try:
+        console.answer_json(msgspec.to_builtins(project.snapshot()))
+    except RecursionError:
+        raise RefusedError(
+            "the folders are nested too deep for one JSON document",
+            rule="a directory tree is nested as its folders are",
+            next_step="use --depth N, or scan without --json",
+        ) from None
+    return 0
 
 
 def _shown(item: Excluded) -> str:
@@ -87,8 +69,14 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.add_argument("-L", "--levels", type=int, metavar="N", help="show this many levels")
+    parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="show this many levels")
     parser.add_argument("--directories", action="store_true", help="directories only")
+
+
+def _levels(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= DEEPEST:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to {DEEPEST}")
+    return int(text)
 
 
 def run_tree(args: argparse.Namespace, console: Console) -> int:
@@ -96,37 +84,37 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         args.no_budget = True
     project, _ = open_project(args)
     packing = project.pack()
-    for _ in packing:
-        pass
+    with console.progress("reading") as packing.progress:
+        for _ in packing:
+            pass
     report = packing.report
     totals = directory_totals(report.shown)
     if args.json:
         files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [
-            {"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path
-        ]
+        directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
         console.answer_json(
-            {"root": project.name, "total": totals[""], "directories": directories, "files": files}
+            {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    console.answer(
-        "\n".join(
-            [f"{totals['']:>11,}  {quote(project.name)}/  ({unit})", *_rows(report.shown, totals, args)]
-        )
-    )
+    title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
+    console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 
 
 def directory_totals(shown: tuple[Shown, ...]) -> dict[str, int]:
-    """The weight of each directory, everything below it included; the root is the empty path."""
+    """The weight of each directory, everything below it included; the root is the empty path. Levels that no tree
+    shows count for the last one that it does."""
     totals = {"": 0}
     for one in shown:
-        path: str = one.path
         totals[""] += one.weight
-        while (cut := path.rfind("/")) > 0:
-            path = path[:cut]
-            totals[path] = totals.get(path, 0) + one.weight
+        cut = -1
+        for _ in range(DEEPEST):
+            cut = one.path.find("/", cut + 1)
+            if cut < 0:
+                break
+            directory = one.path[:cut]
+            totals[directory] = totals.get(directory, 0) + one.weight
     return totals
 
 
@@ -138,16 +126,14 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
             children.setdefault(path[: max(path.rfind("/"), 0)], []).append((weight, path, True))
     if not args.directories:
         for one in shown:
-            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append(
-                (one.weight, one.path, False)
-            )
+            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append((one.weight, one.path, False))
     rows: list[str] = []
     stack = [(row, 1) for row in sorted(children.get("", ()), key=lambda row: (row[0], row[1]))]
     while stack:
         (weight, path, is_directory), level = stack.pop()
         name = quote(path[path.rfind("/") + 1 :])
         rows.append(f"{weight:>11,}  {'  ' * level}{name}{'/' if is_directory else ''}")
-        if is_directory and (args.levels is None or level < args.levels):
+        if is_directory and level < (args.levels or DEEPEST):
             below = sorted(children.get(path, ()), key=lambda row: (row[0], row[1]))
             stack.extend((row, level + 1) for row in below)
     return rows
@@ -163,23 +149,31 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     """The verdict of the very pipeline that packs: the scan first, then selection, reading and the budget."""
     place = locate([], os.getcwd())
     target = os.path.relpath(os.path.abspath(args.path), place.root)
-    if target.startswith(".."):
+    if not args.path:
+        raise UsageError("an empty path was given", next_step="name a file or folder of this project")
+    if target == ".." or target.startswith("../"):
         raise UsageError(
             f"{quote(args.path)} lies outside this folder",
             rule="why explains one project",
             next_step="run it from there",
         )
     project = Project(settings=options.settings_for(args, place.root))
-    path = RelPath(target.replace(os.sep, "/"))
+    path = RelPath("" if target == "." else target)
     with Root(place.root) as root:
         verdict = explain(root, project.rules(), path)
+    if isinstance(verdict, Problem) and verdict.kind == "missing":
+        raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
+    shown = told(quote(path or "."))
+    if isinstance(verdict, FileEntry) and shown != quote(path or "."):
+        verdict = Excluded(path, "credentials", SECRET_NAME)
     body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
+    body = told_all(body)
     if args.json:
-        console.answer_json({"path": quote(path), **body})
+        console.answer_json({"path": shown, **body})
     else:
         state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{quote(path)}: {state}\n  reason: {why}{rule}")
+        console.answer(f"{shown}: {state}\n  reason: {why}{rule}")
     return 0
 
 
@@ -204,4 +198,10 @@ def _packed_verdict(project: Project, path: RelPath) -> dict[str, object]:
     for item in report.excluded:
         if item.path == path:
             return _verdict_of(item)
-    return {"state": "out", "reason": "not reached"}
+    below = f"{path}/" if path else ""
+    inside = sum(one.path.startswith(below) for one in report.shown)
+    outside = sum(item.count for item in report.excluded if item.path.startswith(below))
+    return {
+        "state": "in" if inside else "out",
+        "reason": f"a folder: {inside:,} files below it are in, {outside:,} are out",
+    }

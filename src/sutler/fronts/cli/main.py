@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
 
@@ -33,6 +33,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
             Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
             Command("receipt", "secrets", "list, show and verify the receipts of what left"),
+            Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
+            Command("contract", "contract", "check a change against a task's file contract"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),
@@ -53,6 +55,12 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("read", "door", "read a file or lines of it: PATH or PATH:A-B"),
             Command("search", "door", "search the text of all files, redacted"),
             Command("summarize", "door", "say what a file holds, from its structure"),
+            Command("write", "writing", "write a file from stdin: whole, appended or new"),
+            Command("patch", "writing", "apply a patch from a file or stdin, to all its files or none"),
+            Command("edit", "writing", "replace a text that stands once in a file"),
+            Command("diff", "writing", "what changed between two versions, or since one"),
+            Command("history", "writing", "the known versions of a file"),
+            Command("rollback", "writing", "give a file, or all files of a session, an earlier version"),
             Command("session", "door", "what this session has seen, and what is out of date"),
         ),
     ),
@@ -60,7 +68,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "The ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "prove that the ledger is whole"),
+            Command("verify", "door", "prove that the ledger is whole, or that a pack still holds"),
             Command("approve", "door", "approve one waiting call, exactly as it was made"),
             Command("deny", "door", "deny one waiting call"),
             Command("stats", "door", "count calls by tool and outcome, and what callers used"),
@@ -98,9 +106,15 @@ EXIT_CODES = (
 
 def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
-    console = Console(quiet="--quiet" in words or "-q" in words, as_json="--json" in words)
+    plain = "--color=never" in words or "--color never" in " ".join(words)
+    console = Console(
+        quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
+    )
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        if sys.stdout:
+            sys.stdout.flush()
+        return code
     except SutlerError as error:
         console.error(_without_secrets(error))
         return error.exit_code
@@ -108,19 +122,33 @@ def run(words: Sequence[str]) -> int:
         console.note("sutler: interrupted")
         return 130
     except BrokenPipeError:
-        # The reader had enough (`| head`): not an error. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_stdout()  # the reader had enough (`| head`): not an error
         return 0
+    except (OSError, MemoryError) as error:
+        console.error(_unforeseen(error))
+        return 1
+
+
+def _unforeseen(error: OSError | MemoryError) -> SutlerError:
+    """What no other place foresaw: said in one sentence all the same."""
+    if isinstance(error, MemoryError):
+        return SutlerError("there is not enough memory", next_step="leave out large files with --skip-over SIZE")
+    try:
+        os.getcwd()
+    except OSError:
+        return SutlerError("the current folder is gone", next_step="change to a folder that exists")
+    from sutler.values.paths import quote
+
+    where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
 def _without_secrets(error: SutlerError) -> SutlerError:
     """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
-    from sutler.config import resolve
-    from sutler.engine.clean import cleaner
+    from sutler.engine.clean import told
 
-    clean = cleaner(resolve([]))
     for field in ("what", "rule", "next_step"):
-        setattr(error, field, clean(getattr(error, field), "").text)
+        setattr(error, field, told(getattr(error, field)))
     return error
 
 
@@ -143,7 +171,7 @@ def _dispatch(words: Sequence[str]) -> int:
         raise UsageError(f"unknown command '{name}'", next_step=hint)
     from sutler.fronts.cli.parsing import load
 
-    own, rest = _split(words[1:])
+    own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
     try:
         args = parser.parse_args(own)
@@ -153,8 +181,11 @@ def _dispatch(words: Sequence[str]) -> int:
     return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
 
 
+_PASSING = ("run", "dry-run")
+
+
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words before the first `--` are ours; those behind it belong to a goal."""
+    """Words before the first `--` are ours; those behind it belong to the goal."""
     if "--" in words:
         cut = list(words).index("--")
         return list(words[:cut]), list(words[cut + 1 :])

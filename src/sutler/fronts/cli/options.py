@@ -20,6 +20,8 @@ _FLAGS = {
     "max_bytes": "max_bytes",
     "tier": "tier",
     "counter": "counter",
+    "type": "type",
+    "provider_limits": "provider_limit",
     "format": "format",
     "cut_over": "cut_over",
     "skip_over": "skip_over",
@@ -30,9 +32,7 @@ _FLAGS = {
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder"
-    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
     parser.add_argument(
         "--stdin", action="store_true", help="read more file names from stdin, one a line or NUL-separated"
     )
@@ -40,25 +40,15 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection")
-    group.add_argument(
-        "-i", "--include", action="append", metavar="GLOB", help="only files that match (repeatable)"
-    )
-    group.add_argument(
-        "-e", "--exclude", action="append", metavar="GLOB", help="no files that match (repeatable)"
-    )
+    group.add_argument("-i", "--include", action="append", metavar="GLOB", help="only files that match (repeatable)")
+    group.add_argument("-e", "--exclude", action="append", metavar="GLOB", help="no files that match (repeatable)")
     group.add_argument("-d", "--depth", metavar="N", help="levels to descend; 0 is this folder only")
     group.add_argument("--no-hidden", action="store_true", help="leave out names that begin with a dot")
     group.add_argument("--no-default-excludes", action="store_true", help="switch the built-in patterns off")
-    group.add_argument(
-        "--allow", action="append", metavar="GLOB", help="files that only look like credentials"
-    )
-    group.add_argument(
-        "--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)"
-    )
+    group.add_argument("--allow", action="append", metavar="GLOB", help="files that only look like credentials")
+    group.add_argument("--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)")
     group.add_argument("--max-files", metavar="N", help="at most N files")
-    group.add_argument(
-        "--profile", metavar="NAME", default="", help="a [profiles.NAME] section of a config file"
-    )
+    group.add_argument("--profile", metavar="NAME", default="", help="a [profiles.NAME] section of a config file")
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +57,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-chars", metavar="N", help="characters")
     group.add_argument("--max-bytes", metavar="N", help="bytes of UTF-8")
     group.add_argument("--tier", choices=tuple(config.TIERS), help="120,000, 60,000 or 25,000 characters")
-    group.add_argument(
-        "--no-budget", action="store_true", help="no limit: everything that is selected enters"
-    )
+    group.add_argument("--no-budget", action="store_true", help="no limit: everything that is selected enters")
     group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'")
 
 

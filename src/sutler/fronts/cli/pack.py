@@ -6,16 +6,19 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from sutler import config
 from sutler.disk.root import write_atomic
-from sutler.engine import Ask, Project, Report, Shown, locate, receipts
+from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
+from sutler.engine.clean import told
+from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
-from sutler.values.errors import UsageError
+from sutler.fronts.cli.console import Console, harmless
+from sutler.stages.count import counter_for, token_counter
+from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import quote
 from sutler.values.snapshot import Problem
 
@@ -25,74 +28,151 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     text = parser.add_argument_group("text")
+    text.add_argument("--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin")
+    text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
     text.add_argument(
-        "--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin"
+        "-f",
+        "--format",
+        choices=("markdown", "xml", "json", "msgpack", "prompt", "assign"),
+        help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
     )
-    text.add_argument("--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them")
+    text.add_argument(
+        "--type", choices=("auto", "full", "summary"), help="all text, facts in its place, or as the limits say"
+    )
+    text.add_argument(
+        "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
+    )
+    text.add_argument(
+        "--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them"
+    )
     text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
     text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
-    text.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="default markdown")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
-    text.add_argument(
-        "--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)"
-    )
-    text.add_argument(
-        "--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains"
-    )
-    text.add_argument(
-        "--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means"
-    )
+    text.add_argument("--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)")
+    text.add_argument("--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains")
+    text.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means")
     text.add_argument("--no-redact", action="store_true", help="leave secrets in; the receipt says so")
     out = parser.add_argument_group("destination")
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
-    out.add_argument(
-        "--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …"
-    )
+    out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
+    _check_destination(args)
+    wanted = args.format
+    if wanted in ("msgpack", "prompt", "assign"):
+        args.format = None  # a rendered pack has no such form, so it is no setting either
+    args.assign = wanted == "assign"
     project, goal = open_project(args)
+    if args.assign:
+        _check_assign(args)
+    elif args.task or project.settings.values["type"] or args.format != wanted:
+        from sutler.fronts.cli.documents import run_document
+
+        return run_document(args, console, project, goal, wanted)
+    return run_rendered(args, console, project, goal)
+
+
+def run_rendered(
+    args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
+) -> int:
+    """A rendered pack: markdown, xml or json, which `unpack` reads."""
     if args.output and args.output != "-":
         project = project.writing_to(*outputs(args.output, args.split))
     wants_tokens = args.counter is not None or not console.quiet or args.json
     packing = project.pack(
         goal=goal,
-        ask=asker(console),
+        ask=asker(),
         count_tokens=wants_tokens,
         since=args.since or "",
         diff=args.diff,
         log=args.log,
     )
-    destination = "stdout"
+    with console.progress("reading") as packing.progress:
+        destination = told(_deliver(packing, args, console))
+    report = msgspec.structs.replace(packing.report, selection_reason=reason)
+    leave_receipt(project, report, destination, args.receipt, console)
+    if args.json:
+        console.answer_json({"report": spelled(report), "destination": destination})
+    console.note_painted(summary(report, destination, console))
+    return 0
+
+
+def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> str:
+    """Send the pack where it should go; returns a name for that place."""
     if args.split:
         from sutler.fronts.cli.split import write_parts
 
-        destination = write_parts(packing, args.output, config.parse_size(args.split, "--split"))
-    elif args.copy:
+        return write_parts(packing, args.output, config.parse_size(args.split, "--split"))
+    if args.copy:
         from sutler.fronts.cli.clipboard import copy
 
-        destination = copy(packing.text())
-    elif args.output and args.output != "-":
+        return copy(packing.text())
+    if args.assign and not args.json:
+        blocks = _assigned(packing)
+        if args.output and args.output != "-":
+            write_atomic(args.output, blocks)
+            return quote(args.output)
+        console.stream(blocks)
+        return "stdout"
+    if args.output and args.output != "-":
         packing.write(args.output)
-        destination = args.output
-    elif args.json:
-        packing.text()
-    else:
-        console.stream(packing.encoded())
-    report = packing.report
-    leave_receipt(project, report, destination, args.receipt, console)
+        return quote(args.output)
     if args.json:
-        console.answer_json({"report": report, "destination": destination})
-    console.note(summary(report, destination, console))
-    return 0
+        packing.text()
+        return "nowhere"
+    console.stream(packing.encoded())
+    return "stdout"
+
+
+def _check_assign(args: argparse.Namespace) -> None:
+    if args.task or args.type or args.split:
+        raise UsageError("-f assign writes files and nothing else", next_step="leave --task, --type and --split out")
+
+
+def _assigned(packing: Packing) -> Iterator[bytes]:
+    """The files of the pack as seed 000's assignments: the same choice, the same budget, another spelling."""
+    from sutler.stages.assign import assign_text
+    from sutler.stages.render import parse
+
+    pack = parse(packing.text())
+    text = assign_text((section.path, section.body.text) for section in pack.sections)
+    budget = packing.request.budget
+    cost = counter_for(budget.unit, budget.counter)(text)
+    if budget.limit is not None and cost > budget.limit:
+        raise RefusedError(
+            f"the assignments cost {cost:,} {budget.unit} and the budget is {budget.limit:,}",
+            rule="a budget holds in every format",
+            next_step="raise the budget a little",
+        )
+    yield text.encode("utf-8", "surrogateescape")
+    if text:
+        yield b"\n"
+
+
+def _check_destination(args: argparse.Namespace) -> None:
+    if args.output == "":
+        raise UsageError("-o names no file", next_step="give a name, or '-' for stdout")
+    if args.copy and (args.output or args.split):
+        raise UsageError("--copy and a file are given together", next_step="keep one destination")
+
+
+def spelled(report: Report) -> object:
+    """The report with every path in its display form, as all other JSON answers have it."""
+    body = msgspec.to_builtins(report)
+    for one in (*body["shown"], *body["excluded"], *body["problems"]):
+        one["path"] = quote(one["path"])
+    body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
+    body["linked"] = [quote(path) for path in body["linked"]]
+    return body
 
 
 def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=project.name, destination=destination, redacted=project.settings.flag("redact")
+        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
@@ -123,17 +203,17 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     if not any((args.max_tokens, args.max_chars, args.max_bytes, args.tier)):
         args.no_budget = True
     project, _ = open_project(args)
-    packing = project.pack()
-    for _ in packing:
-        pass
-    if packing.report.tokens is None:
-        raise UsageError(
-            "--counter none counts nothing", next_step="name a vocabulary, or leave the flag out"
-        )
+    packing = project.pack(count_tokens=False)
+    counter = packing.request.budget.counter
+    if counter == "none":
+        raise UsageError("--counter none counts nothing", next_step="name a vocabulary, or leave the flag out")
+    with console.progress("reading") as packing.progress:
+        text = packing.text()
+    tokens = token_counter(counter)(text)  # counts of pieces need not add up to this
     if args.json:
-        console.answer_json({"tokens": packing.report.tokens, "counter": packing.report.budget.counter})
+        console.answer_json({"tokens": tokens, "counter": counter})
     else:
-        console.answer(str(packing.report.tokens))
+        console.answer(str(tokens))
     return 0
 
 
@@ -159,14 +239,14 @@ def names_from(data: bytes) -> list[str]:
     return [os.fsdecode(name.rstrip(b"\r")) for name in data.split(separator) if name.strip()]
 
 
-def asker(console: Console) -> Ask | None:
+def asker() -> Ask | None:
     """Ask a person, if one is there to answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 
     def ask(problems: Sequence[Problem]) -> bool:
         for problem in problems:
-            console.note(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
+            sys.stderr.write(harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()) + "\n")
         sys.stderr.write("Continue with the files that are left? (y/n): ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -189,27 +269,25 @@ def summary(report: Report, destination: str, console: Console) -> str:
         ("largest", ", ".join(_large(one) for one in report.largest()) or "no files"),
         (
             "pack",
-            f"{report.pack_id[:16]} -> {quote(destination) if destination != 'stdout' else destination}",
+            f"{report.pack_id[:16]} -> {destination}",
         ),
     )
-    return "\n".join(f"{console.paint(f'{title:>8}', '36')}  {text}" for title, text in rows)
+    return "\n".join(f"{console.paint(f'{title:>8}', '36')}  {harmless(text)}" for title, text in rows)
 
 
 def _budget(report: Report) -> str:
     tokens = (
-        f"{report.tokens:,} tokens ({report.budget.counter})"
-        if report.tokens is not None
-        else "tokens not counted"
+        f"{report.tokens:,} tokens ({report.budget.counter})" if report.tokens is not None else "tokens not counted"
     )
     if report.budget.limit is None:
-        return f"{tokens}, no limit"
+        return f"about {tokens}, no limit" if report.tokens is not None else f"{tokens}, no limit"
     share = 100 * report.used / report.budget.limit
     used = f"{report.used:,} of {report.budget.limit:,} {report.budget.unit} ({share:.1f} %)"
     return used if report.budget.unit == "tokens" else f"{used}, {tokens}"
 
 
 def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level != "full")
+    cut = sum(1 for one in report.shown if one.level not in WHOLE)
     listed = len(report.listing.paths)
     findings = sum(one.findings for one in report.shown)
     notes = [
@@ -219,11 +297,13 @@ def _notes(report: Report) -> str:
             (listed, "listed by name only"),
             (report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
+            (sum(report.hidden().values()), "hidden characters made visible"),
+            (len(report.linked), "hard links"),
             (len(report.problems), "problems"),
         )
         if count
     ]
-    return ", ".join(notes) or "every file whole"
+    return ", ".join(notes) or ("facts in place of text" if report.type == "summary" else "every file whole")
 
 
 def _large(one: Shown) -> str:

@@ -20,7 +20,9 @@ from sutler.values.snapshot import Excluded, Problem
 def configure_rank(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument("--goal", required=True, metavar="TEXT", help="the task: an issue, a goal, a stack trace; '-' is stdin")
+    parser.add_argument(
+        "--goal", required=True, metavar="TEXT", help="the task: an issue, a goal, a stack trace; '-' is stdin"
+    )
     parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="show the first N files (default 20)")
     parser.add_argument("--signals", action="store_true", help="show what each signal gave")
 
@@ -38,7 +40,9 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
         rows.append(f"{number:>3}  {one.score:6.3f}  {quote(one.path)}\n")
         rows += [f"               {reason}\n" for reason in one.reasons[:3]]
         if args.signals:
-            rows += [f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n" for signal in one.signals]
+            rows += [
+                f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n" for signal in one.signals
+            ]
     console.answer("".join(rows))
     return 0
 
@@ -62,7 +66,9 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
         verdict = explain(root, project.rules(), path, named=True)
         if isinstance(verdict, Excluded):
             raise RefusedError(f"{quote(path)} stays out: {verdict.reason}", rule=str(verdict.rule))
-        blob = verdict if isinstance(verdict, Problem) else root.read(path, project.settings.number("skip_over") or None)
+        blob = (
+            verdict if isinstance(verdict, Problem) else root.read(path, project.settings.number("skip_over") or None)
+        )
     if isinstance(blob, Problem):
         raise UsageError(f"{quote(path)}: {blob.kind} {blob.detail}".rstrip(), next_step="name a readable text file")
     decoded = decode(blob.data)

@@ -10,6 +10,7 @@ import msgspec
 
 from sutler.disk.root import Root
 from sutler.engine import locate, receipts
+from sutler.engine.clean import SECRET_NAME, told
 from sutler.engine.load import Loader
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
@@ -23,20 +24,28 @@ from sutler.values.snapshot import Excluded
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument("--check", action="store_true", help="exit 3 if there is any: for hooks and CI")
+    parser.add_argument(
+        "--check", action="store_true", help="exit 3 if there is any, also in files named like credentials"
+    )
 
 
 def run_secrets(args: argparse.Namespace, console: Console) -> int:
+    if args.check and args.allow is None:
+        args.allow = ["*"]  # a pack leaves `.env` out unseen; a commit would not
     project, _ = open_project(args)
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
-    rows: list[Listed] = []
+    rows = [
+        Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
+    ]
     with Root(project.place.root) as root, root.reader() as reader:
         loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)
         for choice in sorted(selection.choices, key=lambda choice: choice.path):
             material = loader.fetch(choice)
             if not isinstance(material, Excluded):
                 rows += listing(choice.path, material.clean.text, material.clean.findings)
+    for problem in loader.problems:
+        console.note(told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip())
     if args.json:
         console.answer_json({"findings": rows})
     else:
@@ -67,7 +76,7 @@ def configure_receipt(parser: argparse.ArgumentParser) -> None:
 def run_receipt(args: argparse.Namespace, console: Console) -> int:
     root = locate([], os.getcwd()).root
     if args.action == "list":
-        return _list(receipts.receipts(root, os.environ), console)
+        return list_receipts(receipts.receipts(root, os.environ), console)
     receipt = _read(args.file) if args.file else receipts.find(root, os.environ, args.pack)
     if args.action == "show":
         console.answer_json({"receipt": receipt})
@@ -82,16 +91,28 @@ def run_receipt(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _list(found: list[receipts.Receipt], console: Console) -> int:
+def list_receipts(found: list[receipts.Receipt], console: Console) -> int:
     if console.as_json:
-        console.answer_json({"receipts": [{"pack_id": one.pack_id, "at": one.at, "destination": one.destination} for one in found]})
-    else:
         rows = [
+            {
+                "pack_id": one.pack_id,
+                "at": one.at,
+                "destination": one.destination,
+                "files": len(one.files),
+                "redacted": one.redacted,
+                "findings": sum(one.findings.values()),
+                "hidden": sum(one.hidden.values()),
+            }
+            for one in found
+        ]
+        console.answer_json({"receipts": rows})
+    else:
+        lines = [
             f"{one.at}  {one.pack_id[:16]}  {len(one.files):>6,} files  {sum(one.findings.values()):>4} redacted"
             f"{'' if one.redacted else ' (NOT redacted)'}  -> {one.destination}\n"
             for one in found
         ]
-        console.answer("".join(rows))
+        console.answer("".join(lines))
     return 0
 
 
@@ -100,7 +121,9 @@ def _read(name: str) -> receipts.Receipt:
         data = sys.stdin.buffer.read() if name == "-" else _bytes(name)
         return msgspec.json.decode(data, type=receipts.Receipt)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote") from None
+        raise UsageError(
+            f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote"
+        ) from None
 
 
 def _bytes(name: str) -> bytes:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from sutler import config
 from sutler.engine import Report, locate
+from sutler.engine.clean import told, told_all
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
@@ -44,17 +47,17 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
             }
             for name in names
         }
-        console.answer_json({"settings": body})
+        console.answer_json({"settings": {name: told_all(one) for name, one in body.items()}})
     else:
-        rows = [(name, _toml(settings.values[name]), settings.origins[name]) for name in names]
+        rows = [(name, _toml(told_all(settings.values[name])), settings.origins[name]) for name in names]
         console.answer("".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows))
     return 0
 
 
-def _toml(value: config.Value) -> str:
+def _toml(value: config.Value | list[str]) -> str:
     if value is None:
         return "unset"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return msgspec.json.encode(value).decode()
 
@@ -72,12 +75,10 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
         console.answer(text)
         return 0
     path = (
-        os.path.join(config_home(os.environ), "config.toml")
-        if args.user
-        else os.path.join(os.getcwd(), "sutler.toml")
+        os.path.join(config_home(os.environ), "config.toml") if args.user else os.path.join(os.getcwd(), "sutler.toml")
     )
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
@@ -86,7 +87,7 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
         ) from None
     except OSError as error:
         raise SutlerError(f"cannot write {quote(path)}: {error.strerror}", next_step="use --print") from None
-    console.answer(path)
+    console.answer_json({"path": quote(path)}) if args.json else console.answer(path)
     return 0
 
 
@@ -107,7 +108,24 @@ def template(*, own: bool) -> str:
     return "\n".join(lines)
 
 
-SCHEMAS: dict[str, type] = {"report": Report}
+def schemas() -> dict[str, Callable[[], dict[str, object]]]:
+    """Every published schema by its name: answers of commands, and the documents of the wire."""
+    from sutler.engine.receipts import Receipt
+    from sutler.stages.serial import DOCUMENTS, schema
+    from sutler.values.task import ContractReport
+    from sutler.values.wire import PackCheck
+
+    answers: dict[str, type] = {
+        "report": Report,
+        "receipt": Receipt,
+        "contract-report": ContractReport,
+        "pack-check": PackCheck,
+    }
+    found: dict[str, Callable[[], dict[str, object]]] = {
+        name: partial(msgspec.json.schema, kind) for name, kind in answers.items()
+    }
+    found |= {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): partial(schema, name) for name in DOCUMENTS}
+    return found
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
@@ -115,16 +133,16 @@ def configure_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
+    published = schemas()
     if args.name is None:
-        console.answer_json({"schemas": sorted(SCHEMAS)}) if args.json else console.answer(
-            "\n".join(sorted(SCHEMAS))
-        )
+        names = sorted(published)
+        console.answer_json({"schemas": names}) if args.json else console.answer("\n".join(names))
         return 0
-    if args.name not in SCHEMAS:
-        raise UsageError(
-            f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(SCHEMAS))}"
-        )
-    encoded = msgspec.json.encode(msgspec.json.schema(SCHEMAS[args.name]))
+    plain = re.sub(r"[^a-z]", "", args.name.lower())  # FullPack, full_pack and full-pack are one
+    make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
+    if make is None:
+        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(published))}")
+    encoded = msgspec.json.encode(make())
     console.answer(msgspec.json.format(encoded, indent=2).decode())
     return 0
 
@@ -136,13 +154,9 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     rows = [(name, *_checked(check)) for name, check in CHECKS]
     if args.json:
-        console.answer_json(
-            {"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]}
-        )
+        console.answer_json({"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]})
     else:
-        console.answer(
-            "".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows)
-        )
+        console.answer("".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows))
     return 0 if all(ok for _, ok, _ in rows) else 1
 
 
@@ -150,7 +164,7 @@ def _checked(check: Callable[[], str]) -> tuple[bool, str]:
     try:
         return True, check()
     except (SutlerError, OSError, ImportError, ValueError) as error:
-        return False, str(error).replace("\n", "; ")
+        return False, told(str(error)).replace("\n", "; ")
 
 
 def _versions() -> str:
@@ -202,5 +216,6 @@ def run_completion(args: argparse.Namespace, console: Console) -> int:
 
     from sutler.fronts.cli.parsing import whole_parser
 
-    console.answer(shtab.complete(whole_parser(), shell=args.shell))
+    script = shtab.complete(whole_parser(), shell=args.shell)
+    console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(script)
     return 0

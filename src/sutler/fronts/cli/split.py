@@ -6,6 +6,7 @@ import os
 
 from sutler.engine import Packing
 from sutler.values.errors import UsageError
+from sutler.values.paths import quote
 
 _ENDINGS = {"markdown": ".md", "xml": ".xml", "json": ".json"}
 
@@ -19,4 +20,5 @@ def write_parts(packing: Packing, output: str | None, size: int) -> str:
     stem, ending = os.path.splitext(output)
     ending = ending or _ENDINGS[packing.request.format]
     parts = packing.write_parts(size, lambda number: f"{stem}.{number}{ending}")
-    return f"{stem}.1{ending} to .{parts}{ending}" if parts > 1 else f"{stem}.1{ending}"
+    first = quote(f"{stem}.1{ending}")
+    return f"{first} to .{parts}{ending}" if parts > 1 else first

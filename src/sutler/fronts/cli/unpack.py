@@ -16,15 +16,9 @@ from sutler.values.paths import quote
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "packs", nargs="+", metavar="FILE", help="a pack, or every part of a split one; '-' is stdin"
-    )
-    parser.add_argument(
-        "-d", "--directory", default="", metavar="DIR", help="where to; default: the project's name"
-    )
-    parser.add_argument(
-        "--list", action="store_true", help="verify the pack and list its files, write nothing"
-    )
+    parser.add_argument("packs", nargs="+", metavar="FILE", help="a pack, or every part of a split one; '-' is stdin")
+    parser.add_argument("-d", "--directory", default="", metavar="DIR", help="where to; default: the project's name")
+    parser.add_argument("--list", action="store_true", help="verify the pack and list its files, write nothing")
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:
@@ -37,21 +31,28 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
         if args.json:
             console.answer_json({"project": pack.preamble.project, "files": rows})
         else:
-            console.answer(
-                "".join(f"{row['length']:>10,}  {row['level']:<9}  {row['path']}\n" for row in rows)
-            )
+            console.answer("".join(f"{row['length']:>10,}  {row['level']:<9}  {row['path']}\n" for row in rows))
     if args.list:
         return 0
-    directory = args.directory or quote(pack.preamble.project)
+    directory = args.directory or _own_name(pack.preamble.project)
     count = deposit(directory, ((one.path, _data(one), one.mode) for one in pack.sections))
     console.note(f"{count:,} files written below {quote(directory)}")
     shorter = [one for one in pack.sections if sha256(_data(one)).hexdigest() != one.source]
     if shorter:
         shown = ", ".join(quote(one.path) for one in shorter[:5])
-        console.note(
-            f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}"
-        )
+        console.note(f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}")
     return 0
+
+
+def _own_name(project: str) -> str:
+    """The pack's project as a folder right here. A pack comes from anyone: its word is no place elsewhere."""
+    if project in ("", ".", "..") or "/" in project or "\0" in project:
+        raise UsageError(
+            f"the pack calls its project {quote(project)}, and that is no plain folder name",
+            rule="a pack does not choose where its files go",
+            next_step="name the directory with -d DIR",
+        )
+    return project
 
 
 def _whole(packs: list[Pack]) -> Pack:

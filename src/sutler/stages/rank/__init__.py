@@ -6,8 +6,22 @@ rank(index, task, history)                    -> Ranked, best first; total order
 
 from __future__ import annotations
 
+from sutler.stages.rank.history import Past, summarise
 from sutler.stages.rank.index import Index, build, dumps, loads, stale, update, worn
 from sutler.stages.rank.score import rank
 from sutler.stages.rank.weights import WEIGHTS, Weights
 
-__all__ = ["WEIGHTS", "Index", "Weights", "build", "dumps", "loads", "rank", "stale", "update", "worn"]
+__all__ = [
+    "WEIGHTS",
+    "Index",
+    "Past",
+    "Weights",
+    "build",
+    "dumps",
+    "loads",
+    "rank",
+    "stale",
+    "summarise",
+    "update",
+    "worn",
+]

@@ -59,21 +59,23 @@ def score(reader: Reader, query: Query, norms: Norms) -> Lexical:
     for term, weight in query.terms.items():
         docs, values = reader.postings(term)
         if docs:
+            pairs = list(zip(docs, values, strict=True))
             rarity = idf(len(docs), total)
             titled, ticked = query.title.get(term, 0.0), query.ticked.get(term, 0.0)
-            _add_whole(found, docs, values, weight * rarity, norms)
+            _add_whole(found, pairs, weight * rarity, norms)
             if titled or ticked:
-                _add_zones(found, docs, values, titled * rarity, ticked * rarity, norms)
-            _add_fields(found, docs, values, weight, titled, norms, total)
+                _add_zones(found, pairs, (titled * rarity, ticked * rarity), norms)
+            _add_names(found, pairs, (weight, titled), norms, total)
+            _add_places(found, pairs, (weight, titled), total)
     return found
 
 
-def _add_whole(found: Lexical, docs: list[int], values: list[int], weight: float, norms: Norms) -> None:
+def _add_whole(found: Lexical, pairs: list[tuple[int, int]], weight: float, norms: Norms) -> None:
     body_norm, name_norm, doc_norm = norms.body, norms.symbols, norms.docs
     path_weight = FIELDS[3][0]
     whole = found.whole
     seen = whole.get
-    for doc, value in zip(docs, values, strict=True):
+    for doc, value in pairs:
         x = (value & 255) * body_norm[doc]
         if value > 255:
             x += (value >> 8 & 255) * name_norm[doc] + (value >> 16 & 255) * doc_norm[doc]
@@ -81,10 +83,9 @@ def _add_whole(found: Lexical, docs: list[int], values: list[int], weight: float
         whole[doc] = seen(doc, 0.0) + weight * x / (K1 + x)
 
 
-def _add_zones(
-    found: Lexical, docs: list[int], values: list[int], in_title: float, in_ticks: float, norms: Norms
-) -> None:
-    for doc, value in zip(docs, values, strict=True):
+def _add_zones(found: Lexical, pairs: list[tuple[int, int]], weights: tuple[float, float], norms: Norms) -> None:
+    in_title, in_ticks = weights
+    for doc, value in pairs:
         body = (value & 255) * norms.body[doc]
         if in_title and body:
             found.title_body[doc] = found.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
@@ -93,12 +94,12 @@ def _add_zones(
             found.ticked[doc] = found.ticked.get(doc, 0.0) + in_ticks * x / (K1 + x)
 
 
-def _add_fields(
-    found: Lexical, docs: list[int], values: list[int], weight: float, titled: float, norms: Norms, total: int
+def _add_names(
+    found: Lexical, pairs: list[tuple[int, int]], weights: tuple[float, float], norms: Norms, total: int
 ) -> None:
-    """Paths and names apart, each with the rarity a term has in that field: every path may hold a project's name."""
-    named = [(doc, value >> 8 & 255) for doc, value in zip(docs, values, strict=True) if value & 0xFF00]
-    placed = [(doc, value >> 24) for doc, value in zip(docs, values, strict=True) if value >> 24]
+    """Names of definitions apart, with the rarity a term has among names."""
+    weight, titled = weights
+    named = [(doc, value >> 8 & 255) for doc, value in pairs if value & 0xFF00]
     rarity = idf(len(named), total)
     for doc, count in named:
         x = count * norms.symbols[doc]
@@ -106,6 +107,12 @@ def _add_fields(
         found.symbols[doc] = found.symbols.get(doc, 0.0) + weight * share
         if titled:
             found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + titled * share
+
+
+def _add_places(found: Lexical, pairs: list[tuple[int, int]], weights: tuple[float, float], total: int) -> None:
+    """Paths apart, with the rarity a term has among paths: every path may hold the project's own name."""
+    weight, titled = weights
+    placed = [(doc, value >> 24) for doc, value in pairs if value >> 24]
     rarity = idf(len(placed), total)
     for doc, count in placed:
         x = count * FIELDS[3][0]

@@ -27,28 +27,41 @@ ZONE_WEIGHTS = {
 MAX_CHARS = 60_000
 _MAX_TERMS = 250
 
-_HIDDEN = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)|data:[a-z/]+;base64,\S+", re.S)
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.S | re.M)
-_TICKED = re.compile(r"`+([^`\n]{1,200})`+")
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s)>\]\"'`]+")
-_BLOB_URL = re.compile(r"/(?:blob|tree|raw|src|blame|edit)/[^/\s]+/([^\s#?)]+)(?:[^\s#]*#L(\d+))?")
-_PATH = re.compile(r"(?<![\w@])((?:[A-Za-z]:)?[~.\w/\\+-]*[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b(?::(\d+))?")
-_PY_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in (\S+))?')
-_IPY_FRAME = re.compile(r"^\s*(?:File )?([\w~./\\<>:-]+\.\w+)(?: in |:\d+, in )(\w+)", re.M)
-_AT_FRAME = re.compile(r"^\s*at\s+(?:([\w$.<>\[\] ]+?)\s*)?\(?((?:[\w.$/\\:@-]+)\.(\w{1,5})):(\d+)", re.M)
-_DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)+")
-_ERROR = re.compile(
-    r"^\s*(?:E\s+)?([\w.]*(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]*)", re.M
+# Every repetition below is bounded or cannot be entered twice at the same place: a task is untrusted text.
+_HIDDEN = re.compile(
+    r"<!--.{0,1500}?-->|!\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)|data:[a-z/]{1,40};base64,\S{1,9999}", re.S
 )
-_CODE_LINE = re.compile(r"^(?:\s{4,}|\t)\S|^\s*(?:>>>|\.\.\.|\$|In \[\d+\]:)", re.M)
+_FENCE = re.compile(r"^[ \t]{0,40}(`{3,9}|~{3,9})[^\n]*\n(.*?)(?:^[ \t]{0,40}\1[ \t]*$|\Z)", re.S | re.M)
+_TICKED = re.compile(r"(?<!`)`{1,2}([^`\n]{1,200})`")
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s)>\]\"'`]+")
+_BLOB_URL = re.compile(r"/(?:blob|tree|raw|src|blame|edit)/[^/\s]{1,200}/([^\s#?)]{1,500})(?:#L(\d{1,9}))?")
+_PATH = re.compile(
+    r"(?<![\w@/.~\\+-])((?:[A-Za-z]:)?[~.\w/\\+-]{0,300}[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b"
+    r"(?::(\d{1,9}))?"
+)
+_PY_FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in (\S{1,200}))?')
+_IPY_FRAME = re.compile(r"^[ \t]{0,20}(?:File )?([\w~./\\<>:-]{1,300}\.\w{1,9})(?: in |:\d{1,9}, in )(\w{1,200})", re.M)
+_AT_FRAME = re.compile(
+    r"^[ \t]{0,20}at[ \t]{1,4}(?:([\w$.<>\[\] ]{1,200}?) ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})", re.M
+)
+_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#)[A-Za-z_]\w{0,100})+")
+_ERROR = re.compile(
+    r"^[ \t]{0,20}(?:E[ \t]{1,8})?"
+    r"([\w.]{0,100}(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]{0,500})",
+    re.M,
+)
+_CODE_LINE = re.compile(r"^(?:[ ]{4}|\t)[ \t]{0,200}\S|^[ \t]{0,40}(?:>>>|\.\.\.|\$|In \[\d{1,5}\]:)", re.M)
 _SETUP_HEAD = re.compile(
     r"^\W*(?:environment|versions?\b|system (?:info|details)|platform|dependencies|installed versions|"
     r"output of|pip (?:list|freeze)|package versions|your environment|configuration\W*$|checklist|"
     r"python version|os version|additional (?:info|dependencies)|operating system|setup information).{0,40}$",
     re.I,
 )
-_HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|\w[\w ]{2,40}\n[-=]{3,})")
-_VERSION_LINE = re.compile(r"^\s*[\w.-]+\s*(?:[:=]+|\s{2,}|\s)\s*v?\d+(?:\.\d+)+\S*\s*$", re.M)
+_HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*[ \t]{0,8}$|\w[\w ]{2,40}\n[-=]{3,})")
+_VERSION_LINE = re.compile(
+    r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}[ \t]{0,20}$", re.M
+)
+_PARAGRAPH = re.compile(r"\n[ \t]{0,200}\n")
 _CODELIKE = re.compile(r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__")
 
 _ABOUT = {
@@ -160,7 +173,7 @@ def _is_trace(code: str) -> bool:
 def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
     """Paragraphs outside fences: headings switch the setup zone on and off, indented lines may be code."""
     zones: list[tuple[str, str]] = []
-    for paragraph in re.split(r"\n\s*\n", text):
+    for paragraph in _PARAGRAPH.split(text):
         first = paragraph.strip().partition("\n")[0]
         if _SETUP_HEAD.match(first):
             setup = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
+
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from sutler.stages.rank import history as past
-from sutler.stages.rank import lexical, signals
+from sutler.stages.rank import history, lexical, signals
 from sutler.stages.rank.explain import sentences
+from sutler.stages.rank.history import Past
 from sutler.stages.rank.index import Index, Reader
 from sutler.stages.rank.lexical import Scores, idf
 from sutler.stages.rank.links import Links
@@ -34,37 +36,40 @@ class Evidence(Struct, frozen=True):
 def rank(
     index: Index,
     task: str,
-    history: History | None = None,
+    past: Past | History | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
-    """Files by their worth for a task. Files no signal speaks for are left out."""
+    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is summarised first."""
     reader = Reader(index)
-    evidence = gather(reader, analyse(task, zoned=weights.zones > 0), history or History(), weights)
+    if isinstance(past, History):
+        past = history.summarise(past)
+    evidence = gather(reader, analyse(task, zoned=weights.zones > 0), past or Past(), weights)
     table = asdict(weights)
-    scored = [(-_total(evidence, table, doc), reader.docs[doc].path, doc) for doc in _touched(evidence)]
-    scored.sort()
-    return tuple(_ranked(evidence, table, reader, doc) for negative, _, doc in scored[:limit] if negative < 0)
+    scored = [(-score, reader.docs[doc].path, doc) for doc, score in totals(evidence, weights).items() if score > 0]
+    first = sorted(scored) if limit is None else nsmallest(limit, scored)
+    return tuple(_ranked(evidence, table, reader, doc, -negative) for negative, _, doc in first)
 
 
-def _ranked(evidence: Evidence, table: dict[str, float], reader: Reader, doc: int) -> Ranked:
+def _ranked(evidence: Evidence, table: dict[str, float], reader: Reader, doc: int, score: float) -> Ranked:
     shares = _shares(evidence, table, doc)
     kind, prior = reader.docs[doc].kind, evidence.priors.get(doc, 1.0)
     return Ranked(
         path=reader.docs[doc].path,
-        score=_total(evidence, table, doc),
+        score=score,
         reasons=sentences(shares, evidence.names.get(doc, ()), kind, prior),
         signals=shares,
         lines=tuple(sorted(set(evidence.lines.get(doc, ())))),
     )
 
 
-def gather(reader: Reader, query: Query, history: History, weights: Weights) -> Evidence:
+def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
     """Direct signals first; then those that follow from the best files so far."""
     links = Links(reader.docs)
     norms = lexical.norms_of(reader.docs, reader.size)
     found = lexical.score(reader, query, norms)
     known = {doc.path: number for number, doc in reader.docs.items()}
+    followed = {number: known[path] for number, path in enumerate(past.paths) if path in known}
     spoken = signals.mentions(query, links, known)
     by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
     title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
@@ -84,15 +89,14 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
         "defines": _scaled(signals.definitions(by_weight, reader, names)),
         "title_defines": _scaled(signals.definitions(title_names, reader, {})),
         "phrase": _scaled(signals.quoted(query, reader)),
-        "message": _scaled(past.message_scores(history, query.terms, known)),
-        "recent": _scaled(past.recency_scores(history, known)),
+        "message": _scaled(history.message_scores(past, query.terms, followed)),
+        "recent": _scaled(history.recency_scores(past, followed)),
     }
     evidence = Evidence(values, _priors(reader, query, spoken, weights), spoken.lines, names)
-    table = asdict(weights)
-    totals = {doc: _total(evidence, table, doc) for doc in _touched(evidence)}
     if weights.passage:
-        values["passage"] = _passages(reader, query, [doc for doc, _ in _best(totals, _READ)])
-    best = _best({doc: _total(evidence, table, doc) for doc, _ in _best(totals, _READ)}, _BEST)
+        first = [doc for doc, _ in _best(totals(evidence, weights), _READ)]
+        values["passage"] = _passages(reader, query, first)
+    best = _best(totals(evidence, weights), _BEST)
     importers, imported = signals.neighbours(best, links, reader)
     helpers = {
         doc: value for doc, value in values["lexical"].items() if reader.docs[doc].kind in ("test", "example", "doc")
@@ -100,7 +104,7 @@ def gather(reader: Reader, query: Query, history: History, weights: Weights) -> 
     values["imports"] = _scaled(importers)
     values["imported"] = _scaled(imported)
     values["tested"] = _scaled(signals.exercised(_best(helpers, _EXERCISERS), links, reader))
-    values["cochange"] = _scaled(past.cochange_scores(history, known, best))
+    values["cochange"] = _scaled(history.cochange_scores(past, followed, best))
     values["feedback"] = _scaled(lexical.feedback(reader, best[:8], norms, query))
     return evidence
 
@@ -130,23 +134,23 @@ def _scaled(scores: Scores) -> Scores:
     return {doc: value / top for doc, value in scores.items()} if top > 0 else {}
 
 
-def _touched(evidence: Evidence) -> list[int]:
-    return sorted({doc for scores in evidence.values.values() for doc in scores})
-
-
-def _total(evidence: Evidence, weights: dict[str, float], doc: int) -> float:
-    sum_ = 0.0
+def totals(evidence: Evidence, weights: Weights) -> Scores:
+    """The weighted sum of all signals times the prior, for every file that any signal speaks for."""
+    table = asdict(weights)
+    found: Scores = {}
+    seen = found.get
     for name, scores in evidence.values.items():
-        value = scores.get(doc)
-        if value is not None:
-            sum_ += weights[name] * value
-    return sum_ * evidence.priors.get(doc, 1.0)
+        weight = table[name]
+        for doc, value in scores.items():
+            found[doc] = seen(doc, 0.0) + weight * value
+    priors = evidence.priors
+    return {doc: value * priors.get(doc, 1.0) for doc, value in found.items()}
 
 
 def _best(scores: Scores, size: int) -> list[tuple[int, float]]:
-    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:size]
-    top = ordered[0][1] if ordered else 0.0
-    return [(doc, value / top) for doc, value in ordered] if top > 0 else []
+    ordered = nsmallest(size, ((-value, doc) for doc, value in scores.items()))
+    top = -ordered[0][0] if ordered else 0.0
+    return [(doc, -value / top) for value, doc in ordered] if top > 0 else []
 
 
 def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Signal, ...]:

@@ -12,6 +12,7 @@ from sutler.stages.rank.links import Links
 from sutler.stages.rank.query import Query
 
 _MAX_DEFINERS = 30
+_MAX_IMPORTERS = 60  # what everybody imports tells nothing
 _AFFIXES = (
     "test_",
     "tests_",
@@ -112,7 +113,7 @@ def neighbours(best: list[tuple[int, float]], links: Links, reader: Reader) -> t
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
     module = links.modules[number]
     candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
-    if len(candidates) > 200:
+    if len(candidates) > _MAX_IMPORTERS:
         return []
     return [other for other in candidates if other != number and number in links.imported(other)]
 
@@ -129,6 +130,17 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
         for other in targets:
             found[other] = found.get(other, 0.0) + 0.5 * strength / len(targets)
     return found
+
+
+def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
+    """Tests of a file: those named after it, and those that import it."""
+    module = links.modules[number]
+    if not module:
+        return []
+    names = (f"test_{module[-1]}", f"{module[-1]}_test", f"{module[-1]}Test", f"{module[-1]}_spec", module[-1])
+    named = [n for name in names for n in links.by_stem(name)]
+    found = dict.fromkeys(named + _importers(number, links, reader))
+    return [n for n in found if n != number and reader.docs[n].kind == "test"]
 
 
 def _bare_stem(stem: str) -> str:

@@ -8,7 +8,13 @@ has the same tag, and neither the tag nor anything else tells its length or lets
 from __future__ import annotations
 
 from sutler.stages.redact.clean import Allow, redact
-from sutler.stages.redact.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.stages.redact.engines import (
+    Engine,
+    compile_database,
+    database_key,
+    hyperscan_engine,
+    stdlib_engine,
+)
 from sutler.stages.redact.markers import digest_of, own_spans
 from sutler.stages.redact.seal import Listed, Refusal, listing, seal
 from sutler.stages.redact.table import rules_digest
@@ -19,6 +25,7 @@ __all__ = [
     "Listed",
     "Refusal",
     "compile_database",
+    "database_key",
     "digest_of",
     "hyperscan_engine",
     "listing",

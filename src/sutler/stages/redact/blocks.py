@@ -38,7 +38,12 @@ def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int
     if last:
         # in a diff every line has a sign in its first column, which is no key material
         sign = text[text.rfind("\n", 0, last.start()) + 1]
-        yield from _open_block(text, last.end(), end, 1 if sign in "+-" and last.start() and text[last.start() - 1] == sign else 0)
+        yield from _open_block(
+            text,
+            last.end(),
+            end,
+            1 if sign in "+-" and last.start() and text[last.start() - 1] == sign else 0,
+        )
 
 
 def _end_on_line(text: str, at: int, end: int) -> int:

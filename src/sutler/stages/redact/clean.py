@@ -38,9 +38,7 @@ class Hit(NamedTuple):
     confidence: float
 
 
-def redact(
-    text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None
-) -> CleanText:
+def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
     scan = engine or stdlib_engine()
     text, fakes = set_apart(text, key)
@@ -64,7 +62,7 @@ def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
             yield Hit(start, end, f"encoded-{inner.rule}", inner.confidence)
             break
     for start, end, rule in files.read(text, path):
-        if not verdict.is_placeholder(text[start:end]):
+        if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
             yield Hit(start, end, rule, 0.9)
 
 
@@ -104,6 +102,8 @@ def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], st
             line = text.rfind("\n", 0, end) + 1
             stop = text.find("\n", end)
             stop = len(text) if stop < 0 else stop
+        if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+            continue
         for unit in _units(line, stop, end):
             if (number, unit) not in done:
                 done.add((number, unit))
@@ -124,8 +124,7 @@ def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
 def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
     if number == grammar.BLOCK:
         yield from (
-            Hit(start, stop, "private-key", 0.95)
-            for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
+            Hit(start, stop, "private-key", 0.95) for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
         )
         return
     for candidate in readers.read(number, at):
@@ -152,6 +151,11 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 
 
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
+
+
+def _may_quote(text: str, line: int, stop: int) -> bool:
+    """The line has a string or is a comment: only there a bare value in code can be one."""
+    return any(text.find(quote, line, stop) >= 0 for quote in "\"'`") or _COMMENT.match(text, line, stop) is not None
 
 
 def _inside_string(text: str, at: int) -> bool:

@@ -11,10 +11,11 @@ import re
 import threading
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sutler.stages.redact.grammar import PARTS, TRIGGERS
-from sutler.stages.redact.table import formats
+from sutler.stages.redact.grammar import GATES, PARTS, TRIGGERS
+from sutler.stages.redact.table import formats, pattern
 
 
 class Sightings(NamedTuple):
@@ -49,17 +50,31 @@ def compile_database() -> bytes:
 
     once = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_SINGLEMATCH
     each = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_CASELESS
-    entries = [(number, entry.core, once) for number, entry in enumerate(formats())]
-    for number, trigger in enumerate(TRIGGERS):
-        entries += [(_BASE + number, part, each) for part in PARTS.get(number, (trigger,))]
+    entries = _expressions()
     database = hyperscan.Database()
     database.compile(
-        expressions=[_widened(source).encode() for _, source, _ in entries],
-        ids=[number for number, _, _ in entries],
+        expressions=[source.encode() for _, source in entries],
+        ids=[number for number, _ in entries],
         elements=len(entries),
-        flags=[flags for _, _, flags in entries],
+        flags=[once if number < _BASE else each for number, _ in entries],
     )
     return bytes(hyperscan.dumpb(database))
+
+
+def database_key() -> str:
+    """Names the database that `compile_database` would make: add the CPU, and a cache file has its name."""
+    import hyperscan
+
+    source = "\0".join(f"{number} {expression}" for number, expression in _expressions())
+    return sha256(f"{getattr(hyperscan, '__version__', '')}\0{source}".encode()).hexdigest()[:24]
+
+
+@cache
+def _expressions() -> tuple[tuple[int, str], ...]:
+    entries = [(number, entry.core) for number, entry in enumerate(formats())]
+    for number, trigger in enumerate(TRIGGERS):
+        entries += [(_BASE + number, part) for part in PARTS.get(number, (trigger,))]
+    return tuple((number, _widened(source)) for number, source in entries)
 
 
 def _widened(source: str) -> str:
@@ -73,17 +88,22 @@ def _widened(source: str) -> str:
 
 
 def hyperscan_engine(database: bytes) -> Engine:
-    """An engine over a serialised database; safe to share between threads (each gets its own scratch space)."""
+    """An engine over a serialised database; safe to share between threads (each gets its own scratch space).
+    Fails at once, and not at the first text, when the database is not for this machine: then compile it again."""
     import hyperscan
 
     local = threading.local()
 
+    def load() -> Any:
+        loaded = hyperscan.loadb(database, hyperscan.HS_MODE_BLOCK)
+        loaded.scratch = hyperscan.Scratch(loaded)
+        local.database = loaded
+        return loaded
+
+    load()
+
     def scan(text: str) -> Sightings:
-        loaded: Any = getattr(local, "database", None)
-        if loaded is None:
-            loaded = hyperscan.loadb(database, hyperscan.HS_MODE_BLOCK)
-            loaded.scratch = hyperscan.Scratch(loaded)
-            local.database = loaded
+        loaded = getattr(local, "database", None) or load()
         raw = text.encode("utf-8", "surrogatepass")
         found: list[tuple[int, int]] = []
 
@@ -119,11 +139,38 @@ def _trigger_patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(trigger, re.ASCII) for trigger in TRIGGERS)
 
 
+# Most formats are one run of token characters: their words are looked for in the long runs only, a tenth of most
+# texts. The cut is at characters that no such format holds, so a boundary here is a boundary in the text.
+_RUN = re.compile(r"[^\s\"'<>()\[\]{},;`]{15,}")
+_SPREAD = re.compile(r"[ \"'<>;,]|\\[sS(\[{]")
+
+
+@cache
+def _spread() -> frozenset[int]:
+    """Formats that span more than one run, by number."""
+    bare = [re.sub(r"\{\d+(?:,\d*)?\}", "", entry.core) for entry in formats()]
+    return frozenset(number for number, core in enumerate(bare) if _SPREAD.search(core))
+
+
+def _may_match(text: str) -> list[int]:
+    runs = "\n".join(_RUN.findall(text))
+    seen = []
+    for number, entry in enumerate(formats()):
+        if number in _spread():
+            if any(word in text for word in entry.words):
+                seen.append(number)
+        elif any(word in runs for word in entry.words) and pattern(entry.core).search(runs):
+            seen.append(number)
+    return seen
+
+
 def _scan_stdlib(text: str) -> Sightings:
-    seen = [number for number, entry in enumerate(formats()) if any(word in text for word in entry.words)]
+    seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
     low = lower(text)
-    for number, pattern in enumerate(_trigger_patterns()):
-        triggers.extend((number, found.end()) for found in pattern.finditer(low))
+    for number, trigger in enumerate(_trigger_patterns()):
+        words = GATES.get(number)
+        if words is None or any(word in low for word in words):
+            triggers.extend((number, found.end()) for found in trigger.finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
     return Sightings(tuple(seen), tuple(triggers))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sutler.stages.redact.table import words
 from sutler.values.paths import basename, extension
 
-_CODE = frozenset(
-    ["py", "pyi", "js", "mjs", "cjs", "ts", "jsx", "tsx", "go", "java", "kt", "kts", "scala", "rb", "php", "c", "h", "cpp", "cc", "hpp", "cs", "rs", "swift", "m", "mm", "dart", "lua", "pl", "pm", "ex", "exs", "erl", "clj", "cljs", "hs", "ml", "r", "jl", "groovy", "gradle", "vue", "svelte", "css", "scss", "less", "vb", "fs", "zig", "nim", "coffee", "sql", "ipynb", "json", "jsonl", "proto", "graphql", "rake", "tmpl", "erb", "ejs", "jade", "pug", "xml"]
-)
+_CODE = words("code-extension")
 
 
 @lru_cache(maxsize=8192)

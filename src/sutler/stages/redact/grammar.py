@@ -8,6 +8,7 @@ repetition is bounded and every branch begins with a letter of its own, so they 
 from __future__ import annotations
 
 from sutler.stages.redact import decode
+from sutler.stages.redact.table import words
 
 # Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word.
 NAMES = (
@@ -27,19 +28,17 @@ _WRAP = (
 )
 _AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
 _SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
-_SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
-_FLAG_NAME = (
-    r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
+_SQL_BY = (
+    r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 )
+_FLAG_NAME = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
 
-_VENDORS = ["adafruit", "adobe", "airtable", "algolia", "alibaba", "aliyun", "amplitude", "asana", "auth0", "atlassian", "jira", "confluence", "azure", "beamer", "bitbucket", "bitly", "bittrex", "binance", "bugsnag", "buildkite", "circleci", "meraki", "cloudflare", "cloudinary", "clickhouse", "codecov", "cohere", "coinbase", "confluent", "contentful", "courier", "datadog", "deepgram", "digitalocean", "discord", "docusign", "doppler", "drone", "dropbox", "dynatrace", "easypost", "elastic", "etsy", "facebook", "fastly", "finicity", "finnhub", "flickr", "foursquare", "freemius", "freshbooks", "freshdesk", "github", "gitlab", "gitter", "gocardless", "gumroad", "harness", "heroku", "hubspot", "infura", "instagram", "intercom", "ipstack", "jfrog", "artifactory", "kraken", "kucoin", "launchdarkly", "linear", "linkedin", "linode", "lob_", "looker", "mailchimp", "mailgun", "mandrill", "mapbox", "mattermost", "maxmind", "messagebird", "message_bird", "message-bird", "mistral", "mixpanel", "netlify", "newrelic", "new_relic", "new-relic", "nytimes", "new-york-times", "new_york_times", "okta", "openai", "opsgenie", "pagerduty", "paypal", "pinterest", "plaid", "planetscale", "postmark", "private_ai", "private-ai", "privateai", "pusher", "quickbooks", "rapidapi", "recaptcha", "reddit", "rollbar", "salesforce", "scaleway", "segment", "sendbird", "sendgrid", "sendinblue", "sentry", "shippo", "shodan", "shopify", "slack", "snyk", "sonar", "spotify", "square", "stripe", "sumo", "telegr", "tiktok", "todoist", "travis", "trello", "twilio", "twitch", "twitter", "typeform", "vault", "vercel", "vonage", "nexmo", "vultr", "wechat", "weixin", "xero", "yandex", "yelp", "youtube", "zendesk", "zoho", "zoom", "sidekiq", "bundle_", "intra42", "nuget"]
+_VENDORS = sorted(words("vendor"))
 
 
-def _by_letter(words: list[str]) -> tuple[str, ...]:
-    letters = sorted({word[0] for word in words})
-    return tuple(
-        f"{one}(?:{'|'.join(sorted(word[1:] for word in words if word[0] == one))})" for one in letters
-    )
+def _by_letter(names: list[str]) -> tuple[str, ...]:
+    letters = sorted({name[0] for name in names})
+    return tuple(f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})" for one in letters)
 
 
 def _vendor_head(names: str) -> str:
@@ -54,12 +53,12 @@ BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::=|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
 HEADER_HEAD = rf"(?P<name>{_SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
 URL_HEAD = r":(?:\\?/){2}(?P<user>[^\s/@:\"'<>\\|]{0,80}+):(?=[^\s@/\"'<>]{1,200}@)"
 DSN_HEAD = r":(?P<value>[^\s@/\"'<>:]{1,80})@(?:tcp|unix|\()"
-FLAG_HEAD = rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
+FLAG_HEAD = (
+    rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
+)
 SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
 ELEMENT_HEAD = rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
-PAIR_HEAD = (
-    rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
-)
+PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
 VENDOR_HEADS = tuple(_vendor_head(names) for names in _by_letter(_VENDORS))
 VENDOR_HEAD = _vendor_head("|".join(_by_letter(_VENDORS)))
@@ -84,6 +83,21 @@ TRIGGERS = (
 )
 QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(15)
 ENCODED = tuple(_ENCODED)
+
+GATES: dict[int, tuple[str, ...]] = {
+    HEADER: ("bearer", "basic", "bot", "token", "api", "oauth", "ssws", "negotiate", "ntlm", "key", "genie"),
+    URL: ("://", ":\\/"),
+    DSN: ("@tcp", "@unix", "@("),
+    FLAG: (" -", "'-", '"-', "`-", "(-", "\n-", "\t-"),
+    SQL: ("identified", "password", "passwd"),
+    ELEMENT: ("</",),
+    PAIR: ("value", "default", "content", "val"),
+    SPACED: ("env", "set", "arg"),
+    BLOCK: ("begin ", "putty"),
+    _ENCODED[1]: ("\\u00", "\\x"),
+    _ENCODED[2]: ("%",),
+}
+"""Words without which a trigger cannot fire: the stdlib engine's gate."""
 
 PARTS = {VENDOR: VENDOR_HEADS}
 """Triggers too large for one hyperscan expression, in parts."""

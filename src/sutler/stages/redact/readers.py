@@ -94,11 +94,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
             continue
         how: How = (
-            "compare"
-            if separator in ("==", "===", "!=", "!==")
-            else "call"
-            if separator in ("(", ",")
-            else "quoted"
+            "compare" if separator in ("==", "===", "!=", "!==") else "call" if separator in ("(", ",") else "quoted"
         )
         more = re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
@@ -166,9 +162,7 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
             ):
                 continue  # `mysql -p word`: the word is a database, the password is asked for
             if not command or (
-                name == "p"
-                and command.group() in _LOGIN_FIRST
-                and " login" not in at.low[at.start : found.start()]
+                name == "p" and command.group() in _LOGIN_FIRST and " login" not in at.low[at.start : found.start()]
             ):
                 continue
             colon = at.text.find(":", start, value.end())

@@ -37,11 +37,7 @@ def seal(
 ) -> Refusal | None:
     """The first (place, text) that holds a secret, or None. Places are names such as `path 12`, not content."""
     for place, text in texts:
-        found = [
-            one
-            for one in redact(text, "", key=key, allow=allow, engine=engine).findings
-            if one.confidence > 0
-        ]
+        found = [one for one in redact(text, "", key=key, allow=allow, engine=engine).findings if one.confidence > 0]
         if found:
             return Refusal(place, found[0].rule, found[0].line)
     return None

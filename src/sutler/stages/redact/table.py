@@ -49,13 +49,25 @@ def pattern(core: str) -> re.Pattern[str]:
 @cache
 def rules_digest() -> str:
     """Changes whenever the table does: part of the key under which a compiled database is cached."""
-    return sha256(_source().encode()).hexdigest()[:16]
+    return sha256((_source() + _read("words.txt")).encode()).hexdigest()[:16]
+
+
+@cache
+def words(section: str) -> frozenset[str]:
+    """A word list of `words.txt`."""
+    lines = (line.partition(": ") for line in _read("words.txt").splitlines() if not line.startswith("#"))
+    return frozenset(word for name, _, rest in lines if name == section for word in rest.split())
 
 
 def _source() -> str:
+    return _read("formats.tsv")
+
+
+@cache
+def _read(name: str) -> str:
     # The loader reads package data wherever the package lives (a folder, a zip), without touching paths.
     loader, origin = __spec__.loader, __spec__.origin
-    return loader.get_data(origin.removesuffix("table.py") + "formats.tsv").decode()  # type: ignore[union-attr,no-any-return]
+    return loader.get_data(origin.removesuffix("table.py") + name).decode()  # type: ignore[union-attr,no-any-return]
 
 
 def _parse(line: str) -> Format:

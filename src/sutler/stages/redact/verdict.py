@@ -14,6 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from sutler.stages.redact.table import words
+
 Kind = Literal["password", "secret", "weak", "none"]
 
 # -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers: language scores
@@ -29,26 +31,14 @@ _BIGRAMS = (
 )
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_PASSWORD_WORDS = frozenset(
-    ["pass", "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "pswd", "psw", "pw", "passwords", "pwds", "contrasena", "senha", "passwrd", "pasword", "userpass", "dbpass", "passe", "passwds"]
-)
-_SECRET_WORDS = frozenset(
-    ["secret", "secrets", "token", "tokens", "apikey", "apikeys", "apitoken", "credential", "credentials", "cred", "creds", "authorization", "bearer", "jwt", "cookie", "sid", "sessionid", "authtoken", "accesstoken", "secretkey", "accesskey", "privatekey", "nkey", "otp", "totp", "hotp", "seed", "webhook", "pat", "csrf", "xsrf", "dsn", "cipherkey", "authkey", "clientsecret", "consumersecret", "appsecret"]
-)
-_WEAK_WORDS = frozenset(["key", "keys", "auth", "signature", "salt", "nonce", "cipher", "pin", "license", "connection", "session"])
-_KEY_PARTNERS = frozenset(
-    ["api", "access", "secret", "private", "encryption", "encrypt", "auth", "master", "signing", "sign", "account", "consumer", "client", "app", "application", "service", "subscription", "admin", "shared", "storage", "session", "cipher", "aes", "hmac", "jwt", "license", "root", "user", "crypto", "security", "ssh", "gpg", "remember"]
-)
-_NEGATIVE_LAST = frozenset(
-    ["type", "types", "url", "urls", "uri", "name", "names", "file", "files", "path", "paths", "dir", "field", "fields", "label", "length", "len", "size", "count", "min", "max", "expiry", "expires", "expiration", "ttl", "timeout", "age", "format", "style", "policy", "header", "headers", "prefix", "suffix", "regex", "pattern", "validator", "validators", "help", "hint", "error", "errors", "message", "msg", "text", "title", "placeholder", "reset", "change", "strength", "hasher", "hashers", "algorithm", "alg", "encoder", "encoding", "class", "endpoint", "host", "port", "user", "username", "email", "enabled", "required", "env", "var", "param", "params", "arg", "args", "option", "options", "method", "mode", "provider", "version", "template", "view", "form", "callback", "column", "table", "index", "usage", "generator", "service", "manager", "handler", "filter", "interceptor", "factory", "builder", "util", "utils", "helper", "store", "storage", "request", "response", "controller", "config", "mapping", "map", "list", "set", "event", "events", "state", "status", "action", "scope", "scopes", "domain", "location", "position", "attribute", "attributes", "property", "properties", "input", "output", "page", "link", "button", "icon", "group", "role", "level", "time", "date", "issuer", "audience", "backend", "middleware", "module", "package", "plugin", "driver", "schema", "model", "object", "instance", "source", "target", "ref", "reference", "description", "desc", "comment", "note", "example", "examples", "sample", "limit", "rate", "interval", "refresh", "policyid", "word", "words", "board", "stroke", "press", "down", "up", "code", "codes", "press", "startswith", "endswith", "contains", "icontains", "exact", "iexact", "isnull", "in", "bytes", "getbytes", "encode", "decode", "equals", "replace", "split", "match", "find", "strengthtest", "test", "tests", "decode", "replace", "hash", "frame", "frames", "id", "ids", "num", "number", "idx", "pair", "pairs", "space", "separator", "delimiter", "server", "cert", "certificate", "pem", "info", "data", "body", "content", "checker", "check", "checks", "verify", "validate", "validation", "exists", "missing", "invalid", "failed", "failure", "success"]
-)
-_NEGATIVE_FIRST = frozenset(
-    ["public", "primary", "foreign", "sort", "partition", "cache", "i18n", "translation", "has", "is", "no", "use", "enable", "disable", "show", "hide", "forgot", "reset", "change", "max", "min", "next", "row", "column", "map", "dict", "hash", "index", "unique", "json", "data", "object", "dataset", "context", "routing", "lookup", "header", "path", "query", "form", "hot", "short", "validate", "check", "verify", "require", "allow", "invalid", "missing", "wrong", "bad", "forbidden"]
-)
+_PASSWORD_WORDS = words("password")
+_SECRET_WORDS = words("secret")
+_WEAK_WORDS = words("weak")
+_KEY_PARTNERS = words("key-partner")
+_NEGATIVE_LAST = words("not-last")
+_NEGATIVE_FIRST = words("not-first")
 
-_PLACEHOLDER_WORDS = frozenset(
-    ["your", "you", "my", "our", "the", "a", "an", "and", "or", "of", "to", "in", "for", "with", "this", "that", "some", "any", "here", "is", "it", "not", "example", "examples", "sample", "test", "tests", "testing", "tester", "dummy", "fake", "mock", "placeholder", "change", "changeme", "changeit", "replace", "replaceme", "insert", "enter", "put", "set", "me", "password", "passwords", "passwd", "pass", "pwd", "passphrase", "secret", "secrets", "token", "tokens", "key", "keys", "api", "apikey", "auth", "access", "private", "public", "client", "id", "app", "application", "service", "user", "username", "name", "email", "login", "admin", "root", "value", "values", "string", "str", "none", "null", "nil", "undefined", "true", "false", "yes", "no", "on", "off", "default", "empty", "blank", "foo", "bar", "baz", "qux", "foobar", "foobaz", "abc", "abcd", "abcdef", "xyz", "todo", "fixme", "tbd", "redacted", "removed", "hidden", "masked", "omitted", "confidential", "sensitive", "invalid", "wrong", "bad", "incorrect", "good", "valid", "correct", "new", "old", "current", "another", "other", "second", "first", "third", "last", "real", "actual", "super", "very", "long", "short", "strong", "weak", "simple", "random", "generated", "unset", "unknown", "demo", "local", "localhost", "dev", "development", "prod", "production", "staging", "stage", "env", "environment", "config", "setting", "settings", "var", "variable", "field", "type", "text", "bearer", "basic", "authorization", "header", "cookie", "session", "data", "db", "database", "server", "host", "account", "project", "company", "org", "organization", "domain", "com", "net", "www", "http", "https", "lorem", "ipsum", "hello", "world", "welcome", "and", "credential", "credentials", "hash", "hashed", "hashing", "salt", "encrypted", "encoded", "plain", "raw", "code", "number", "num", "letter", "letters", "char", "chars", "character", "characters", "required", "optional", "hex", "base64", "json", "xml", "yaml", "uuid", "guid", "int", "integer", "bool", "boolean", "object", "array", "list", "is", "not", "must", "be", "should", "will", "can", "from", "file", "path", "nice", "something", "anything", "nothing", "whatever", "thing", "stuff", "provided", "supplied", "given", "need", "needs", "needed", "use", "used", "using", "get", "gets", "got", "see", "read", "one", "two", "three", "four", "five", "aws", "google", "github", "gitlab", "azure", "slack", "stripe", "twitter", "facebook", "oauth", "openid", "sso", "saml", "ldap", "mysql", "postgres", "redis", "mongo", "mongodb", "sql", "web", "site", "page", "url", "uri", "link", "signing", "signature", "encryption"]
-)
+_PLACEHOLDER_WORDS = words("placeholder")
 _SEQUENCES = (
     "abcdefghijklmnopqrstuvwxyz",
     "01234567890123456789",
@@ -89,24 +79,22 @@ def strangeness(value: str) -> float:
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
     """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
-    words = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
-    if not words:
+    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
+    if not parts:
         return "none"
-    last = words[-1]
-    if last in _NEGATIVE_LAST or (len(words) > 1 and words[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS):
+    last = parts[-1]
+    if last in _NEGATIVE_LAST or (len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS):
         return "none"
-    joined = "".join(words)
-    if any(word in _PASSWORD_WORDS for word in words) or joined.endswith(
-        ("password", "passwd", "pwd", "passphrase")
-    ):
+    joined = "".join(parts)
+    if any(word in _PASSWORD_WORDS for word in parts) or joined.endswith(("password", "passwd", "pwd", "passphrase")):
         return "password"
-    if any(word in _SECRET_WORDS for word in words) or joined.endswith(
+    if any(word in _SECRET_WORDS for word in parts) or joined.endswith(
         ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey")
     ):
         return "secret"
-    if last in ("key", "keys") and len(words) > 1 and words[-2] in _KEY_PARTNERS:
+    if last in ("key", "keys") and len(parts) > 1 and parts[-2] in _KEY_PARTNERS:
         return "secret"
-    if any(word in _WEAK_WORDS for word in words) or joined.endswith(("key", "auth")):
+    if any(word in _WEAK_WORDS for word in parts) or joined.endswith(("key", "auth")):
         return "weak"
     return "none"
 
@@ -114,14 +102,27 @@ def kind_of(name: str) -> Kind:
 @lru_cache(maxsize=4096)
 def is_setter(name: str) -> bool:
     """In `name(value)` and `"name", value` the name must end in what it holds: set_password, setApiKey, SECRET_KEY."""
-    words = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
-    while len(words) > 1 and words[-1] in ("new", "of", "from", "create"):
-        words.pop()
+    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
+    while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
+        parts.pop()
     return (
-        bool(words)
-        and words[0] not in ("check", "verify", "validate", "is", "has")
-        and (words[-1] in _PASSWORD_WORDS or words[-1] in _SECRET_WORDS or words[-1] in ("key", "auth"))
+        bool(parts)
+        and parts[0] not in ("check", "verify", "validate", "is", "has")
+        and (parts[-1] in _PASSWORD_WORDS or parts[-1] in _SECRET_WORDS or parts[-1] in ("key", "auth", "salt"))
     )
+
+
+def is_template(value: str) -> bool:
+    """Something that is filled in later, or a marker of ours."""
+    return _TEMPLATE.search(value) is not None
+
+
+def is_noise(value: str) -> bool:
+    """Drawn from everything on the keyboard, blanks included, as the keys and salts of some frameworks are."""
+    if len(value) < 32 or classes(value) < 4 or "[REDACTED" in value or re.search(r"[A-Za-z]{8}", value):
+        return False
+    marks = sum(not char.isalnum() and not char.isspace() for char in value)
+    return marks >= 8 and strangeness(value) >= 4.5
 
 
 @lru_cache(maxsize=4096)
@@ -132,13 +133,13 @@ def is_placeholder(value: str) -> bool:
     lowered = value.lower()
     if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
         return True
-    words = [word.lower() for word in _WORD.findall(value)]
-    letters = [word for word in words if not word.isdigit()]
+    parts = [word.lower() for word in _WORD.findall(value)]
+    letters = [word for word in parts if not word.isdigit()]
     if not letters:
         return False
     rest = "".join(char for char in value if not char.isalnum())
     if set(rest) - set("-_ .:/!@#*+'") or any(
-        not _counting(word) for word in words if len(word) > 4 and word.isdigit()
+        not _counting(word) for word in parts if len(word) > 4 and word.isdigit()
     ):
         return False
     if all(_known(word) for word in letters):
@@ -154,9 +155,7 @@ def _typed_in_order(value: str) -> bool:
 
 def _counting(word: str) -> bool:
     """Letters or digits in order, as people type them when they make something up."""
-    return any(
-        word[at : at + 5] in sequence for sequence in _SEQUENCES for at in range(0, max(1, len(word) - 4), 5)
-    )
+    return any(word[at : at + 5] in sequence for sequence in _SEQUENCES for at in range(0, max(1, len(word) - 4), 5))
 
 
 def _known(word: str) -> bool:
@@ -206,7 +205,11 @@ def _holds_random(value: str) -> bool:
 
 def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     """The confidence that `value` under a name of this kind is a secret; below 0.5 it stays."""
-    if len(value) < 3 or len(value) > 16_384 or kind == "none" or is_placeholder(value):
+    if len(value) < 3 or len(value) > 16_384 or kind == "none":
+        return 0.0
+    if how in ("quoted", "call") and is_noise(value):
+        return 0.8
+    if is_placeholder(value):
         return 0.0
     if value.isdigit():
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0

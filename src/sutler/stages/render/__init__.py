@@ -18,7 +18,18 @@ from sutler.values.pack import Format, Pack, Preamble, Section
 if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
 
-__all__ = ["Shape", "encoded", "group", "merge", "parse", "portion", "render", "section_text", "shape"]
+__all__ = [
+    "Shape",
+    "encoded",
+    "group",
+    "merge",
+    "parse",
+    "portion",
+    "render",
+    "require_unicode",
+    "section_text",
+    "shape",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -69,8 +80,8 @@ def encoded(
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
     """
-    _require_unicode("goal", preamble.goal.text)
-    _require_unicode("tree", preamble.tree.text)
+    require_unicode("goal", preamble.goal.text)
+    require_unicode("tree", preamble.tree.text)
     seal = sha256()
     for is_body, text in assemble(shape(format), preamble, sections, listing, line_numbers):
         piece = text.encode()
@@ -116,7 +127,8 @@ def parse(text: str | bytes) -> Pack:
     )
 
 
-def _require_unicode(name: str, text: str) -> None:
+def require_unicode(name: str, text: str) -> None:
+    """Refuse text with lone surrogates, which come from bytes of the command line that are no UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -76,11 +76,7 @@ def _python_exports(module: ast.Module) -> tuple[str, ...]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.append(node.name)
         targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, ast.AnnAssign)
-            else []
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
         for target in targets:
             if isinstance(target, ast.Name):
@@ -214,9 +210,7 @@ def _by_patterns(language: str, text: str, lines: int) -> CodeFacts:
     if language == "javascript":
         for group in re.findall(r"^export\s*\{([^}]{0,2000})\}", text, re.MULTILINE):
             names += [part.split(" as ")[-1].strip() for part in group.split(",") if part.strip()]
-    imports = {
-        name for pattern in _IMPORTS.get(language, ()) for name in re.findall(pattern, text, re.MULTILINE)
-    }
+    imports = {name for pattern in _IMPORTS.get(language, ()) for name in re.findall(pattern, text, re.MULTILINE)}
     return CodeFacts(
         lines=lines,
         doc=_leading_comment(text),

@@ -25,16 +25,12 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
         if tag == "PackageReference" and element.get("Include"):
             name = element.get("Include", "")
             nested = next((child.text or "" for child in element if str(child.tag).endswith("Version")), "")
-            found.append(
-                dependency(name, element.get("Version") or nested, _kind(name, element.get("PrivateAssets")))
-            )
+            found.append(dependency(name, element.get("Version") or nested, _kind(name, element.get("PrivateAssets"))))
         elif tag in ("AssemblyName", "Description", "OutputType", "PackageId") and element.text:
             fields.setdefault(tag, element.text.strip())
     folder, stem = dirname(path), basename(path).rsplit(".", 1)[0]
     runs = fields.get("OutputType", "").lower() in ("exe", "winexe") or "Sdk.Web" in text[:2_000]
-    entry = tree.first(
-        beside(folder, name) for name in ("Program.cs", "Program.fs", "Startup.cs", "App.xaml.cs")
-    )
+    entry = tree.first(beside(folder, name) for name in ("Program.cs", "Program.fs", "Startup.cs", "App.xaml.cs"))
     return Found(
         path=path,
         ecosystem=_LANGUAGES.get(path.rsplit(".", 1)[-1].lower(), "csharp"),

@@ -120,9 +120,7 @@ def entrypoints(
     paths += [path for path in others if _main_code(path, facts[path])]
     out: list[EntrypointSummary] = []
     for path in paths:
-        summary = _summary(
-            path, facts[path].language, tame(texts.get(path, "")), path in named, commands.get(path, ())
-        )
+        summary = _summary(path, facts[path].language, tame(texts.get(path, "")), path in named, commands.get(path, ()))
         if summary is not None and len(out) < MAX_ENTRIES:
             doc = code[path].doc if path in code else ""
             out.append(EntrypointSummary(path, summary[0], doc, summary[1] or UNSET))

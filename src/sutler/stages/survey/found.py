@@ -44,8 +44,7 @@ class Tree(Struct, frozen=True):
         return tuple(
             path
             for path in candidates
-            if any(match(dirname(path)) for match in wanted)
-            and not any(match(dirname(path)) for match in unwanted)
+            if any(match(dirname(path)) for match in wanted) and not any(match(dirname(path)) for match in unwanted)
         )
 
 

@@ -41,9 +41,7 @@ def read_pom(path: str, text: str, tree: Tree) -> Found:
     group = _text(root, "groupId") or _text(_child(root, "parent"), "groupId")
     values["project.groupId"] = group
     managed = _child(root, "dependencyManagement")
-    versions = {
-        _coordinates(item, values): _fill(_text(item, "version"), values) for item in _nested(managed)
-    }
+    versions = {_coordinates(item, values): _fill(_text(item, "version"), values) for item in _nested(managed)}
     found = [_maven(item, values, versions) for item in _nested(root)]
     modules = [(item.text or "").strip() for item in _children(root, "modules")]
     members = [beside(dirname(path), f"{name}/pom.xml") for name in modules]
@@ -123,9 +121,7 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
         word, group, artifact, version, alias, kotlin = match.groups()
         name = alias or (f"org.jetbrains.kotlin:kotlin-{kotlin}" if kotlin else f"{group}:{artifact}")
         found.append(
-            dependency(
-                name, "" if (version or "").startswith("$") else version or "", _gradle_kind(word, path)
-            )
+            dependency(name, "" if (version or "").startswith("$") else version or "", _gradle_kind(word, path))
         )
     is_kotlin = bool(
         re.search(r"kotlin\(\s*\"(?:jvm|android|multiplatform)\"|org\.jetbrains\.kotlin|kotlin-android", text)
@@ -148,11 +144,7 @@ def _gradle_kind(word: str, path: str) -> DependencyType:
     if "est" in word and word.lower().startswith(("test", "androidtest")):
         return "dev"
     return (
-        "peer"
-        if word == "compileOnly"
-        else "dev"
-        if word in ("developmentOnly", "debugImplementation")
-        else "runtime"
+        "peer" if word == "compileOnly" else "dev" if word in ("developmentOnly", "debugImplementation") else "runtime"
     )
 
 

@@ -30,9 +30,7 @@ _HELPERS = {
 def _ecosystem(tree: Tree, declared: str = "") -> str:
     """`cpp` when a C++ source is there or the manifest says so, else `c`."""
     ends = (".cpp", ".cc", ".cxx", ".hpp", ".hh")
-    return (
-        "cpp" if "cpp" in declared or "CXX" in declared or any(p.endswith(ends) for p in tree.paths) else "c"
-    )
+    return "cpp" if "cpp" in declared or "CXX" in declared or any(p.endswith(ends) for p in tree.paths) else "c"
 
 
 def _framework(words: str) -> str:
@@ -50,13 +48,9 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
         if name.lower() not in _HELPERS:
             kind = "dev" if _framework(name) else "runtime"
             found.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
-    for name, body in re.findall(
-        r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE
-    ):
+    for name, body in re.findall(r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE):
         tag = re.search(r"GIT_TAG\s+\"?([\w./-]+)", body)
-        found.setdefault(
-            name, dependency(name, tag.group(1) if tag else "", "dev" if _framework(name) else "runtime")
-        )
+        found.setdefault(name, dependency(name, tag.group(1) if tag else "", "dev" if _framework(name) else "runtime"))
     programs = re.findall(r"\badd_executable\s*\(\s*([\w.+-]+)", text, re.IGNORECASE)
     ctest = "ctest" if re.search(r"\b(?:enable_testing|include\s*\(\s*CTest)", text, re.IGNORECASE) else ""
     return Found(
@@ -112,9 +106,7 @@ def read_make(path: str, text: str, tree: Tree) -> Found:
 def read_autoconf(path: str, text: str, tree: Tree) -> Found:
     plain = tame(text)
     name = re.search(r"AC_INIT\s*\(\s*\[?([\w.+ -]+)\]?", plain)
-    modules = re.findall(
-        r"PKG_CHECK_MODULES\s*\(\s*\[?\w+\]?\s*,\s*\[?\s*([\w.+-]+)[ \t]*([^\],)\n]*)", plain
-    )
+    modules = re.findall(r"PKG_CHECK_MODULES\s*\(\s*\[?\w+\]?\s*,\s*\[?\s*([\w.+-]+)[ \t]*([^\],)\n]*)", plain)
     found = [dependency(module, version) for module, version in modules]
     return Found(
         path=path,
@@ -128,9 +120,7 @@ def read_autoconf(path: str, text: str, tree: Tree) -> Found:
 def _conan(reference: str, dev: bool) -> Dependency | None:
     match = re.match(r"\s*([\w.+-]+)/([\w.+<>=~^ \[\]-]+)", reference)
     kind = "dev" if dev or (match and _framework(match.group(1))) else "runtime"
-    return (
-        dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime") if match else None
-    )
+    return dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime") if match else None
 
 
 def read_conan(path: str, text: str, tree: Tree) -> Found:
@@ -143,15 +133,11 @@ def read_conan(path: str, text: str, tree: Tree) -> Found:
             if section in ("[requires]", "[test_requires]", "[tool_requires]"):
                 references.append((line, section != "[requires]"))
     else:
-        for word, reference in re.findall(
-            r"\b(\w*requires)\s*(?:=|\()\s*\(?\s*[\"']([^\"']+)[\"']", tame(text)
-        ):
+        for word, reference in re.findall(r"\b(\w*requires)\s*(?:=|\()\s*\(?\s*[\"']([^\"']+)[\"']", tame(text)):
             references.append((reference, word not in ("requires",)))
     found = [item for item in (_conan(reference, dev) for reference, dev in references) if item is not None]
     names = " ".join(item.name for item in found)
-    return Found(
-        path=path, ecosystem=_ecosystem(tree), dependencies=tuple(found), test_framework=_framework(names)
-    )
+    return Found(path=path, ecosystem=_ecosystem(tree), dependencies=tuple(found), test_framework=_framework(names))
 
 
 def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
@@ -163,9 +149,7 @@ def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
         if name:
             kind = "dev" if _framework(name) else "runtime"
             version = string(mapping(item).get("version>="))
-            found.append(
-                dependency(name, f">={version}" if version else "", "dev" if kind == "dev" else "runtime")
-            )
+            found.append(dependency(name, f">={version}" if version else "", "dev" if kind == "dev" else "runtime"))
     return Found(
         path=path,
         ecosystem=_ecosystem(tree),
@@ -188,9 +172,7 @@ def read_swift(path: str, text: str, tree: Tree) -> Found:
     found = []
     for url, version, rest in _SWIFT_PACKAGE.findall(text):
         numbers = re.search(r"\"([\d.]+)\"", rest)
-        found.append(
-            dependency(basename(url).removesuffix(".git"), version or (numbers.group(1) if numbers else ""))
-        )
+        found.append(dependency(basename(url).removesuffix(".git"), version or (numbers.group(1) if numbers else "")))
     programs = re.findall(r"\.executableTarget\s*\(\s*name:\s*\"([^\"]+)\"", text)
     programs += re.findall(r"\.executable\s*\(\s*name:\s*\"([^\"]+)\"", text)
     folder = dirname(path)

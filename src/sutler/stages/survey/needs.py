@@ -31,24 +31,20 @@ def survey_needs(entries: Sequence[Classified], *, code: bool = True) -> Needs:
     large = [entry for entry, _ in manifests if entry.size > MAX_MANIFEST_BYTES]
     wanted = [entry.path for entry, _ in manifests if entry.size <= MAX_MANIFEST_BYTES][:MAX_MANIFESTS]
     wanted += [entry.path for entry, _ in entries if is_readme(entry.path) and "/" not in entry.path]
-    wanted += [
-        entry.path for entry, facts in entries if facts.category == "entrypoint" and entry.path.count("/") < 4
-    ][:MAX_CODE]
+    wanted += [entry.path for entry, facts in entries if facts.category == "entrypoint" and entry.path.count("/") < 4][
+        :MAX_CODE
+    ]
     wanted += [entry.path for entry, _ in key_files(entries)]
     readable = [pair for pair in entries if 0 < pair[0].size <= MAX_CODE_BYTES and _ours(pair[1])]
     if code:
         sources = [pair for pair in readable if pair[1].tag == "code" and not pair[1].generated]
         sources.sort(key=lambda pair: (-pair[0].size, pair[0].path))
         wanted += [entry.path for entry, _ in sources[:MAX_CODE]]
-    tests = [
-        entry for entry, facts in readable if facts.tag == "test" and facts.language and entry.size > 200
-    ]
+    tests = [entry for entry, facts in readable if facts.tag == "test" and facts.language and entry.size > 200]
     tests.sort(key=lambda entry: (entry.path.count("/"), entry.size, entry.path))
     wanted += [entry.path for entry in tests if entry.path.endswith(_TEST_ENDS)][:MAX_TESTS]
     huge = {entry.path for entry in large}
-    return Needs(
-        tuple(sorted(set(wanted) - huge)), tuple(too_large(entry.path, entry.size) for entry in large)
-    )
+    return Needs(tuple(sorted(set(wanted) - huge)), tuple(too_large(entry.path, entry.size) for entry in large))
 
 
 _TEST_ENDS = (".py", ".js", ".ts", ".rs", ".java", ".kt", ".rb", ".swift", ".go")

@@ -60,9 +60,7 @@ def survey_manifest(entries: Sequence[Classified], texts: Mapping[str, str], roo
     tests = _test_members(scope, everything)
     named = _first(found.test_framework for found in [*main, *tests])
     used = _framework_in_use(kinds, entries, texts)
-    framework = (
-        used or named if kinds[:1] == ["swift"] else named or used
-    )  # a test target may use either of two
+    framework = used or named if kinds[:1] == ["swift"] else named or used  # a test target may use either of two
     manifest = Manifest(
         project_name=_name(main, scope, root_name),
         project_type=_type(kinds, weights),
@@ -134,9 +132,7 @@ def _weights(entries: Sequence[Classified]) -> Counter[str]:
     return Counter(
         facts.language
         for entry, facts in entries
-        if facts.type == "text"
-        and facts.category not in ("dependency", "build")
-        and not ASIDE.search(entry.path)
+        if facts.type == "text" and facts.category not in ("dependency", "build") and not ASIDE.search(entry.path)
     )
 
 
@@ -214,9 +210,7 @@ def _dependencies(scope: list[Found], everything: list[Found]) -> tuple[Dependen
             if known is None or _stronger(item, known):
                 best[item.name] = item
     kept = [item for item in best.values() if item.name not in own]
-    return tuple(
-        sorted(kept, key=lambda item: (_STRENGTH[item.type], item.name.lower(), item.name))[:MAX_DEPENDENCIES]
-    )
+    return tuple(sorted(kept, key=lambda item: (_STRENGTH[item.type], item.name.lower(), item.name))[:MAX_DEPENDENCIES])
 
 
 def _stronger(new: Dependency, old: Dependency) -> bool:
@@ -235,15 +229,11 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
     return Dependency(item.name, item.type, shared) if item.version is UNSET else item
 
 
-def _entry_points(
-    scope: list[Found], entries: Sequence[Classified], texts: Mapping[str, str]
-) -> tuple[str, ...]:
+def _entry_points(scope: list[Found], entries: Sequence[Classified], texts: Mapping[str, str]) -> tuple[str, ...]:
     """What the manifests name; `__main__.py` besides; and by name alone only when no manifest speaks."""
     named = list(dict.fromkeys(path for found in scope for path in found.entry_points))
     mains = [entry.path for entry, facts in entries if facts.category == "entrypoint"]
-    near = sorted(
-        (path for path in mains if not ASIDE.search(path)), key=lambda path: (path.count("/"), path)
-    )
+    near = sorted((path for path in mains if not ASIDE.search(path)), key=lambda path: (path.count("/"), path))
     named += [path for path in near if basename(path) in ("__main__.py", "manage.py") and path not in named]
     if not named:
         named = [path for path in near if path.count("/") <= 2]

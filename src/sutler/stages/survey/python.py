@@ -75,9 +75,7 @@ def read_pyproject(path: str, text: str, tree: Tree) -> Found:
 
 def _backend(section: dict[str, Any]) -> str:
     backend = string(section.get("build-backend")) or " ".join(texts(section.get("requires")))
-    return next(
-        (name for mark, name in _BACKENDS if mark in backend.replace("-", "_")), backend.split(".")[0]
-    )
+    return next((name for mark, name in _BACKENDS if mark in backend.replace("-", "_")), backend.split(".")[0])
 
 
 def _poetry(poetry: dict[str, Any]) -> list[Dependency]:
@@ -107,9 +105,7 @@ def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]
             continue
         stem = module.replace(".", "/")
         spellings = [
-            f"{base}{stem}{end}"
-            for base in ("src/", "", "lib/")
-            for end in (".py", "/__init__.py", "/__main__.py")
+            f"{base}{stem}{end}" for base in ("src/", "", "lib/") for end in (".py", "/__init__.py", "/__main__.py")
         ]
         paths += tree.first(beside(folder, spelling) for spelling in spellings)
     return tuple(dict.fromkeys(paths))
@@ -174,12 +170,8 @@ def read_setup_py(path: str, text: str, tree: Tree) -> Found:
         if isinstance(target, ast.Name)
     }
     calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and _called(node) == "setup"]
-    given = {
-        word.arg: _literal(word.value, names) for call in calls[:1] for word in call.keywords if word.arg
-    }
-    found = _all(texts(given.get("install_requires")), "runtime") + _all(
-        texts(given.get("tests_require")), "dev"
-    )
+    given = {word.arg: _literal(word.value, names) for call in calls[:1] for word in call.keywords if word.arg}
+    found = _all(texts(given.get("install_requires")), "runtime") + _all(texts(given.get("tests_require")), "dev")
     for group, items in mapping(given.get("extras_require")).items():
         found += _all(texts(items), _extra_kind(str(group)))
     points = mapping(given.get("entry_points")).get("console_scripts")
@@ -228,9 +220,7 @@ def read_pipfile(path: str, text: str, tree: Tree) -> Found:
     data = parse_toml(text)
     tables: list[tuple[str, DependencyType]] = [("packages", "runtime"), ("dev-packages", "dev")]
     found = [
-        dependency(
-            name, "" if string(spec) == "*" else string(spec) or string(mapping(spec).get("version")), kind
-        )
+        dependency(name, "" if string(spec) == "*" else string(spec) or string(mapping(spec).get("version")), kind)
         for table, kind in tables
         for name, spec in mapping(data.get(table)).items()
     ]

@@ -97,9 +97,7 @@ _PERFORMANCE: tuple[_Row, ...] = (
     (_JS, "sync", r"\b(?:readFileSync|writeFileSync|execSync)\s*\(", "blocking call"),
     (_ANY, "select", r"(?i)\bselect\s{1,9}\*\s{1,9}from\b", "SELECT * query"),
 )
-_BRANCH = re.compile(
-    r"\b(?:if|elif|else if|for|while|case|catch|except|when|match|rescue|unless)\b|&&|\|\||\?\?"
-)
+_BRANCH = re.compile(r"\b(?:if|elif|else if|for|while|case|catch|except|when|match|rescue|unless)\b|&&|\|\||\?\?")
 _LOOP = re.compile(r"^(\s*)(?:for|while|foreach|loop)\b")
 _INDICATED = {
     "security": "constructs that need a careful look",
@@ -131,9 +129,7 @@ def hotspots(
         }
         for kind, indicators in indicated.items():
             if indicators:
-                description = (
-                    f"{len(indicators)} {_INDICATED[kind]}" if kind == "security" else _INDICATED[kind]
-                )
+                description = f"{len(indicators)} {_INDICATED[kind]}" if kind == "security" else _INDICATED[kind]
                 found.append(RiskHotspot(path, kind, description, tuple(indicators[:MAX_INDICATORS])))
     order = {kind: rank for rank, kind in enumerate(_INDICATED)}
     found.sort(key=lambda spot: (-len(spot.indicators), order[spot.risk_type], spot.path))
@@ -172,9 +168,7 @@ def _complexity(text: str, facts: CodeFacts) -> list[str]:
     out: list[str] = []
     if facts.lines > LONG_FILE:
         out.append(f"{facts.lines:,} lines")
-    functions = [
-        item for item in facts.definitions if item.kind == "function" and item.length > LONG_FUNCTION
-    ]
+    functions = [item for item in facts.definitions if item.kind == "function" and item.length > LONG_FUNCTION]
     longest = sorted(functions, key=lambda item: (-item.length, item.line))
     out += [f"{item.name} is {item.length} lines long (line {item.line})" for item in longest[:3]]
     branches = len(_BRANCH.findall(text))

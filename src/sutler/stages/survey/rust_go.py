@@ -56,9 +56,7 @@ def _cargo_version(spec: Any) -> str:
     return string(spec) or string(mapping(spec).get("version"))
 
 
-def _cargo_entries(
-    data: dict[str, Any], bins: list[dict[str, Any]], folder: str, tree: Tree
-) -> tuple[str, ...]:
+def _cargo_entries(data: dict[str, Any], bins: list[dict[str, Any]], folder: str, tree: Tree) -> tuple[str, ...]:
     if "package" not in data:
         return ()
     named = [string(item.get("path")) for item in bins] + [string(mapping(data.get("lib")).get("path"))]
@@ -68,9 +66,7 @@ def _cargo_entries(
     return tuple(dict.fromkeys(path for path in candidates if path in tree.known))
 
 
-_REQUIRE = re.compile(
-    r"^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+/?[^\s]*|gopkg\.in/[^\s]+)\s+(v[^\s]+)\s*(//.*)?$"
-)
+_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+/?[^\s]*|gopkg\.in/[^\s]+)\s+(v[^\s]+)\s*(//.*)?$")
 
 
 def read_go_mod(path: str, text: str, tree: Tree) -> Found:
@@ -124,9 +120,7 @@ def _go_entries(folder: str, tree: Tree) -> tuple[str, ...]:
 def read_go_work(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
     block = re.search(r"\buse\s*\(([^)]*)\)", text)
-    folders = (block.group(1).split() if block else []) + re.findall(
-        r"^\s*use\s+([^\s(]+)", text, re.MULTILINE
-    )
+    folders = (block.group(1).split() if block else []) + re.findall(r"^\s*use\s+([^\s(]+)", text, re.MULTILINE)
     paths = [beside(dirname(path), f"{name}/go.mod") for name in folders]
     members = tuple(sorted({name for name in paths if name in tree.known}))
     return Found(path=path, ecosystem="go", build_system="go", members=members, workspace=True)

@@ -33,20 +33,14 @@ def read_gemfile(path: str, text: str, tree: Tree) -> Found:
     for line in tame(text).splitlines()[:MAX_LINES]:
         match = _GEM.match(line)
         if match:
-            dev = (
-                beside_gemspec
-                or any(blocks)
-                or bool(re.search(r"group[s]?:\s*\[?\s*:(?:dev|test)", match.group(3)))
-            )
+            dev = beside_gemspec or any(blocks) or bool(re.search(r"group[s]?:\s*\[?\s*:(?:dev|test)", match.group(3)))
             found.append(dependency(match.group(1), _quoted(match.group(2)), "dev" if dev else "runtime"))
         elif re.search(r"\bdo\s*(?:\|[^|]*\|)?\s*$", line):
             group = _GROUP.match(line)
             blocks.append(bool(group and DEV_WORDS.search(group.group(1).replace(":", "/").replace(" ", ""))))
         elif line.strip() == "end" and blocks:
             blocks.pop()
-    rails = tree.first(
-        beside(dirname(path), name) for name in ("config.ru", "config/application.rb", "app.rb")
-    )
+    rails = tree.first(beside(dirname(path), name) for name in ("config.ru", "config/application.rb", "app.rb"))
     return Found(
         path=path,
         ecosystem="ruby",

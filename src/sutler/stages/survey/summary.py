@@ -34,9 +34,7 @@ _FRAMEWORKS = re.compile(
 )
 
 
-def repo_summary(
-    entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
-) -> RepoSummary:
+def repo_summary(entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]) -> RepoSummary:
     return RepoSummary(
         description=_description(entries, surveyed),
         architecture_pattern=_architecture(entries, surveyed, starts),
@@ -51,19 +49,13 @@ def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
     manifest = surveyed.manifest
     size = sum(entry.size for entry, _ in entries)
     kinds = Counter(facts.category for _, facts in entries)
-    counts = ", ".join(
-        f"{count} {name}" for name, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    )
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
     made = f"{len(entries)} files, {size:,} bytes: {counts}." if entries else ""
     built = [f"type: {manifest.project_type}"]
     built += [f"build: {manifest.build_system}"] if manifest.build_system is not UNSET else []
     built += [f"tests: {manifest.test_framework}"] if manifest.test_framework is not UNSET else []
     built += [f"entry points: {', '.join(manifest.entry_points[:5])}"] if manifest.entry_points else []
-    about = (
-        f"{manifest.project_name}: {manifest.purpose_guess}"
-        if manifest.purpose_guess
-        else manifest.project_name
-    )
+    about = f"{manifest.project_name}: {manifest.purpose_guess}" if manifest.purpose_guess else manifest.project_name
     return "\n\n".join(part for part in (about, made, "; ".join(built) + ".") if part)
 
 
@@ -71,9 +63,7 @@ def _folders(entries: Sequence[Classified]) -> set[str]:
     return {part.lower() for entry, _ in entries for part in entry.path.split("/")[:-1]}
 
 
-def _architecture(
-    entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
-) -> str:
+def _architecture(entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]) -> str:
     members = [found for found in surveyed.found if "/" in found.path]
     workspace = any(found.workspace for found in surveyed.found)
     folders = _folders([pair for pair in entries if pair[1].tag == "code"])
@@ -148,14 +138,9 @@ def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     locked = any(facts.lock for _, facts in entries)
     if surveyed.manifest.project_type in ("node", "php") and surveyed.manifest.dependencies and not locked:
         out.append("dependencies without a lock file")
-    large = [
-        entry
-        for entry, facts in entries
-        if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000
-    ]
+    large = [entry for entry, facts in entries if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000]
     out += [
-        f"large source file: {entry.path} ({entry.size:,} bytes)"
-        for entry in sorted(large, key=lambda e: -e.size)[:3]
+        f"large source file: {entry.path} ({entry.size:,} bytes)" for entry in sorted(large, key=lambda e: -e.size)[:3]
     ]
     out += [f"{problem.path}: {problem.detail}" for problem in surveyed.problems[:5]]
     return tuple(out)

@@ -48,13 +48,15 @@ _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
 
 class Source(Struct, frozen=True):
     """The project as the packer sees it. `read` gives redacted text or says why not; `clean` redacts the
-    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`."""
+    task's own words; `scores` order the contract's files; `digests` are of the raw files, for `verify`;
+    `kept_out` says why a file that the task names may not be shown."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
     clean: Callable[[str], CleanText]
     scores: Mapping[str, float] = {}
     digests: Mapping[str, str] = {}
+    kept_out: Mapping[str, Problem] = {}
 
 
 class Assembled(Struct, frozen=True):
@@ -84,7 +86,8 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     """Required text, files by priority, what is not shown, and the marker when something is cut."""
     issues, dropped = _top_issues(task, top_issues)
     index = index_of(source.paths)
-    wanted, problems = wanted_files(task, issues, index)
+    wanted, missing = wanted_files(task, issues, index)
+    problems = [source.kept_out.get(one.path, one) for one in missing]
     problems += idle_globs(sorted(index.paths), task.files_contract)
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
@@ -166,9 +169,7 @@ def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> Contex
     return ContextDoc(wire_path(item.path), rung.text, rung.level, digests.get(item.path, UNSET))
 
 
-def _whole(
-    core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
-) -> _Plan | None:
+def _whole(core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int) -> _Plan | None:
     """Every file in full, if that fits; reading stops at the first that does not."""
     plan = _Plan(limit - len(required_text(core)) - _TITLES)
     if len(low) > MAX_OWNED:
@@ -246,8 +247,7 @@ def _bare(task: TaskSpec, issues: list[Issue], diff: str, clean: Callable[[str],
     )
     contract = task.files_contract
     tickets = tuple(
-        replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint))
-        for ticket in task.repair_tickets
+        replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint)) for ticket in task.repair_tickets
     )
     return ContextPack(
         task=TaskInfo(

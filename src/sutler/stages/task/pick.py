@@ -98,9 +98,7 @@ def _from_issues(issues: Sequence[Issue]) -> list[tuple[str, str, int]]:
         if issue.file is not UNSET:
             out.append((reason, issue.file, 0 if issue.line is UNSET else issue.line))
         texts = (issue.message, issue.raw, issue.hint)
-        out += [
-            (reason, raw, line) for text in texts if isinstance(text, str) for raw, line in _mentions(text)
-        ]
+        out += [(reason, raw, line) for text in texts if isinstance(text, str) for raw, line in _mentions(text)]
     return out
 
 
@@ -115,9 +113,7 @@ def _mentions(text: str) -> list[tuple[str, int]]:
     return out
 
 
-def owned_files(
-    task: TaskSpec, index: Index, taken: Iterable[str], scores: Mapping[str, float]
-) -> list[Wanted]:
+def owned_files(task: TaskSpec, index: Index, taken: Iterable[str], scores: Mapping[str, float]) -> list[Wanted]:
     """Low files: what the contract allows, best score first, then by path."""
     seen = set(taken)
     paths = [path for path in owned(sorted(index.paths), task.files_contract) if path not in seen]

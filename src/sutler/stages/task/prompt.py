@@ -42,9 +42,7 @@ def fenced(text: str, language: str = "") -> str:
 def required_text(pack: ContextPack) -> str:
     """Everything but documents and files: what must never be cut."""
     parts = [
-        f"# Task {pack.task.id}"
-        + (f": {' '.join(pack.task.title.split())}" if pack.task.title else "")
-        + "\n",
+        f"# Task {pack.task.id}" + (f": {' '.join(pack.task.title.split())}" if pack.task.title else "") + "\n",
         f"## Goal\n\n{pack.task.goal.rstrip()}\n",
         _acceptance(pack.task.acceptance),
         _constraints(pack.constraints),
@@ -67,9 +65,7 @@ def _evidence(item: AcceptanceCriteria) -> str:
 
 
 def _constraints(constraints: Constraints) -> str:
-    contract = FileContract(
-        constraints.allowed_globs, constraints.forbidden_globs, constraints.allow_new_files
-    )
+    contract = FileContract(constraints.allowed_globs, constraints.forbidden_globs, constraints.allow_new_files)
     return "## Constraints\n\n" + "\n".join(f"- {line}" for line in sentences(contract)) + "\n"
 
 
@@ -100,9 +96,7 @@ def _tickets(tickets: Sequence[RepairTicket]) -> str:
         + (f"\n  hint: {ticket.hint}" if ticket.hint is not UNSET else "")
         for ticket in tickets
     ]
-    return (
-        "## Repair tickets\n\nFix these specific issues only\n\n" + "\n".join(lines) + "\n" if lines else ""
-    )
+    return "## Repair tickets\n\nFix these specific issues only\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def _errors(outputs: Sequence[str]) -> str:
@@ -127,9 +121,7 @@ def tail_text(pack: ContextPack) -> str:
 
 
 def _marker(pack: ContextPack) -> str:
-    shortened = sum(item.level != "full" for item in pack.files) + sum(
-        item.level != "full" for item in pack.docs
-    )
+    shortened = sum(item.level != "full" for item in pack.files) + sum(item.level != "full" for item in pack.docs)
     missing = len(pack.not_shown) + pack.not_shown_more
     return (
         f"[context truncated: {shortened:,} files shortened, {missing:,} things not shown, "
@@ -167,9 +159,7 @@ def render_context_md(pack: ContextPack) -> str:
     if pack.repair_tickets is not UNSET and pack.repair_tickets:
         lines += ["", _tickets(pack.repair_tickets).rstrip()]
     lines += ["", "## Files Included", ""]
-    shown = [
-        f"- {quote(item.path)} ({item.level}), {item.priority} priority: {item.reason}" for item in pack.files
-    ]
+    shown = [f"- {quote(item.path)} ({item.level}), {item.priority} priority: {item.reason}" for item in pack.files]
     shown += [f"- {quote(item.path)} ({item.level}), document" for item in pack.docs]
     lines += shown or ["- none"]
     lines += ["", f"{pack.total_chars:,} characters" + (", context truncated" if pack.truncated else "")]

@@ -30,13 +30,27 @@ T = TypeVar("T")
 
 def parse_task(text: str, source: str = "task") -> TaskSpec:
     """A task from the text of a YAML or JSON file."""
+    return read_task(_document(text, source), source)
+
+
+def _document(text: str, source: str) -> Any:
     if len(text) > MAX_TASK_CHARS:
         raise _wrong(source, f"has {len(text):,} characters", f"a task file holds at most {MAX_TASK_CHARS:,}")
     try:
-        data = parse_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else parse_yaml(text)
+        return parse_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else parse_yaml(text)
     except DocumentError as error:
         raise _wrong(source, f"cannot be read: {error}", "a task is a YAML or JSON mapping") from None
-    return read_task(data, source)
+
+
+def parse_contract(text: str, source: str = "contract") -> FileContract:
+    """The contract of a task file, or a file that is nothing but a contract."""
+    data = _document(text, source)
+    if isinstance(data, dict) and _CONTRACT_KEYS & _fields(data, source).keys():
+        return read_contract(data, source)
+    return read_task(data, source).files_contract
+
+
+_CONTRACT_KEYS = frozenset({"allowed", "allowedglobs", "forbidden", "forbiddenglobs", "allownewfiles"})
 
 
 def read_task(data: Any, source: str = "task") -> TaskSpec:
@@ -173,9 +187,7 @@ def _acceptance(item: Any, where: str, index: int) -> AcceptanceCriteria:
         id=_text(fields.get("id"), f"{where}.id") or f"acc-{index + 1}",
         text=_text(_pick(fields, "text", "description"), f"{where}.text"),
         type=cast(Literal["behavior", "evidence"], kind),
-        evidence=UNSET
-        if evidence is None
-        else Evidence(_texts(files, f"{where}.evidence.must_include_files")),
+        evidence=UNSET if evidence is None else Evidence(_texts(files, f"{where}.evidence.must_include_files")),
     )
 
 
@@ -183,9 +195,7 @@ def _context(data: Any, where: str) -> TaskContext:
     if data is None:
         return TaskContext()
     fields = _fields(data, where)
-    return TaskContext(
-        _texts(fields.get("files"), f"{where}.files"), _texts(fields.get("docs"), f"{where}.docs")
-    )
+    return TaskContext(_texts(fields.get("files"), f"{where}.files"), _texts(fields.get("docs"), f"{where}.docs"))
 
 
 def _issue(item: Any, where: str, index: int) -> Issue:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from sutler.stages.facts import extract
-from sutler.stages.rank import WEIGHTS, build, rank
+from sutler.stages.rank import WEIGHTS, Past, build, rank, summarise
 from sutler.values.facts import Commit, History, Ranked
 
 TREE = {
@@ -22,13 +22,13 @@ TREE = {
 }
 
 
-def order(task: str, history: History | None = None, tree: dict[str, str] = TREE) -> list[str]:
-    return [item.path for item in ranked(task, history, tree)]
+def order(task: str, past: Past | None = None, tree: dict[str, str] = TREE) -> list[str]:
+    return [item.path for item in ranked(task, past, tree)]
 
 
-def ranked(task: str, history: History | None = None, tree: dict[str, str] = TREE) -> tuple[Ranked, ...]:
+def ranked(task: str, past: Past | None = None, tree: dict[str, str] = TREE) -> tuple[Ranked, ...]:
     index = build((path, str(i), extract(path, text)) for i, (path, text) in enumerate(tree.items()))
-    return rank(index, task, history)
+    return rank(index, task, past)
 
 
 def test_sources_come_before_tests_and_documents() -> None:
@@ -69,7 +69,7 @@ def test_a_title_about_documents_lifts_them() -> None:
 
 
 def test_history_speaks_for_files_that_similar_commits_touched() -> None:
-    past = History((Commit("1", "Fix page layout glitch", ("shop/render.py",)),))
+    past = summarise(History((Commit("1", "Fix page layout glitch", ("shop/render.py",)),)))
     assert order("layout glitch", past)[0] == "shop/render.py"
 
 

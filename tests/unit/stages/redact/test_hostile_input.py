@@ -45,7 +45,14 @@ def cpu_seconds(limit: float) -> Iterator[None]:
 def test_no_format_gets_lost() -> None:
     for entry in table.formats():
         word = entry.words[0]
-        hostile = (fill(word), fill(f"-{word}"), word + fill("a1B"), fill(word + "a" * 30), fill("Ab0/"), fill("0-"))
+        hostile = (
+            fill(word),
+            fill(f"-{word}"),
+            word + fill("a1B"),
+            fill(word + "a" * 30),
+            fill("Ab0/"),
+            fill("0-"),
+        )
         with cpu_seconds(10):
             for text in hostile:
                 sum(1 for _ in table.pattern(entry.core).finditer(text))

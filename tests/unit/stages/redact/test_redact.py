@@ -26,7 +26,11 @@ def clean(text: str, path: str = "notes.txt") -> str:
         ("a.py", "client.login(user='bob', password='zxkwqvbn')", "zxkwqvbn"),
         ("a.py", "user.set_password('kq8Zr2vLx')", "kq8Zr2vLx"),
         ("a.py", 'os.environ.get("SECRET_KEY", "k2j4h5g6f7d8s9a0q1w2")', "k2j4h5g6f7d8s9a0q1w2"),
-        ("a.js", "const cfg = { clientSecret: 'a8f5f167f44f4964e6c998dee827110c' };", "a8f5f167f44f4964e6c998dee827110c"),
+        (
+            "a.js",
+            "const cfg = { clientSecret: 'a8f5f167f44f4964e6c998dee827110c' };",
+            "a8f5f167f44f4964e6c998dee827110c",
+        ),
         ("a.js", "password: process.env.PASS || 'kq8Zr2vLx'", "kq8Zr2vLx"),
         ("a.go", 'apiKey := "a8f5f167f44f4964e6c998dee827110c"', "a8f5f167f44f4964e6c998dee827110c"),
         ("a.java", 'props.put("db.password", "kq8Zr2vLx");', "kq8Zr2vLx"),
@@ -34,7 +38,11 @@ def clean(text: str, path: str = "notes.txt") -> str:
         ("a.scala", 'password = Some("kq8Zr2vLx"),', "kq8Zr2vLx"),
         ("a.rb", "password: 'kq8Zr2vLx',", "kq8Zr2vLx"),
         ("a.php", "define('DB_PASSWORD', 'kq8Zr2vLx');", "kq8Zr2vLx"),
-        ("a.cs", '<add key="ApiSecret" value="a8f5f167f44f4964e6c998dee827110c"/>', "a8f5f167f44f4964e6c998dee827110c"),
+        (
+            "a.cs",
+            '<add key="ApiSecret" value="a8f5f167f44f4964e6c998dee827110c"/>',
+            "a8f5f167f44f4964e6c998dee827110c",
+        ),
         ("a.yml", "  db_password: kq8Zr2vLx", "kq8Zr2vLx"),
         ("a.yml", "- name: DB_PASSWORD\n  value: kq8Zr2vLx", "kq8Zr2vLx"),
         ("a.toml", 'token = "a8f5f167f44f4964e6c998dee827110c"', "a8f5f167f44f4964e6c998dee827110c"),
@@ -51,7 +59,11 @@ def clean(text: str, path: str = "notes.txt") -> str:
         ("a.sh", "tool --password kq8Zr2vLx", "kq8Zr2vLx"),
         ("Dockerfile", "ENV DB_PASSWORD kq8Zr2vLx", "kq8Zr2vLx"),
         ("a.sql", "CREATE USER a IDENTIFIED BY 'kq8Zr2vLx';", "kq8Zr2vLx"),
-        ("a.md", "Authorization: Bearer a8f5f167f44f4964e6c998dee827110c", "a8f5f167f44f4964e6c998dee827110c"),
+        (
+            "a.md",
+            "Authorization: Bearer a8f5f167f44f4964e6c998dee827110c",
+            "a8f5f167f44f4964e6c998dee827110c",
+        ),
         ("a.md", "Authorization: Basic Ym9iOmtxOFpyMnZMeA==", "Ym9iOmtxOFpyMnZMeA=="),
         ("a.md", "postgres://bob:kq8Zr2vLx@db.internal/app", "kq8Zr2vLx"),
         ("a.md", "bob:kq8Zr2vLx@tcp(db:3306)/app", "kq8Zr2vLx"),
@@ -85,7 +97,10 @@ def test_a_secret_goes_and_its_line_stays(path: str, line: str, secret: str) -> 
         ("de.yml", 'password: "{{ vault_password }}"'),
         ("a.yml", "token_url: https://auth.internal/token"),
         ("a.yml", "password: ((db-password))"),
-        ("a.json", '"integrity": "sha512-MSjYzcWNOA0ewAHpz0MxpYFvwg6yjy1NG3xteoqz644VCo/RPgnr1/GGt+ic3iJTzQ8Eu3TdM14SawnVUmGE6A=="'),
+        (
+            "a.json",
+            '"integrity": "sha512-MSjYzcWNOA0ewAHpz0MxpYFvwg6yjy1NG3xteoqz644VCo/RPgnr1/GGt+ic3iJTzQ8Eu3TdM14SawnVUmGE6A=="',
+        ),
         ("a.json", '"id": "5239056c-4766-4e39-80bd-16454245574b"'),
         ("go.sum", "github.com/a/b v1.0.0 h1:a8f5f167f44f4964e6c998dee827110ca8f5f167f44="),
         ("a.txt", "commit 5239056c4766e39f40bd16454245574b52390aa1"),
@@ -189,3 +204,25 @@ def test_the_listing_is_masked() -> None:
 def test_hits_never_cross_a_line() -> None:
     text = f"password: kq8Zr2vLx\n{PEM}\ntoken {TOKEN}"
     assert all("\n" not in text[hit.start : hit.end] for hit in find(text, "a.yml", stdlib_engine()))
+
+
+def test_threads_share_one_engine() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sutler.stages.redact import compile_database, hyperscan_engine
+
+    engine = hyperscan_engine(compile_database())
+    texts = [f"{'x ' * number}{TOKEN}\n" for number in range(200)]
+    with ThreadPoolExecutor(4) as pool:
+        shown = list(pool.map(lambda text: redact(text, "a.txt", key=KEY, engine=engine).text, texts))
+    assert not any(TOKEN in text for text in shown)
+
+
+def test_a_broken_database_fails_at_once() -> None:
+    import hyperscan
+
+    from sutler.stages.redact import compile_database, database_key, hyperscan_engine
+
+    assert database_key() == database_key()
+    with pytest.raises(hyperscan.HyperscanError):
+        hyperscan_engine(b"\0" * len(compile_database()))

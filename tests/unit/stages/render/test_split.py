@@ -86,9 +86,7 @@ def split(pack: Pack, size: int, format: Format) -> list[str]:
     st.lists(st.text("abc", min_size=1), max_size=5),
     st.sampled_from(("markdown", "xml", "json")),
 )
-def test_every_part_fits_and_all_parts_make_the_whole(
-    texts: list[str], listed: list[str], format: Format
-) -> None:
+def test_every_part_fits_and_all_parts_make_the_whole(texts: list[str], listed: list[str], format: Format) -> None:
     sections = tuple(section_of(f"f{at}", text) for at, text in enumerate(texts))
     preamble = Preamble("p", CleanText("goal"), CleanText("tree\n"))
     pack = Pack(preamble, sections, Listing(tuple(map(RelPath, listed)), 3))

@@ -90,9 +90,7 @@ def test_broken_python_is_read_by_patterns() -> None:
         ("text", "hello", (), ()),
     ],
 )
-def test_other_languages(
-    language: str, text: str, exports: tuple[str, ...], imports: tuple[str, ...]
-) -> None:
+def test_other_languages(language: str, text: str, exports: tuple[str, ...], imports: tuple[str, ...]) -> None:
     facts = code_facts(language, text)
     assert (facts.exports, facts.imports) == (exports, imports)
 

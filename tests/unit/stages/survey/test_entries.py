@@ -55,9 +55,7 @@ def test_commands(language: str, text: str, commands: tuple[str, ...]) -> None:
     assert commands_in(language, text) == commands
 
 
-def summaries(
-    files: dict[str, str], named: tuple[str, ...], found: tuple[Found, ...] = ()
-) -> list[EntrypointSummary]:
+def summaries(files: dict[str, str], named: tuple[str, ...], found: tuple[Found, ...] = ()) -> list[EntrypointSummary]:
     entries = [(FileEntry(RelPath(path), 1), facts_of(path)) for path in sorted(files)]
     code = {path: code_facts(facts_of(path).language, text) for path, text in files.items()}
     return list(entrypoints(entries, files, code, named, found))

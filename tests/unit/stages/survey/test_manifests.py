@@ -1,4 +1,3 @@
-# ruff: noqa: E501 manifests are written as people write them
 """Small hand-written manifests: manifests."""
 
 from __future__ import annotations

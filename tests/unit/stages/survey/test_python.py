@@ -24,9 +24,7 @@ thing = "thing.cli:main"
 
 
 def test_pyproject() -> None:
-    found = survey(
-        {"pyproject.toml": PYPROJECT, "src/thing/cli.py": "import sys", "src/thing/__init__.py": ""}
-    )
+    found = survey({"pyproject.toml": PYPROJECT, "src/thing/cli.py": "import sys", "src/thing/__init__.py": ""})
     manifest = found.manifest
     assert (manifest.project_name, manifest.project_type, manifest.purpose_guess) == (
         "thing",

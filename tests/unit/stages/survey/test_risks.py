@@ -73,11 +73,7 @@ def test_complexity() -> None:
 
 def test_coupling_out_and_in() -> None:
     many = "".join(f"import m{n}\n" for n in range(30))
-    files = (
-        {"a.py": many}
-        | {f"u{n}.py": "from core.base import x\n" for n in range(12)}
-        | {"core/base.py": "x = 1\n"}
-    )
+    files = {"a.py": many} | {f"u{n}.py": "from core.base import x\n" for n in range(12)} | {"core/base.py": "x = 1\n"}
     found = {spot.path: spot.indicators for spot in spots(files) if spot.risk_type == "coupling"}
     assert found == {"a.py": ("imports 30 modules",), "core/base.py": ("imported by 12 of the files read",)}
 

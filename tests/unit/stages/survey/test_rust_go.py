@@ -76,7 +76,5 @@ replace github.com/a/b => ../b
         ("github.com/one/single", "runtime", "v1.0.0"),
         ("github.com/stretchr/testify", "dev", "v1.9.0"),
     ]
-    work = survey(
-        {"go.work": "go 1.22\nuse (\n\t./a\n\t./b\n)\n", "a/go.mod": "module a\n", "b/go.mod": "module b\n"}
-    )
+    work = survey({"go.work": "go 1.22\nuse (\n\t./a\n\t./b\n)\n", "a/go.mod": "module a\n", "b/go.mod": "module b\n"})
     assert [found.path for found in work.found] == ["go.work", "a/go.mod", "b/go.mod"]

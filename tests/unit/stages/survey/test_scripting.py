@@ -17,9 +17,7 @@ gem "puma", group: :development
 gem "redis", "5"
 """
     spec = 'Gem::Specification.new do |s|\n s.name = "tool"\n s.summary = "A gem."\n s.add_dependency "thor", "~> 1.3"\n s.add_development_dependency("rake")\n s.executables << "tool"\nend'
-    found = survey(
-        {"Gemfile": gemfile, "config.ru": "", "tool.gemspec": spec, "exe/tool": "", "lib/tool.rb": ""}
-    )
+    found = survey({"Gemfile": gemfile, "config.ru": "", "tool.gemspec": spec, "exe/tool": "", "lib/tool.rb": ""})
     assert (found.manifest.project_name, found.manifest.project_type) == ("tool", "ruby")
     assert (found.manifest.build_system, found.manifest.test_framework) == ("bundler", "rspec")
     assert found.manifest.entry_points == ("config.ru", "exe/tool", "lib/tool.rb")

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 files are written as people write them
 from __future__ import annotations
 
 from sutler.stages.classify import facts_of
@@ -53,16 +52,11 @@ def test_architecture_is_named_only_when_the_tree_shows_it() -> None:
     }
     assert summary(space).architecture_pattern == "workspace of 2 packages"
     start = EntrypointSummary("main.py", "web")
-    assert (
-        summary({"main.py": "", "requirements.txt": "flask"}, (start,)).architecture_pattern
-        == "web application"
-    )
+    assert summary({"main.py": "", "requirements.txt": "flask"}, (start,)).architecture_pattern == "web application"
 
 
 def test_concerns_name_what_is_missing_or_broken() -> None:
-    found = summary(
-        {"package.json": '{"dependencies": {"a": "1"}}', "composer.json": "{", "big.js": "x" * 200_000}
-    )
+    found = summary({"package.json": '{"dependencies": {"a": "1"}}', "composer.json": "{", "big.js": "x" * 200_000})
     assert found.potential_concerns == (
         "no test files",
         "no README at the root",

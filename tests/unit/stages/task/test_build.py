@@ -17,20 +17,13 @@ def test_a_small_task_is_whole() -> None:
     done = packer({"a.py": "print()\n"}).assemble(TASK)
     assert (done.pack.truncated, done.problems, done.not_shown) == (False, (), ())
     assert done.pack.total_chars == len(done.prompt)
-    assert [(item.path, item.content, item.priority) for item in done.pack.files] == [
-        ("a.py", "print()\n", "medium")
-    ]
+    assert [(item.path, item.content, item.priority) for item in done.pack.files] == [("a.py", "print()\n", "medium")]
     assert "context truncated" not in done.prompt
 
 
 def test_the_tier_of_the_packer_wins_over_the_task() -> None:
     files = {"a.py": LONG}
-    assert (
-        packer(files, "strong").build(TASK).total_chars
-        > 60_000
-        > packer(files).build(TASK).total_chars
-        > 30_000
-    )
+    assert packer(files, "strong").build(TASK).total_chars > 60_000 > packer(files).build(TASK).total_chars > 30_000
 
 
 def test_low_files_give_way_first() -> None:
@@ -54,9 +47,7 @@ def test_low_files_give_way_first() -> None:
 
 
 def test_unreadable_files_are_problems_and_named() -> None:
-    task = TaskSpec(
-        id="t", goal="g", context=TaskContext(("a.py", "gone.py")), files_contract=FileContract(("x/**",))
-    )
+    task = TaskSpec(id="t", goal="g", context=TaskContext(("a.py", "gone.py")), files_contract=FileContract(("x/**",)))
     done = packer({"a.py": "DENIED"}).assemble(task)
     assert [(problem.path, problem.kind) for problem in done.problems] == [
         ("gone.py", "missing"),
@@ -141,9 +132,7 @@ def test_digests_are_recorded() -> None:
 
 def test_more_than_the_cap_of_owned_files_is_a_truncation() -> None:
     files = {f"src/f{n:03}.py": "x" for n in range(250)}
-    done = packer(files, "strong").assemble(
-        TaskSpec(id="t", goal="g", files_contract=FileContract(("src/**",)))
-    )
+    done = packer(files, "strong").assemble(TaskSpec(id="t", goal="g", files_contract=FileContract(("src/**",))))
     assert len(done.pack.files) == 200
     assert done.pack.truncated
     assert "and 10 more" in done.prompt
@@ -151,7 +140,6 @@ def test_more_than_the_cap_of_owned_files_is_a_truncation() -> None:
 
 def test_signature_is_made_when_absent() -> None:
     assert (
-        signature(Issue("typecheck", "Type  error", file="src/api.ts", line=42))
-        == "typecheck:src/api.ts:42:Type error"
+        signature(Issue("typecheck", "Type  error", file="src/api.ts", line=42)) == "typecheck:src/api.ts:42:Type error"
     )
     assert signature(Issue("k", "m", signature="own")) == "own"

@@ -25,8 +25,7 @@ def test_a_small_diff_stays_itself() -> None:
 
 def test_a_large_diff_becomes_statistics() -> None:
     assert summarise_diff(DIFF, 150) == (
-        "2 files changed, +2 -2 (large diff, summarised)\n"
-        "src/a.py | +2 -1 (def login(user):)\ngone.py | +0 -1"
+        "2 files changed, +2 -2 (large diff, summarised)\nsrc/a.py | +2 -1 (def login(user):)\ngone.py | +0 -1"
     )
 
 

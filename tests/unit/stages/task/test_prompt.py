@@ -14,13 +14,9 @@ from sutler.values.task import (
 )
 
 PACK = ContextPack(
-    task=TaskInfo(
-        "T-1", "Fix", "Goal.", (AcceptanceCriteria("acc-1", "Works", "evidence", Evidence(("t/**",))),)
-    ),
+    task=TaskInfo("T-1", "Fix", "Goal.", (AcceptanceCriteria("acc-1", "Works", "evidence", Evidence(("t/**",))),)),
     constraints=Constraints(("src/**",), ("src/x",), False),
-    previous_state=PreviousState(
-        2, "+a", (Issue("test", "red", file="src/a.py", line=3, hint="try", raw="trace"),)
-    ),
+    previous_state=PreviousState(2, "+a", (Issue("test", "red", file="src/a.py", line=3, hint="try", raw="trace"),)),
     files=(ContextFile("src/a.py", "x = 1", "high", "excerpt", "test issue"),),
     repair_tickets=(RepairTicket("i1", "test", "fix it", "src/a.py", 3),),
     error_output=("boom",),

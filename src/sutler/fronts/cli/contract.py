@@ -1,0 +1,99 @@
+"""`sutler contract check`: does a change keep to a task's file contract?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import msgspec
+
+from sutler.disk.git import find_repository, read_tracked, repository_config
+from sutler.engine import Project
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.documents import read_text
+from sutler.stages.task.changes import changes_from_diff, changes_from_names
+from sutler.stages.task.contract import contract_check, idle_globs
+from sutler.stages.task.spec import parse_contract
+from sutler.values.errors import RefusedError, UsageError
+from sutler.values.paths import normalize_path, quote
+from sutler.values.snapshot import Problem
+from sutler.values.task import Change, ContractReport
+
+
+def configure_contract(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("check",), help="what to do")
+    parser.add_argument("task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin")
+    given = parser.add_argument_group("the change (at least one)")
+    given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
+    given.add_argument("--new", nargs="+", default=[], metavar="FILE", help="files that are created")
+    given.add_argument("--stdin", action="store_true", help="names from stdin, as git diff --name-status prints them")
+    given.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
+
+
+def run_contract(args: argparse.Namespace, console: Console) -> int:
+    if [args.task == "-", args.stdin, args.diff == "-"].count(True) > 1:
+        raise UsageError("two inputs want stdin", next_step="give one of them as a file")
+    contract = parse_contract(read_text(args.task))
+    changes = _changes(args)
+    project = Project()
+    paths = [str(entry.path) for entry in project.scan().entries]
+    report = ContractReport(
+        checked=len(changes),
+        violations=tuple(contract_check(changes, contract)),
+        idle_globs=tuple(one.path for one in idle_globs(paths, contract)),
+    )
+    for glob in report.idle_globs:
+        console.note(f"the contract's glob {quote(glob)} matches no file of this folder")
+    if args.json:
+        console.answer_json(msgspec.to_builtins(report))
+    else:
+        rows = [f"{one.reason.replace('_', ' '):<19}  {quote(one.file)}  ({one.rule})\n" for one in report.violations]
+        console.answer("".join(rows) or f"{report.checked:,} files keep to the contract")
+    if report.violations:
+        raise RefusedError(
+            f"{len(report.violations):,} of {report.checked:,} files break the contract",
+            rule=f"{quote(args.task)}: filesContract",
+            next_step="take these changes back, or widen the contract",
+        )
+    return 0
+
+
+def _changes(args: argparse.Namespace) -> list[Change]:
+    is_new = _Newness()
+    found = [*changes_from_names(args.changed, is_new), *(Change(path, True) for path in args.new)]
+    if args.stdin:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        found += changes_from_names(text.replace("\0", "\n").splitlines(), is_new)
+    if args.diff:
+        found += changes_from_diff(read_text(args.diff))
+    if not (args.changed or args.new or args.stdin or args.diff):
+        raise UsageError(
+            "no change is given", next_step="use --changed FILE, --new FILE, --stdin or --diff FILE ('-' for stdin)"
+        )
+    merged: dict[str, bool] = {}
+    for one in found:
+        path = normalize_path(one.file)
+        merged[path] = merged.get(path, False) or one.new
+    return [Change(path, merged[path]) for path in sorted(merged)]
+
+
+class _Newness:
+    """Whether a bare name is a new file: git does not track it; without git, no such file exists."""
+
+    def __init__(self) -> None:
+        here = os.getcwd()
+        repository = find_repository(here)
+        self._prefix = ""
+        self._tracked = None
+        if repository is not None:
+            tracked = read_tracked(repository, repository_config(repository))
+            self._tracked = None if isinstance(tracked, Problem) else tracked
+            inside = os.path.relpath(here, repository.top)
+            self._prefix = "" if inside == "." else f"{inside}/"
+
+    def __call__(self, path: str) -> bool:
+        plain = normalize_path(path)
+        if self._tracked is not None:
+            return not self._tracked.file(f"{self._prefix}{plain}")
+        return not os.path.lexists(plain)

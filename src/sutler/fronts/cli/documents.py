@@ -1,0 +1,139 @@
+"""`sutler pack` where it makes a document: --type, --task, --format msgpack."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import cast
+
+from msgspec.structs import replace
+
+from sutler.config import Settings
+from sutler.disk.root import write_atomic
+from sutler.engine import Project, documents
+from sutler.engine.clean import told
+from sutler.engine.problems import judge
+from sutler.engine.sending import Sending, send
+from sutler.engine.tasks import ContextPacker
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pack import asker, leave_receipt, outputs, run_rendered, summary
+from sutler.stages.task.spec import MAX_TASK_CHARS, parse_task
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote
+from sutler.values.task import TaskSpec, Tier
+
+_WIRE = ("json", "msgpack")
+
+
+def run_document(args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None) -> int:
+    """One rule: with --type or --task, json and msgpack are the wire documents."""
+    if args.output and args.output != "-":
+        project = project.writing_to(*outputs(args.output, args.split))
+    if args.task:
+        _refuse_flags(args, console, wanted or "")
+        return _leave(args, console, project, _task(args, project, wanted, goal, console))
+    kind = project.settings.values["type"] or "full"
+    shown_as = wanted or project.settings.text("format")
+    if shown_as == "prompt":
+        raise UsageError("--format prompt needs a task", next_step="add --task FILE, or choose another format")
+    if shown_as == "xml" and kind != "full":
+        raise UsageError("a summary has no xml form", next_step="use markdown, json or msgpack, or --type full")
+    reason = "asked for"
+    if kind == "auto":
+        kind, reason = project.select_pack()
+    if kind == "full" and shown_as not in _WIRE:
+        return run_rendered(args, console, project, goal, reason)
+    _refuse_flags(args, console, shown_as)
+    sending = _document(project, str(kind), shown_as, goal, console)
+    return _leave(args, console, project, replace(sending, report=replace(sending.report, selection_reason=reason)))
+
+
+def _document(project: Project, kind: str, shown_as: str, goal: str, console: Console) -> Sending:
+    if shown_as in _WIRE:
+        if goal:
+            raise UsageError(f"a {kind} pack in {shown_as} has no place for a goal", next_step="use --task FILE")
+        if kind == "full" and project.settings.limit()[1] == "tokens":
+            raise UsageError(
+                "a full pack on the wire cannot be limited in tokens",
+                rule="its limit is on bytes of content",
+                next_step="use --max-bytes, or a rendered format",
+            )
+    constraints = documents.constraints_of(project.settings)
+    make = documents.make_summary if kind == "summary" else documents.make_full
+    made = make(project, constraints)
+    judge(made.problems, project.settings, project.place.named, asker())
+    return send(project, made, shown_as, goal, count_tokens=not console.quiet)
+
+
+def _task(args: argparse.Namespace, project: Project, wanted: str | None, goal: str, console: Console) -> Sending:
+    if goal:
+        raise UsageError("--task and --goal are given together", next_step="write the goal into the task")
+    if args.stdin and args.task == "-":
+        raise UsageError("--stdin and --task - both want stdin", next_step="give the task as a file")
+    if args.max_tokens or args.max_bytes or args.no_budget:
+        raise UsageError(
+            "a task pack is limited in characters", next_step="use --tier, --max-chars, or modelTier in the task"
+        )
+    if wanted == "xml":
+        raise UsageError("a task pack has no xml form", next_step="use prompt, markdown, json or msgpack")
+    made = _packer(project).make(read_task_file(args.task))
+    judge(made.problems, project.settings, project.place.named, asker())
+    return send(project, made, wanted or "prompt", count_tokens=not console.quiet)
+
+
+def _packer(project: Project) -> ContextPacker:
+    settings: Settings = project.settings
+    tier = settings.values["tier"]
+    return ContextPacker(project, cast("Tier | None", tier), settings.number("max_chars"))
+
+
+def read_task_file(name: str) -> TaskSpec:
+    return parse_task(read_text(name), "task")
+
+
+def read_text(name: str) -> str:
+    """A text file that the user names, or stdin; bounded, so that no file can fill the memory."""
+    limit = MAX_TASK_CHARS * 4 + 1
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(limit)
+        else:
+            with open(name, "rb") as stream:
+                data = stream.read(limit)
+    except OSError as error:
+        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{quote(name)} is not UTF-8 text", next_step="save it as UTF-8") from None
+
+
+def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> None:
+    if args.since or args.diff or args.log:
+        raise UsageError("--since, --diff and --log are for rendered packs", next_step="write the diff into the task")
+    if args.split:
+        raise UsageError("--split is for rendered packs", next_step="leave out --type and --task, or --split")
+    on_screen = sys.stdout.isatty() and not args.output and not console.as_json
+    if wanted == "msgpack" and (args.copy or on_screen):
+        raise UsageError("msgpack is no text", next_step="write it to a file with -o, or pipe it")
+
+
+def _leave(args: argparse.Namespace, console: Console, project: Project, sending: Sending) -> int:
+    destination = "stdout"
+    if args.copy:
+        from sutler.fronts.cli.clipboard import copy
+
+        destination = copy(sending.data.decode())
+    elif args.output and args.output != "-":
+        write_atomic(args.output, [sending.data])
+        destination = told(args.output)
+    elif not args.json:
+        console.stream([sending.data])
+    report = sending.report
+    leave_receipt(project, report, destination, args.receipt, console)
+    if args.json:
+        console.answer_json({"report": report, "destination": destination})
+    for problem in report.problems:
+        console.note(told(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()))
+    console.note_painted(summary(report, destination, console))
+    return 0

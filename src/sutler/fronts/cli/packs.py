@@ -1,0 +1,101 @@
+"""`sutler diff-packs` and `sutler verify PACK`: packs beside each other, and a pack beside the folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import msgspec
+
+from sutler.engine.checking import check_pack
+from sutler.fronts.cli.console import Console
+from sutler.stages.pack_diff import AnyPack, diff_packs, read_pack
+from sutler.values.errors import ConflictError, RefusedError, UsageError
+from sutler.values.paths import quote
+from sutler.values.wire import PackChange, PackCheck
+
+LEDGER = b'{"hash":'
+
+
+def configure_diff_packs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="A", help="a pack in any format; '-' is stdin")
+    parser.add_argument("after", metavar="B", help="another")
+
+
+def run_diff_packs(args: argparse.Namespace, console: Console) -> int:
+    if args.before == args.after == "-":
+        raise UsageError("both packs come from stdin", next_step="give one of them as a file")
+    found = diff_packs(_pack(args.before), _pack(args.after))
+    if args.json:
+        console.answer_json(msgspec.to_builtins(found))
+        return 0
+    groups = (
+        ("entered", found.entered),
+        ("left", found.left),
+        ("level", found.level_changed),
+        ("content", found.content_changed),
+    )
+    rows = [_row(title, one) for title, group in groups for one in group]
+    console.answer("".join(rows) or "the packs show the same")
+    return 0
+
+
+def _row(title: str, one: PackChange) -> str:
+    levels = f"{one.before} -> {one.after}" if one.before and one.after else one.before or one.after
+    return f"{title:<8}  {quote(one.path)}  [{levels}]  {one.why}\n"
+
+
+def _pack(name: str) -> AnyPack:
+    return read_pack(read_bytes(name))
+
+
+def read_bytes(name: str) -> bytes:
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read()
+        with open(name, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+
+
+def is_pack(name: str) -> bool:
+    """Whether `verify` was given a pack. Exported ledgers are lines that start with their hash."""
+    try:
+        with open(name, "rb") as stream:
+            head = stream.read(4096).lstrip()
+    except OSError as error:
+        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+    start = head[:1]
+    return not head.startswith(LEDGER) and (start in (b"#", b"<", b"{") or (bool(start) and start[0] >= 0x80))
+
+
+def verify_pack(name: str, console: Console) -> int:
+    """0: as it was. 4: files have moved on. 3: the pack itself does not hold."""
+    check = check_pack(read_bytes(name), os.getcwd(), os.environ)
+    if console.as_json:
+        console.answer_json(msgspec.to_builtins(check))
+    else:
+        console.answer(_shown(check))
+    if check.altered:
+        raise RefusedError(
+            f"{len(check.altered):,} texts are not what their files give, such as {quote(check.altered[0])}",
+            rule="a file that has not moved on gives the text the pack shows",
+            next_step="the pack was changed, or made with other redaction settings; pack anew and compare",
+        )
+    if check.moved:
+        raise ConflictError(
+            f"{len(check.moved):,} of {check.files:,} files have moved on since",
+            rule="a pack records the digest of every file it read",
+            next_step="pack anew",
+        )
+    return 0
+
+
+def _shown(check: PackCheck) -> str:
+    rows = [f"pack {check.pack_id[:16]}: {check.files:,} files recorded\n"]
+    rows += [f"receipt: {check.receipt}\n"] if check.receipt else ["receipt: none in this folder's ledger\n"]
+    rows += [f"altered  {quote(path)}\n" for path in check.altered]
+    rows += [f"{'gone' if not one.now else 'changed':<8} {quote(one.path)}\n" for one in check.moved]
+    return "".join(rows)

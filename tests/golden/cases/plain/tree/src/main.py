@@ -1,0 +1,5 @@
+from wheel import axle
+
+
+def main() -> None:
+    print(axle.AXLES)
