@@ -42,6 +42,8 @@ def _settle(door: Door, group: Sequence[AuditEntry]) -> int:
 
 
 def _record(door: Door, group: Sequence[AuditEntry], paths: Sequence[RelPath]) -> int:
+    # First of all: a new file that was just linked into place has two names until its temporary one is gone.
+    left = [sweep(door.root, path) for path in paths]
     now = [held(door.root, path, _LARGEST) for path in paths]
     states = [_state(entry, found) for entry, found in zip(group, now, strict=True)]
     if "new" in states and "other" not in states:
@@ -54,9 +56,9 @@ def _record(door: Door, group: Sequence[AuditEntry], paths: Sequence[RelPath]) -
     rows: list[AuditEntry] = []
     versions: list[Version] = []
     blobs: list[tuple[str, bytes]] = []
-    for entry, path, state, found in zip(group, paths, states, now, strict=True):
+    for entry, path, state, found, rest in zip(group, paths, states, now, left, strict=True):
         rows.append(_outcome(entry, state, at))
-        strangers = [data for data in sweep(door.root, path) if state == "new" and _strange(entry, data)]
+        strangers = [data for data in rest if state == "new" and _strange(entry, data)]
         if state == "other" and found.digest:
             strangers.append(found.data)
         blobs += [(sha256(data).hexdigest(), data) for data in strangers]

@@ -87,6 +87,7 @@ class Replacement:
 
     def prepare(self) -> None:
         """The new bytes are on the disk under the temporary name."""
+        sweep(self._root, self.path)
         self._fd = _parent(self._root, self.path, make=self._after is not None)
         if self._before.digest:
             self._writable()
@@ -178,10 +179,15 @@ class Replacement:
         self.finish()
 
     def finish(self) -> None:
-        """Remove the temporary name and close."""
+        """Remove the temporary name and close. The write is done by now: a name that stays is swept by the next one."""
         if self._fd >= 0:
-            with suppress(FileNotFoundError):
-                os.unlink(self._temporary, dir_fd=self._fd)
+            for _ in range(2):
+                try:
+                    os.unlink(self._temporary, dir_fd=self._fd)
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    continue
             os.close(self._fd)
             self._fd = -1
 
