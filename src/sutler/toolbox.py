@@ -21,6 +21,8 @@ from sutler.access.gate import Ask, Gate
 from sutler.access.outline import Symbol
 from sutler.access.outline import outline as by_shape
 from sutler.access.policy import PolicyRule, Rules, narrow
+from sutler.access.reconcile import reconcile
+from sutler.access.writing import Writer
 from sutler.config import Layer, parse_size
 from sutler.engine import Project, home, project_config
 from sutler.stages.count import token_counter
@@ -55,7 +57,7 @@ class Tool(Struct, frozen=True):
     params: tuple[Param, ...]
     returns: str
     example: Mapping[str, object]
-    run: Callable[[Door, Mapping[str, Any]], object]
+    run: Callable[[Door, dict[str, Any]], object]
 
 
 _PATH = Param("path", "string", "a path relative to the project, as list_files shows it", required=True)
@@ -168,6 +170,63 @@ TOOLS: tuple[Tool, ...] = (
         "buffers with their lines, edits, waiting approvals, paths whose file has moved on",
         {},
         lambda door, given: door.session(),
+    ),
+)
+_BASE = Param("base", "string", "the version you read; missing: what this session last saw; `any`: what is there", "")
+_REASON = Param("reason", "string", "why, for the history", "")
+_DRY = Param("dry_run", "boolean", "only say what would change", False)
+_DONE = "success, message, diff, version_id, merged, and digests and sizes of each file before and after"
+
+TOOLS += (
+    Tool(
+        "write_file",
+        "write",
+        "Write a whole file, append to it, or create it. To overwrite, read it first.",
+        (
+            _PATH,
+            Param("content", "string", "the text", required=True),
+            Param("mode", "string", "what to do", "truncate", choices=("truncate", "append", "create")),
+            *(_BASE, _REASON, _DRY),
+        ),
+        _DONE,
+        {"path": "notes/todo.md", "content": "- read the tests\n", "mode": "create"},
+        lambda door, given: Writer(door).write_file(given.pop("path"), given.pop("content"), **given),
+    ),
+    Tool(
+        "apply_patch",
+        "write",
+        "Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to all its files or to none.",
+        (
+            Param("patch", "string", "the patch", required=True),
+            Param("path", "string", "the only file it may be about", ""),
+            *(_BASE, _REASON, _DRY),
+        ),
+        _DONE,
+        {"patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-debug = True\n+debug = False\n"},
+        lambda door, given: Writer(door).apply_patch(given.pop("patch"), **given),
+    ),
+    Tool(
+        "edit",
+        "write",
+        "Replace a text that stands exactly once in a file.",
+        (
+            _PATH,
+            Param("old", "string", "the text as it is", required=True),
+            Param("new", "string", "the text as it shall be", required=True),
+            *(_BASE, _REASON, _DRY),
+        ),
+        _DONE,
+        {"path": "src/app.py", "old": "debug = True", "new": "debug = False"},
+        lambda door, given: Writer(door).edit(given.pop("path"), given.pop("old"), given.pop("new"), **given),
+    ),
+    Tool(
+        "rollback",
+        "write",
+        "Give a file the bytes and mode of an earlier version; this is a new version.",
+        (_PATH, Param("version", "string", "a version from get_file_history", required=True), _REASON, _DRY),
+        _DONE,
+        {"path": "src/app.py", "version": "0a93b3f8836a72b011243a72c6fb43a2"},
+        lambda door, given: Writer(door).rollback(given.pop("path"), given.pop("version"), **given),
     ),
 )
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
@@ -331,7 +390,9 @@ def open_door(
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            yield Door(root, gate, Setup(scan, _count, ruleset, _outline))
+            door = Door(root, gate, Setup(scan, _count, ruleset, _outline))
+            reconcile(door)
+            yield door
         ledger.close(stamp(now()))
     finally:
         store.close()

@@ -200,7 +200,7 @@ def test_an_unknown_migration_is_refused(open_store: OpenStore) -> None:
     store = open_store("p")
     assert isinstance(store, SqlStore)
     with pytest.raises(SutlerError, match="differs"):
-        migrate(store._database, (Migration(1, "edited", ("SELECT 1",)),))
+        migrate(store._database, (Migration(1, "edited", ("SELECT 1",)), *MIGRATIONS[1:]))
     with pytest.raises(SutlerError, match="does not know"):
         migrate(store._database, ())
     assert migrate(store._database) == len(MIGRATIONS)
@@ -241,3 +241,24 @@ def test_a_store_carried_through_a_fork_says_so(store: Store) -> None:
     child.start()
     assert answer.get(timeout=20) == "a store was carried into another process"
     child.join()
+
+
+def test_a_path_is_held_by_one(open_store: OpenStore) -> None:
+    """Two stores, as of two processes: whoever holds a path has it alone, and its release lets the next one in."""
+    one, two = open_store("p"), open_store("p")
+    with one.hold(["a.py", "b.py"]):
+        with pytest.raises(SutlerError), two.hold(["b.py"], wait=0):
+            pass
+        with two.hold(["elsewhere.py"], wait=0):
+            pass
+    with two.hold(["b.py"], wait=0):
+        pass
+
+
+def test_an_intent_waits_until_its_outcome(store: Store) -> None:
+    """Entries, contents and versions are recorded together, and an intent is pending until its outcome is there."""
+    version = Version(id="v", path=RelPath("a.py"), digest="d", size=1, at="t", author="c", call="1", mode=0o644)
+    store.record([entry("1", phase="intent", effect="write")], blobs=[("d", b"x")])
+    assert ([row.call for row in store.pending()], store.blob("d")) == (["1"], b"x")
+    store.record([entry("1", effect="write")], versions=[version, version])
+    assert (store.pending(), store.versions("a.py")) == ((), (version,))

@@ -7,7 +7,7 @@ the installation's key. The signature is an HMAC: key and file belong to the sam
 a public-key signature would prove no more, since its private half would lie in the same place.
 
 What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
-can be cut off by someone who can write both tables of the database. Nothing more.
+(fewer than 128) can be cut off by someone who can write both tables of the database. Nothing more.
 """
 
 from __future__ import annotations
@@ -185,9 +185,10 @@ class Ledger:
                 raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
             if one.seq not in seen and one.seq > base:
                 raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
-        # Read again: a checkpoint is signed a moment after its row is there, and others may just have written both.
+        # A checkpoint is signed a moment after its row is there, and a process may end in that moment: the last one
+        # that is due may be missing, and no other.
         newest = max((one.seq for one in self.checkpoints()), default=0)
-        if newest < last[0] - last[0] % EVERY:
+        if newest < last[0] - last[0] % EVERY - EVERY:
             raise _BrokenError(newest + 1, "checkpoints that must exist are missing")
 
     def _rows(self) -> Iterator[AuditRow]:

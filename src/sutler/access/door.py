@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.audit import stamp
-from sutler.access.difference import unified
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
@@ -28,6 +27,7 @@ from sutler.access.standing import standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
+from sutler.stages.difference import unified
 from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
@@ -70,7 +70,7 @@ class Door:
 
     # a call, and what stands before every one of them
 
-    def _relpath(self, raw: str) -> RelPath:
+    def relpath(self, raw: str) -> RelPath:
         """An argument as a path. The quoted form that listings show is accepted, and decoded once."""
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self.root.relpath(spelt)
@@ -85,7 +85,7 @@ class Door:
         effect: Effect = "list" if tool in _LISTS else "read"
         call = Call(id=secrets.token_hex(16), tool=tool, effect=effect, path=ROOT, args=(("path", raw), *args))
         try:
-            path = self._relpath(raw)
+            path = self.relpath(raw)
         except SutlerError as refusal:
             self.gate.refused(call, refusal.rule, refusal.what)
             shown = self.gate.clean(refusal.what, "").text
@@ -338,14 +338,14 @@ class Door:
             page = self.pages.whole(path)
             return page.version, page.text
         found = next((one for one in self.gate.store.versions(path, 1_000) if one.id == version), None)
-        text = self._text_of(path, found.digest) if found else None
+        text = self.text_of(path, found.digest) if found else None
         if text is None:
             raise SutlerError(
                 f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
             )
         return version, text
 
-    def _text_of(self, path: RelPath, digest: str) -> str | None:
+    def text_of(self, path: RelPath, digest: str) -> str | None:
         """A stored content as clean text: as it was handed out, or from the bytes that a write kept."""
         kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if kept is not None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sutler.access.door import Door, marker
-from sutler.values.access import Reading, Version
+from sutler.access.writing import Mode, Writer
+from sutler.values.access import PatchResult, Reading, Version
+from sutler.values.errors import ConflictError
 from sutler.values.paths import quote
 
 
@@ -31,8 +35,22 @@ class FileAccess:
     def get_file_history(self, filepath: str) -> list[Version]:
         return list(self._door.get_file_history(filepath))
 
+    def write_file(self, filepath: str, content: str, mode: Mode = "truncate") -> PatchResult:
+        return _conflicts(lambda: Writer(self._door).write_file(filepath, content, mode=mode))
+
+    def apply_patch(self, filepath: str, patch: str) -> PatchResult:
+        return _conflicts(lambda: Writer(self._door).apply_patch(patch, path=filepath))
+
     def summarize_file(self, filepath: str, max_tokens: int) -> str:
         return self._door.summarize_file(filepath, max_tokens)
+
+
+def _conflicts(write: Callable[[], PatchResult]) -> PatchResult:
+    """In the seed's interface a conflict is an answer; every other refusal stays an error."""
+    try:
+        return write()
+    except ConflictError as conflict:
+        return PatchResult(success=False, message=str(conflict), conflict=True)
 
 
 def _plain(reading: Reading) -> str:

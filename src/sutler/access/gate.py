@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from sutler.access.audit import Clock, Ledger, stamp
 from sutler.access.policy import Rules, decide, least
@@ -27,9 +29,10 @@ from sutler.values.access import (
     Outcome,
     Phase,
     Spent,
+    Version,
     canonical,
 )
-from sutler.values.errors import DeniedError, SutlerError
+from sutler.values.errors import ConflictError, DeniedError, SutlerError
 from sutler.values.pack import CleanText
 from sutler.values.paths import quote
 
@@ -41,6 +44,21 @@ Ask = Callable[[Approval], bool | None]
 
 APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
+
+
+class UnsettledError(SutlerError):
+    """A write failed and could not be undone: what the file holds is for the next start to find out."""
+
+
+class Deed(Struct, frozen=True):
+    """A write as the gate sees it: a call for each file, the one call that consent is about, the contents to keep
+    before anything happens, the versions to record with the outcome, and the guard to hold meanwhile."""
+
+    calls: tuple[Call, ...]
+    whole: Call
+    blobs: tuple[tuple[str, bytes], ...]
+    versions: Callable[[str], tuple[Version, ...]]
+    guard: Callable[[], AbstractContextManager[None]]
 
 
 class Gate:
@@ -85,6 +103,56 @@ class Gate:
         self._record(call, "done", decision, outcome, approval, started)
         return answer
 
+    def write(self, deed: Deed, perform: Callable[[], tuple[T, tuple[Outcome, ...]]]) -> T:
+        """Let a write of one or several files through, whole: every file is judged, one consent covers them all, and
+        the guard is entered (locks taken, files looked at again) after the consent and before the first intent."""
+        started = time.perf_counter()
+        spent = self._spent()
+        decisions = [decide(call, self.rules, self.caller, spent) for call in deed.calls]
+        for call, decision in zip(deed.calls, decisions, strict=True):
+            if decision.verdict == "deny":
+                self._refuse(call, decision)
+        asked = next((decision for decision in decisions if decision.verdict == "ask"), None)
+        approval = self._consent(deed.whole, asked) if asked else ""
+        try:
+            with deed.guard():
+                return self._perform(deed, decisions, approval, started, perform)
+        except SutlerError as fault:
+            raise self.cleaned(fault) from None
+
+    def _perform(
+        self,
+        deed: Deed,
+        decisions: Sequence[Decision],
+        approval: str,
+        started: float,
+        perform: Callable[[], tuple[T, tuple[Outcome, ...]]],
+    ) -> T:
+        def rows(phase: Phase, outcomes: Sequence[Outcome]) -> list[AuditEntry]:
+            triples = zip(deed.calls, decisions, outcomes, strict=True)
+            return [self._entry(call, phase, made, came, approval, started) for call, made, came in triples]
+
+        planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
+        try:
+            self._keep(self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs))
+        except DeniedError as overdrawn:
+            self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            raise
+        try:
+            answer, outcomes = perform()
+        except UnsettledError:
+            raise  # nobody knows what the files hold; the next start looks and records it
+        except Exception as fault:
+            lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
+            self._keep(self.store.record(rows("done", lost)))
+            raise
+        self._keep(self.store.record(rows("done", outcomes), versions=deed.versions(stamp(self.clock()))))
+        return answer
+
+    def _keep(self, rows: Sequence[AuditRow]) -> None:
+        for row in rows:
+            self.ledger.record(row, stamp(self.clock()))
+
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
             return Spent()
@@ -98,6 +166,8 @@ class Gate:
     def cleaned(self, fault: SutlerError) -> SutlerError:
         """An error as it may leave: it can quote what the caller sent, and that can be a secret."""
         what = self.clean(fault.what, "").text
+        if isinstance(fault, ConflictError):  # what it carries was made of clean text
+            return ConflictError(what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict)
         return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
 
     # consent
@@ -139,6 +209,7 @@ class Gate:
             created=stamp(now),
             expires=stamp(now + APPROVAL_SECONDS),
             rule=decision.rule,
+            preview=call.preview,
         )
 
     # the ledger
@@ -149,11 +220,24 @@ class Gate:
     def _record(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
     ) -> AuditRow:
-        at = stamp(self.clock())
-        entry = AuditEntry(
+        entry = self._entry(call, phase, decision, outcome, approval, started)
+        # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
+        stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
+        try:
+            row = self.store.append(entry, self.caller if stoppable else None)
+        except DeniedError as overdrawn:
+            self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            raise
+        self.ledger.record(row, entry.at)
+        return row
+
+    def _entry(
+        self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
+    ) -> AuditEntry:
+        return AuditEntry(
             call=call.id,
             phase=phase,
-            at=at,
+            at=stamp(self.clock()),
             caller=self.caller.id,
             session=self.caller.session,
             tool=call.tool,
@@ -173,15 +257,6 @@ class Gate:
             tokens=outcome.tokens,
             micros=int((time.perf_counter() - started) * 1e6),
         )
-        # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
-        stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
-        try:
-            row = self.store.append(entry, self.caller if stoppable else None)
-        except DeniedError as overdrawn:
-            self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
-            raise
-        self.ledger.record(row, at)
-        return row
 
     def refused(self, call: Call, rule: str, what: str) -> None:
         """Record a call that was turned away before policy could see it: a path that is not one."""

@@ -7,13 +7,13 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.access.difference import unified
 from sutler.disk.git import find_repository
 from sutler.disk.history import read_history
 from sutler.disk.objects import Change, changes, contents, resolve, tree_of
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
 from sutler.engine.clean import Clean
+from sutler.stages.difference import unified
 from sutler.stages.fit import Material
 from sutler.values.errors import UsageError
 from sutler.values.pack import Choice, CleanText, Loaded, Request

@@ -55,6 +55,17 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         tuple(_TABLES),
     ),
+    Migration(
+        2,
+        "writes that wait for their outcome",
+        (
+            "ALTER TABLE versions ADD COLUMN mode INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE versions ADD COLUMN call TEXT NOT NULL DEFAULT ''",
+            "CREATE TABLE pending (project TEXT NOT NULL, call TEXT NOT NULL, seq BIGINT NOT NULL, "
+            "PRIMARY KEY (project, call))",
+        ),
+        ("pending",),
+    ),
 )
 
 _TENANTS = (

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sutler.store.base import Query, Row, Value
@@ -115,6 +117,26 @@ class PostgresDatabase:
 
         with connection.transaction():
             return work(query)
+
+    @contextmanager
+    def hold(self, slot: str, wait: float) -> Iterator[None]:
+        """An advisory lock on a connection of its own: the server frees it when the connection ends."""
+        import psycopg
+
+        try:
+            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
+        except psycopg.Error as fault:
+            raise self._error(fault) from fault
+        try:
+            key = int(sha256(f"sutler {self._project} {slot}".encode()).hexdigest()[:15], 16)
+            try:
+                connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max(1, int(wait * 1000))}ms",))
+                connection.execute("SELECT pg_advisory_lock(%s)", (key,))
+            except psycopg.Error as fault:
+                raise self._error(fault) from fault
+            yield
+        finally:
+            connection.close()
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 import msgspec
@@ -21,20 +22,22 @@ from sutler.values.access import (
     Version,
     canonical,
     seal,
+    sha256,
 )
 from sutler.values.errors import DeniedError
 from sutler.values.paths import RelPath, quote, unquote
 
 _AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
-_VERSION = "SELECT id, path, digest, size, at, author, origin, note FROM versions WHERE project = ? AND path = ?"
+_VERSION = (
+    "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
+)
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 
 def _version(row: Row) -> Version:
-    id, path, digest, size, at, author, origin, note = row
-    return Version(
-        id=id, path=RelPath(unquote(path)), digest=digest, size=size, at=at, author=author, origin=origin, note=note
-    )
+    names = ("id", "path", "digest", "size", "at", "author", "origin", "note", "mode", "call")
+    found = msgspec.convert(dict(zip(names, row, strict=True)), Version)
+    return msgspec.structs.replace(found, path=RelPath(unquote(found.path)))
 
 
 def _approval(row: Row) -> Approval:
@@ -68,6 +71,13 @@ def over(spent: Spent, limits: Limits) -> str:
         if limit is not None and used > limit:
             return f"budget: {name} <= {limit}"
     return ""
+
+
+def _says_the_same(newest: Version, version: Version) -> bool:
+    """A write is a version of its own; what was merely seen adds nothing to the same content."""
+    if version.call:
+        return newest.call == version.call
+    return newest.digest == version.digest
 
 
 class SqlStore:
@@ -167,24 +177,22 @@ class SqlStore:
         return bytes(rows[0][0]) if rows else None
 
     def add_version(self, version: Version) -> None:
-        """Append to a path's history, unless its newest version already holds this very content."""
+        """Append to a path's history, unless its newest version already says the same."""
+        found = self.versions(version.path, 1)
+        if not (found and _says_the_same(found[0], version)):
+            self._database.transact(lambda query: self._add_version(query, version), write=True)
+
+    def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
-        newest = f"{_VERSION} ORDER BY n DESC LIMIT 1"
-        if (found := self._read(newest, (self.project, path))) and found[0][2] == version.digest:
+        last = query(f"{_VERSION} ORDER BY n DESC LIMIT 1", (self.project, path))
+        if last and _says_the_same(_version(last[0]), version):
             return
-
-        def work(query: Query) -> None:
-            if (last := query(newest, (self.project, path))) and last[0][2] == version.digest:
-                return
-            top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
-            number = query(top, (self.project, path))[0][0]
-            rest = (version.at, version.author, version.origin, version.note)
-            query(
-                "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (self.project, path, number, version.id, version.digest, version.size, *rest),
-            )
-
-        self._database.transact(work, write=True)
+        top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
+        number = query(top, (self.project, path))[0][0]
+        what = (version.id, version.digest, version.size)
+        rest = (version.at, version.author, version.origin, version.note, version.mode, version.call)
+        insert = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        query(insert, (self.project, path, number, *what, *rest))
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
         rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
@@ -201,12 +209,22 @@ class SqlStore:
             )
             query(
                 "DELETE FROM blobs WHERE project = ? "
-                "AND digest NOT IN (SELECT v.digest FROM versions v WHERE v.project = ?)",
-                (self.project, self.project),
+                "AND digest NOT IN (SELECT v.digest FROM versions v WHERE v.project = ?) "
+                "AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.project = ?)",
+                (self.project, self.project, self.project),
             )
             return len(dropped)
 
         return self._database.transact(work, write=True)
+
+    @contextmanager
+    def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:
+        """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
+        names = (sha256(f"{self.project} {quote(path)}")[:2] for path in paths)
+        with ExitStack() as held:
+            for slot in sorted(set(names)):
+                held.enter_context(self._database.hold(slot, wait))
+            yield
 
     # approvals
 
@@ -247,7 +265,34 @@ class SqlStore:
 
     def append(self, entry: AuditEntry, caller: Caller | None = None) -> AuditRow:
         """Chain an entry and charge its cost. With a `caller`, refuse (and chain nothing) if a budget is overdrawn."""
-        return self._database.transact(lambda query: self._append(query, entry, caller), write=True)
+        return self.record((entry,), caller)[0]
+
+    def record(
+        self,
+        entries: Sequence[AuditEntry],
+        caller: Caller | None = None,
+        *,
+        blobs: Iterable[tuple[str, bytes]] = (),
+        versions: Iterable[Version] = (),
+    ) -> tuple[AuditRow, ...]:
+        """Several entries with the contents and versions they speak of: all of it or nothing."""
+        contents, fresh = tuple(blobs), tuple(versions)
+
+        def work(query: Query) -> tuple[AuditRow, ...]:
+            for digest, data in contents:
+                query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
+            rows = tuple(self._append(query, entry, caller) for entry in entries)
+            for version in fresh:
+                self._add_version(query, version)
+            return rows
+
+        return self._database.transact(work, write=True)
+
+    def pending(self) -> tuple[AuditRow, ...]:
+        """Intents that have no outcome yet, oldest first."""
+        waiting = f"{_AUDIT} AND seq IN (SELECT p.seq FROM pending p WHERE p.project = ?) ORDER BY seq"  # noqa: S608
+        rows = self._read(waiting, (self.project, self.project))
+        return tuple(AuditRow(*row) for row in rows)
 
     def _append(self, query: Query, entry: AuditEntry, caller: Caller | None) -> AuditRow:
         seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
@@ -262,6 +307,10 @@ class SqlStore:
             (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body),
         )
         query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
+        if row.phase == "intent":
+            query("INSERT INTO pending VALUES (?, ?, ?)", (self.project, row.call, row.seq))
+        elif entry.effect == "write":
+            query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, row.call))
         spent = self._charge(query, entry)
         if caller is not None and (rule := over(spent, caller.limits)):
             raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)

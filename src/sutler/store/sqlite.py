@@ -6,9 +6,12 @@ their turn, so nobody upgrades a read lock into a deadlock.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sutler.store.base import Query, Row, Value
@@ -31,6 +34,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
+_PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
 
@@ -112,6 +116,26 @@ class SqliteDatabase:
     def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
         return cursor.fetchall()
+
+    @contextmanager
+    def hold(self, slot: str, wait: float) -> Iterator[None]:
+        """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""
+        name = f"{self._path}.lock-{slot}"
+        private_file(name)
+        fd = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            until = time.monotonic() + wait
+            while True:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= until:
+                        raise self._error("another process holds this file") from None
+                    time.sleep(_PAUSE)
+            yield
+        finally:
+            os.close(fd)
 
     def close(self) -> None:
         with self._lock:

@@ -85,6 +85,7 @@ class Call(Struct, frozen=True, kw_only=True):
     standing: Standing = "open"
     base: str = ""
     result: str = ""
+    preview: str = ""
 
 
 class Decision(Struct, frozen=True):
@@ -109,7 +110,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw content's digest."""
+    """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw content's digest. A file
+    that was deleted has a version too, whose digest is empty. `mode` is 0 when nobody looked."""
 
     id: str
     path: RelPath
@@ -119,6 +121,54 @@ class Version(Struct, frozen=True, kw_only=True):
     author: str
     origin: Literal["seen", "written", "external"] = "seen"
     note: str = ""
+    mode: int = 0
+    call: str = ""
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """What a write did to one file: digests and sizes before and after, empty and 0 where there is no file."""
+
+    path: str
+    version: str
+    before: str
+    after: str
+    size_before: int
+    size_after: int
+    merged: bool = False
+
+
+class PatchResult(Struct, frozen=True, kw_only=True):
+    """The answer to a write: the seed's fields, and what else its author should know."""
+
+    success: bool
+    message: str
+    conflict: bool = False
+    diff: str = ""
+    version_id: str = ""
+    merged: bool = False
+    dry_run: bool = False
+    files: tuple[FileChange, ...] = ()
+
+
+class ClashText(Struct, frozen=True):
+    """One place where two changes of a file meet, from line `line` of the base on; clean text."""
+
+    line: int
+    base: str
+    ours: str
+    theirs: str
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """Why an edit was not applied, with all that is needed for the next try. `region` shows the file as it is."""
+
+    path: str
+    kind: Literal["stale", "overlap", "mismatch", "exists"]
+    base_version: str
+    current_version: str
+    clashes: tuple[ClashText, ...] = ()
+    region: str = ""
+    proposals: tuple[str, ...] = ()
 
 
 class Reading(Struct, frozen=True, kw_only=True):

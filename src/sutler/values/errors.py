@@ -43,7 +43,13 @@ class RefusedError(SutlerError):
 
 
 class ConflictError(SutlerError):
+    """`conflict` is a `values.access.Conflict` where there is more to say than a line."""
+
     exit_code = 4
+
+    def __init__(self, what: str, *, rule: str = "", next_step: str = "", conflict: object = None) -> None:
+        super().__init__(what, rule=rule, next_step=next_step)
+        self.conflict = conflict
 
 
 class DeniedError(SutlerError):

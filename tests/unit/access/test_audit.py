@@ -145,7 +145,7 @@ def checkpoint_file(ledger: Ledger) -> Path:
 
 
 def test_every_byte_of_the_checkpoints_counts(ledger: Ledger) -> None:
-    fill(ledger, EVERY)
+    fill(ledger, 2 * EVERY)
     good = checkpoint_file(ledger).read_bytes()
     rng = random.Random(6)
     for _ in range(int(100 * FUZZ)):

@@ -34,14 +34,14 @@ def caller(args: argparse.Namespace) -> Caller:
     return Caller(f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "cli"), profile)
 
 
-def _add_profile(parser: argparse.ArgumentParser) -> None:
+def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", choices=sorted(PROFILES), default="person", help="shape the answer as for this kind of backend"
     )
 
 
 @contextmanager
-def _open(args: argparse.Namespace, console: Console) -> Iterator[Door]:
+def opened(args: argparse.Namespace, console: Console) -> Iterator[Door]:
     def ask(approval: Approval) -> bool | None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return None
@@ -70,10 +70,11 @@ def describe(approval: Approval) -> str:
         ("from", approval.base or "-"),
         ("to", approval.result or "-"),
     ]
-    return "\n".join(f"  {name:<10} {value}" for name, value in rows)
+    shown = [f"  {name:<10} {value}" for name, value in rows]
+    return "\n".join([*shown, *(f"  | {line}" for line in approval.preview.split("\n") if line)])
 
 
-def _answer(console: Console, body: object, text: str) -> int:
+def answer(console: Console, body: object, text: str) -> int:
     if console.as_json:
         found = msgspec.to_builtins(body)
         console.answer_json(found if isinstance(found, dict) else {"result": found})
@@ -88,15 +89,15 @@ def _answer(console: Console, body: object, text: str) -> int:
 def configure_ls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("globs", nargs="*", metavar="GLOB", help="only files that match one")
     parser.add_argument("-l", "--long", action="store_true", help="with size, version, tag and sensitivity")
-    _add_profile(parser)
+    add_profile(parser)
 
 
 def run_ls(args: argparse.Namespace, console: Console) -> int:
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         found = call(door, "list_files", {"globs": args.globs})
         assert isinstance(found, Listing)  # noqa: S101  # the table says so
         if not args.long:
-            return _answer(console, found, "".join(f"{path}\n" for path in found.paths))
+            return answer(console, found, "".join(f"{path}\n" for path in found.paths))
         rows = {quote(row.path): row for row in refresh(door)[0]}
         shown = [rows[path] for path in found.paths if path in rows]
         text = "".join(
@@ -104,7 +105,7 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
             f"{quote(row.path)}\n"
             for row in shown
         )
-        return _answer(console, {"files": shown}, text)
+        return answer(console, {"files": shown}, text)
 
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
@@ -112,12 +113,12 @@ def configure_read(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cursor", default="", help="go on where the last answer left off")
     parser.add_argument("--known", default="", metavar="VERSION", help="a version you already hold")
     parser.add_argument("--excerpt", type=int, metavar="LINES", help="the beginning and the end in so many lines")
-    _add_profile(parser)
+    add_profile(parser)
 
 
 def run_read(args: argparse.Namespace, console: Console) -> int:
     span = _RANGE.fullmatch(args.path)
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         if args.excerpt is not None:
             found = call(door, "get_excerpt", {"path": args.path, "max_lines": args.excerpt})
         elif span:
@@ -136,7 +137,7 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
             f"lines {found.first} to {found.last} of {found.total or 'many'}; go on with --cursor {found.next}"
         )
     if console.as_json:
-        return _answer(console, found, "")
+        return answer(console, found, "")
     console.stream([found.text.encode("utf-8", "replace")])
     return 0
 
@@ -146,11 +147,11 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("globs", nargs="*", metavar="GLOB", help="only in files that match one")
     parser.add_argument("-E", "--regex", action="store_true", help="a regular expression (RE2: linear time)")
     parser.add_argument("-I", "--ignore-case", action="store_true", help="upper and lower case are the same")
-    _add_profile(parser)
+    add_profile(parser)
 
 
 def run_search(args: argparse.Namespace, console: Console) -> int:
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         kind: Literal["literal", "regex"] = "regex" if args.regex else "literal"
         found = door.search(args.query, kind=kind, globs=tuple(args.globs), ignore_case=args.ignore_case)
     console.note(f"{len(found.hits)} hits in {found.files:,} files, {found.skipped:,} skipped")
@@ -159,33 +160,33 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
     rows = []
     for hit in found.hits:
         rows += [f"{hit.path}:{hit.first + n}: {line}\n" for n, line in enumerate(hit.text.split("\n"))]
-    return _answer(console, found, "".join(rows))
+    return answer(console, found, "".join(rows))
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
     parser.add_argument("--max-tokens", type=int, default=400, metavar="N", help="size of the summary (default 400)")
-    _add_profile(parser)
+    add_profile(parser)
 
 
 def run_summarize(args: argparse.Namespace, console: Console) -> int:
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         text = door.summarize_file(args.path, args.max_tokens)
-    return _answer(console, {"summary": text}, text)
+    return answer(console, {"summary": text}, text)
 
 
 def configure_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="begin: refresh the registry, show the entry documents")
-    _add_profile(parser)
+    add_profile(parser)
 
 
 def run_session(args: argparse.Namespace, console: Console) -> int:
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         if args.open:
             start = opening(door, tuple(tool.name for tool in TOOLS))
             documents = "".join(f"\n== {one.path} ({one.version[:12]})\n{one.text}" for one in start.documents)
             head = f"{start.files:,} files, {start.bytes:,} bytes, {start.changed:,} changed since last time\n"
-            return _answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
+            return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
         view = door.session()
     found = view.session
     lines = [f"session {found.id}: {found.calls:,} calls, {found.refused:,} refused"]
@@ -195,7 +196,7 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
         lines.append(f"  read   {buffer.path}:{spans}{late}")
     lines += [f"  {'edit ?' if edit.pending else 'edit  '} {edit.path}" for edit in found.edits]
     lines += [f"  waits  approval {one}" for one in found.waiting]
-    return _answer(console, view, "\n".join(lines) + "\n")
+    return answer(console, view, "\n".join(lines) + "\n")
 
 
 # the ledger
@@ -218,7 +219,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         from sutler.fronts.cli.secrets import list_receipts
 
         return list_receipts(receipts.receipts(os.getcwd(), os.environ, max(1, args.n)), console)
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         ledger = door.gate.ledger
         if args.rotate is not None:
             path = _recorded(door, "rotate_log", lambda: ledger.rotate(args.rotate, stamp(door.gate.clock())))
@@ -242,7 +243,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         f"{'' if one.verdict == 'allow' and one.success else f'  ({one.rule})'}\n"
         for one in entries
     )
-    return _answer(console, {"rows": entries}, text)
+    return answer(console, {"rows": entries}, text)
 
 
 def _recorded(door: Door, tool: str, act: object) -> object:
@@ -290,7 +291,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
             count, wrong = verify_export(file)
         if wrong:
             raise SutlerError(f"row {count + 1} of the file does not hold: {wrong}")
-        return _answer(console, {"ok": True, "rows": count}, f"{count:,} rows hold")
+        return answer(console, {"ok": True, "rows": count}, f"{count:,} rows hold")
     store, ledger = open_store(os.getcwd(), os.environ)
     try:
         found = ledger.verify()
@@ -302,7 +303,7 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
             rule="every row carries the hash of the one before",
             next_step="export it, and compare with a backup",
         )
-    return _answer(console, found, f"{found.rows:,} rows hold; last signed: row {found.checkpoint:,} of {found.head:,}")
+    return answer(console, found, f"{found.rows:,} rows hold; last signed: row {found.checkpoint:,} of {found.head:,}")
 
 
 def configure_approve(parser: argparse.ArgumentParser) -> None:
@@ -321,11 +322,11 @@ def run_deny(args: argparse.Namespace, console: Console) -> int:
 
 
 def _settle(args: argparse.Namespace, console: Console, state: Literal["approved", "denied"]) -> int:
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         store = door.gate.store
         if not args.id:
             waiting = [one for one in store.approvals("pending") if stamp(door.gate.clock()) < one.expires]
-            return _answer(console, {"pending": waiting}, "\n\n".join(map(describe, waiting)) or "nothing waits")
+            return answer(console, {"pending": waiting}, "\n\n".join(map(describe, waiting)) or "nothing waits")
         found = store.approval(args.id)
         if found is None or found.state != "pending" or stamp(door.gate.clock()) >= found.expires:
             raise UsageError(f"no approval {args.id[:40]!r} waits", next_step="`sutler approve` lists those that do")
@@ -334,7 +335,7 @@ def _settle(args: argparse.Namespace, console: Console, state: Literal["approved
             _need_a_person(console)
         by = f"person:uid{os.getuid()}"
         _recorded(door, f"approval_{state}", lambda: store.settle(found.id, state, by))
-    return _answer(console, {"id": found.id, "state": state}, f"{found.id} {state}")
+    return answer(console, {"id": found.id, "state": state}, f"{found.id} {state}")
 
 
 def _need_a_person(console: Console) -> None:
@@ -354,7 +355,7 @@ def configure_stats(parser: argparse.ArgumentParser) -> None:
 def run_stats(args: argparse.Namespace, console: Console) -> int:
     tools: Counter[tuple[str, str]] = Counter()
     micros: Counter[str] = Counter()
-    with _open(args, console) as door:
+    with opened(args, console) as door:
         after = 0
         while page := door.gate.store.audit(after, 5_000):
             after = page[-1].seq
@@ -381,4 +382,4 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         f"{one['bytes']:,} bytes, {one['tokens']:,} tokens\n"
         for one in used
     )
-    return _answer(console, {"tools": rows, "callers": used}, text)
+    return answer(console, {"tools": rows, "callers": used}, text)

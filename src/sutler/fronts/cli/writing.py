@@ -1,0 +1,138 @@
+"""`sutler write|patch|edit|diff|history|rollback`: the door's write side from a shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sutler.access.writing import Writer
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.door import add_profile, answer, opened
+from sutler.toolbox import call
+from sutler.values.access import PatchResult
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote
+
+
+def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
+    if base:
+        parser.add_argument(
+            "--base", default="", metavar="VERSION", help="the version you saw ('any': whatever is there)"
+        )
+    parser.add_argument("-m", "--reason", default="", help="why, for the history")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would change")
+    add_profile(parser)
+
+
+def _text(name: str) -> str:
+    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since nobody knows what they mean."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(name, "rb") as file:
+            return file.read().decode()
+    except UnicodeDecodeError:
+        raise UsageError("the input is not UTF-8") from None
+    except OSError as fault:
+        raise UsageError(f"cannot read {quote(name)}: {fault.strerror}") from None
+
+
+def _said(args: argparse.Namespace) -> dict[str, object]:
+    said = {"reason": args.reason, "dry_run": args.dry_run}
+    return said | {"base": args.base} if hasattr(args, "base") else said
+
+
+def _shown(console: Console, result: object) -> int:
+    assert isinstance(result, PatchResult)  # noqa: S101  # the table says so
+    console.note(result.message)
+    return answer(console, result, result.diff)
+
+
+def configure_write(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="where the text is ('-': stdin)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("-a", "--append", action="store_true", help="add to the end")
+    how.add_argument("--create", action="store_true", help="only if there is no such file")
+    _add_write(parser)
+
+
+def run_write(args: argparse.Namespace, console: Console) -> int:
+    mode = "append" if args.append else "create" if args.create else "truncate"
+    content = _text(args.source)
+    with opened(args, console) as door:
+        given = {"path": args.path, "content": content, "mode": mode, **_said(args)}
+        return _shown(console, call(door, "write_file", given))
+
+
+def configure_patch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="where the patch is ('-': stdin)")
+    parser.add_argument("--path", default="", help="the only file it may be about")
+    _add_write(parser)
+
+
+def run_patch(args: argparse.Namespace, console: Console) -> int:
+    patch = _text(args.source)
+    with opened(args, console) as door:
+        return _shown(console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_said(args)}))
+
+
+def configure_edit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    parser.add_argument("old", metavar="OLD", help="the text as it is; it must stand once")
+    parser.add_argument("new", metavar="NEW", help="the text as it shall be")
+    _add_write(parser)
+
+
+def run_edit(args: argparse.Namespace, console: Console) -> int:
+    with opened(args, console) as door:
+        given = {"path": args.path, "old": args.old, "new": args.new, **_said(args)}
+        return _shown(console, call(door, "edit", given))
+
+
+def configure_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    parser.add_argument("version1", nargs="?", default="", metavar="FROM", help="missing: the newest that differs")
+    parser.add_argument("version2", nargs="?", default="", metavar="TO", help="missing: the file as it is")
+    add_profile(parser)
+
+
+def run_diff(args: argparse.Namespace, console: Console) -> int:
+    with opened(args, console) as door:
+        text = door.get_diff(args.path, args.version1 or None, args.version2 or None)
+    return answer(console, {"diff": text}, text)
+
+
+def configure_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file of this project")
+    parser.add_argument("-n", type=int, default=20, metavar="N", help="the newest N versions (default 20)")
+    add_profile(parser)
+
+
+def run_history(args: argparse.Namespace, console: Console) -> int:
+    with opened(args, console) as door:
+        found = door.get_file_history(args.path, max(1, args.n))
+    text = "".join(
+        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8}  {one.size:>9,}  {one.author}"
+        f"{f'  {one.note}' if one.note else ''}\n"
+        for one in found
+    )
+    return answer(console, {"versions": found}, text)
+
+
+def configure_rollback(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a file of this project")
+    parser.add_argument("version", nargs="?", default="", metavar="VERSION", help="as 'sutler history' names it")
+    parser.add_argument("--session", default="", metavar="ID", help="undo all writes of a session instead")
+    _add_write(parser, base=False)
+
+
+def run_rollback(args: argparse.Namespace, console: Console) -> int:
+    if bool(args.session) == bool(args.path and args.version):
+        raise UsageError("rollback needs PATH and VERSION, or --session ID", next_step="see 'sutler history PATH'")
+    with opened(args, console) as door:
+        if args.session:
+            return _shown(
+                console, Writer(door).rollback_session(args.session, reason=args.reason, dry_run=args.dry_run)
+            )
+        return _shown(console, call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}))

@@ -1,0 +1,93 @@
+"""Three-way merge by lines: what either side changed is kept, and where both changed the same place it is a conflict.
+
+Changes that touch are a conflict too, unless they are the same: two edits side by side often mean one thing, and git
+says the same. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sutler.stages.difference import Hunk, hunks
+
+
+class Clash(NamedTuple):
+    """A place both sides changed differently, and the line where it begins in each text, from 1."""
+
+    lines: tuple[int, int, int]
+    base: tuple[bytes, ...]
+    ours: tuple[bytes, ...]
+    theirs: tuple[bytes, ...]
+
+
+class Merged(NamedTuple):
+    """The merged text, or the clashes that prevent one (then `data` is empty)."""
+
+    data: bytes
+    clashes: tuple[Clash, ...] = ()
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Lines with their ends; only `\\n` ends one, so every other byte stays with its line."""
+    lines = data.split(b"\n")
+    tail = lines.pop()
+    kept = [line + b"\n" for line in lines]
+    return [*kept, tail] if tail else kept
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """Both sides' changes to the base in one text."""
+    if theirs in (base, ours):
+        return Merged(ours)
+    if ours == base:
+        return Merged(theirs)
+    root, left, right = lines_of(base), lines_of(ours), lines_of(theirs)
+    parts: list[bytes] = []
+    clashes: list[Clash] = []
+    at = 0
+    for mine, other in _regions(hunks(root, left), hunks(root, right)):
+        start, end = _reach(mine, other)
+        parts += root[at:start]
+        a, b = _side(mine, left, start, end, root), _side(other, right, start, end, root)
+        if not other or (mine and a == b):
+            parts += a
+        elif not mine:
+            parts += b
+        else:
+            where = start + 1, _at(mine, start) + 1, _at(other, start) + 1
+            clashes.append(Clash(where, tuple(root[start:end]), tuple(a), tuple(b)))
+        at = end
+    return Merged(b"", tuple(clashes)) if clashes else Merged(b"".join((*parts, *root[at:])))
+
+
+def _regions(left: list[Hunk], right: list[Hunk]) -> list[tuple[list[Hunk], list[Hunk]]]:
+    """Hunks of both sides in base order; those that overlap or touch stand together."""
+    found: list[tuple[list[Hunk], list[Hunk]]] = []
+    i = j = 0
+    end = -1
+    while i < len(left) or j < len(right):
+        from_left = j == len(right) or (i < len(left) and left[i].a0 <= right[j].a0)
+        one = left[i] if from_left else right[j]
+        if not found or one.a0 > end:
+            found.append(([], []))
+        found[-1][0 if from_left else 1].append(one)
+        end = max(end, one.a1)
+        i, j = (i + 1, j) if from_left else (i, j + 1)
+    return found
+
+
+def _reach(mine: Sequence[Hunk], other: Sequence[Hunk]) -> tuple[int, int]:
+    both = (*mine, *other)
+    return min(one.a0 for one in both), max(one.a1 for one in both)
+
+
+def _side(mine: Sequence[Hunk], lines: list[bytes], start: int, end: int, root: list[bytes]) -> list[bytes]:
+    """What one side has in place of the base's lines `start` to `end`."""
+    if not mine:
+        return root[start:end]
+    return lines[_at(mine, start) : mine[-1].b1 + (end - mine[-1].a1)]
+
+
+def _at(mine: Sequence[Hunk], start: int) -> int:
+    return mine[0].b0 - (mine[0].a0 - start)
