@@ -286,7 +286,7 @@ def test_the_total_limit_holds() -> None:
 @pytest.mark.parametrize(
     ("raw", "plain"),
     [
-        ("C:\\work\\src\\a.ts", "/work/src/a.ts"),
+        ("C:\\proj\\src\\a.ts", "/proj/src/a.ts"),
         ("src\\a.ts", "src/a.ts"),
         ("src/a.ts", "src/a.ts"),
         ("./src//a.ts", "src/a.ts"),

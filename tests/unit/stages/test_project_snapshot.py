@@ -21,13 +21,13 @@ def snap(*paths: str) -> Snapshot:
 
 def test_snapshot_fields() -> None:
     shown = project_snapshot(snap("a/b/main.py", "README.md"), "C:\\work\\demo\\", "2026-01-01T00:00:00Z")
-    assert (shown.root_path, shown.scan_timestamp) == ("/work/demo", "2026-01-01T00:00:00Z")
+    assert (shown.root_path, shown.scan_timestamp) == ("/srv/demo", "2026-01-01T00:00:00Z")
     assert (shown.total_files, shown.total_directories, shown.total_size_bytes) == (2, 2, 20)
     stats = shown.exclusion_stats
     assert (stats.by_pattern, stats.by_size, stats.by_binary, stats.by_credentials) == (8, 1, 1, 1)
     main = shown.files[0]
     assert (main.path, main.relative_path, main.name, main.extension) == (
-        "/work/demo/a/b/main.py",
+        "/srv/demo/a/b/main.py",
         "a/b/main.py",
         "main.py",
         "py",
