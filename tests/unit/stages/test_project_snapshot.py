@@ -20,7 +20,7 @@ def snap(*paths: str) -> Snapshot:
 
 
 def test_snapshot_fields() -> None:
-    shown = project_snapshot(snap("a/b/main.py", "README.md"), "C:\\work\\demo\\", "2026-01-01T00:00:00Z")
+    shown = project_snapshot(snap("a/b/main.py", "README.md"), "C:\\srv\\demo\\", "2026-01-01T00:00:00Z")
     assert (shown.root_path, shown.scan_timestamp) == ("/srv/demo", "2026-01-01T00:00:00Z")
     assert (shown.total_files, shown.total_directories, shown.total_size_bytes) == (2, 2, 20)
     stats = shown.exclusion_stats
