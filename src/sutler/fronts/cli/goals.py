@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from hashlib import sha256
 
 from sutler.engine.clean import told, told_all
 from sutler.fronts.cli.console import Console, harmless
@@ -351,6 +352,13 @@ def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
     return places
 
 
+def _gathered(result: gather.Gathering, target: send.Target) -> runner.Sent:
+    """What the model was shown over all rounds: the files, by digest."""
+    digests = {path: sha256(text.encode(errors="surrogatepass")).hexdigest() for path, text in result.files.items()}
+    body = result.text.encode(errors="surrogateescape")
+    return runner.Sent("gather", (target.command,), "stdin", len(body), sha256(body).hexdigest(), digests, ())
+
+
 PROPOSED = 8
 """Files that `gather --rank` proposes before the model is asked."""
 
@@ -373,6 +381,7 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     ground = gather.Ground(os.path.abspath(args.root), hooks.clean, args.max_chars)
     first = _proposed(args.root) if args.rank else None
     result = gather.gather(text, ground, model, first=first, progress=lambda step: console.note(_told(step)))
+    _record(_gathered(result, target), job, console)
     if result.note:
         console.note(f"sutler: {result.note} The defaults were used.")
     if args.output and args.output != "-":
