@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from hashlib import sha256
 
 from sutler.engine.clean import told, told_all
 from sutler.fronts.cli.console import Console, harmless
