@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         stdlib_engine,
     )
     from sutler.stages.redact.markers import digest_of, own_spans
-    from sutler.stages.redact.seal import Listed, Refusal, listing, seal
+    from sutler.stages.redact.sealing import Listed, Refusal, listing, seal
     from sutler.stages.redact.table import rules_digest
 
 __all__ = [
@@ -42,17 +42,17 @@ __all__ = [
 _HOMES = {
     "Allow": "clean",
     "Engine": "engines",
-    "Listed": "seal",
-    "Refusal": "seal",
+    "Listed": "sealing",
+    "Refusal": "sealing",
     "compile_database": "engines",
     "database_key": "engines",
     "digest_of": "markers",
     "hyperscan_engine": "engines",
-    "listing": "seal",
+    "listing": "sealing",
     "own_spans": "markers",
     "redact": "clean",
     "rules_digest": "table",
-    "seal": "seal",
+    "seal": "sealing",
     "stdlib_engine": "engines",
 }
 
@@ -64,5 +64,5 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     value: object = getattr(import_module(f"sutler.stages.redact.{_HOMES[name]}"), name)
-    globals()[name] = value  # `seal` is a module here as well as a function of it
+    globals()[name] = value
     return value
