@@ -55,6 +55,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
+    out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
     out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
@@ -64,6 +65,21 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     if wanted in ("msgpack", "prompt", "assign"):
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
+    if args.watch:
+        return _watched(args, console, wanted)
+    return _pack_once(args, console, wanted)
+
+
+def _watched(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
+    from sutler.fronts.cli.watch import check_watch, watch
+
+    check_watch(args)
+    project, _ = open_project(args)
+    project = project.writing_to(*outputs(args.output, args.split))
+    return watch(project, lambda: _pack_once(args, console, wanted), console)
+
+
+def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
     project, goal = open_project(args)
     if args.assign:
         _check_assign(args)
