@@ -37,15 +37,20 @@ def _key_of_the_moment() -> bytes:
     return os.urandom(32)
 
 
-def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
-    """A project's store, its private directory and the installation's key. SQLite by default; PostgreSQL when
-    SUTLER_STORE is a URL."""
+def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, bytes]:
+    """A project's private directory, outside the project and made if need be; its id, and the installation's key."""
     state = state_home(dict(environ))
     refuse_inside(state, root)
     private_dir(state)
     own = install_key(state)
     project = project_id(root, own)
-    directory = private_dir(os.path.join(state, project))
+    return private_dir(os.path.join(state, project)), project, own
+
+
+def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
+    """A project's store, its private directory and the installation's key. SQLite by default; PostgreSQL when
+    SUTLER_STORE is a URL."""
+    directory, project, own = project_folder(root, environ)
     url = environ.get("SUTLER_STORE", "")
     if url.startswith(("postgresql://", "postgres://")):
         from sutler.store.postgres import open_postgres

@@ -73,20 +73,41 @@ def config_home(environ: Mapping[str, str]) -> str:
     return os.path.join(base, "sutler")
 
 
-def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
-    """The user's layer and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in pyproject.toml."""
-    layers: list[Layer] = []
-    text = _read(os.path.join(config_home(environ), "config.toml"))
+class ConfigFile(Struct, frozen=True):
+    """A config file that holds for a project; `trusted` says that it is the user's own."""
+
+    path: str
+    origin: str
+    text: str
+    trusted: bool
+    pyproject: bool = False
+
+
+def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
+    """The user's file and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in pyproject.toml."""
+    files: list[ConfigFile] = []
+    own = os.path.join(config_home(environ), "config.toml")
+    text = _read(own)
     if text is not None:
-        layers += parse_toml(text, os.path.join(config_home(environ), "config.toml"), profile=profile)
+        files.append(ConfigFile(own, own, text, True))
     for folder in dict.fromkeys((repository_of(root) or root, root)):
-        text = _read(os.path.join(folder, "sutler.toml"))
+        path = os.path.join(folder, "sutler.toml")
+        text = _read(path)
         if text is not None:
-            layers += parse_toml(text, "sutler.toml", trusted=False, profile=profile)
+            files.append(ConfigFile(path, "sutler.toml", text, False))
             continue
-        text = _read(os.path.join(folder, "pyproject.toml"))
+        path = os.path.join(folder, "pyproject.toml")
+        text = _read(path)
         if text is not None and "[tool.sutler" in text:  # spares most Python projects the TOML parser
-            layers += parse_toml(text, "pyproject.toml", pyproject=True, trusted=False, profile=profile)
+            files.append(ConfigFile(path, "pyproject.toml", text, False, True))
+    return files
+
+
+def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
+    """The settings of the user's file and of the project's, least first, with the named profile applied."""
+    layers: list[Layer] = []
+    for one in config_files(root, environ):
+        layers += parse_toml(one.text, one.origin, pyproject=one.pyproject, trusted=one.trusted, profile=profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
         raise UsageError(f"no profile named '{profile}'", next_step="add a [profiles.NAME] section to a config file")
     return layers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -15,12 +15,13 @@ from sutler.disk.walk import scan
 from sutler.engine import home
 from sutler.engine.clean import Clean, cleaner, masked
 from sutler.engine.packing import NAME_WEIGHT, Packing
-from sutler.engine.place import locate, project_config
+from sutler.engine.place import Place, locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
+from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
@@ -80,6 +81,12 @@ class Project:
         """The project without the files that this run writes: a pack must not pack the pack before it."""
         copy = self._copy(self.settings)
         copy.outputs = tuple(os.path.relpath(os.path.abspath(path), self.place.root) for path in paths)
+        return copy
+
+    def only(self, paths: Iterable[str]) -> Project:
+        """The project reduced to these files of it, as if each had been named."""
+        copy = self._copy(self.settings)
+        copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
         return copy
 
     def _copy(self, settings: Settings) -> Project:

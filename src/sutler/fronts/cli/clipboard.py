@@ -6,6 +6,7 @@ import base64
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 
 from sutler.values.errors import RefusedError, SutlerError
 
@@ -22,14 +23,18 @@ SECONDS = 10
 """A clipboard program that has not taken the text by then will not."""
 
 
-def copy(text: str) -> str:
-    """Copy `text`; returns where it went."""
+def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
+    """Copy `text`; returns where it went. Who owns the terminal just now says how it is asked."""
     data = text.encode()
     for variable, command in _PROGRAMS:
         wanted = not variable or os.environ.get(variable)
         if wanted and shutil.which(command[0]) and _given(command, data):
             return f"clipboard ({command[0]})"
-    return _by_terminal(data)
+    if by_terminal is None:
+        return _by_terminal(data)
+    _check(data)
+    by_terminal(text)
+    return "clipboard (terminal)"
 
 
 def _given(command: tuple[str, ...], data: bytes) -> bool:
@@ -44,12 +49,7 @@ def _given(command: tuple[str, ...], data: bytes) -> bool:
 
 def _by_terminal(data: bytes) -> str:
     """OSC 52 asks the terminal to set the clipboard; it works over SSH. Only base64 of the pack is sent."""
-    if len(data) > OSC52_LIMIT:
-        raise RefusedError(
-            f"the pack has {len(data):,} bytes and a terminal takes {OSC52_LIMIT:,}",
-            rule="no clipboard program was found, so the terminal is asked (OSC 52)",
-            next_step="install wl-copy, xclip or pbcopy, or write to a file with -o",
-        )
+    _check(data)
     try:
         with open("/dev/tty", "wb", buffering=0) as terminal:
             terminal.write(b"\x1b]52;c;" + base64.b64encode(data) + b"\x07")
@@ -59,3 +59,12 @@ def _by_terminal(data: bytes) -> str:
             next_step="install wl-copy, xclip or pbcopy, or write to a file with -o",
         ) from error
     return "clipboard (terminal)"
+
+
+def _check(data: bytes) -> None:
+    if len(data) > OSC52_LIMIT:
+        raise RefusedError(
+            f"the pack has {len(data):,} bytes and a terminal takes {OSC52_LIMIT:,}",
+            rule="no clipboard program was found, so the terminal is asked (OSC 52)",
+            next_step="install wl-copy, xclip or pbcopy, or write to a file with -o",
+        )

@@ -35,6 +35,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("receipt", "secrets", "list, show and verify the receipts of what left"),
             Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
             Command("contract", "contract", "check a change against a task's file contract"),
+            Command("pick", "pick", "choose files on the terminal, then list, pack or copy them"),
             Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
         ),
     ),

@@ -1,0 +1,222 @@
+"""`sutler pick`: choose files on a terminal, then print the list, pack it or copy it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sutler import config
+from sutler.config import Settings
+from sutler.disk.root import write_atomic
+from sutler.engine import Packing, Project, locate, picks, project_config
+from sutler.engine.clean import told
+from sutler.engine.report import WHOLE
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pack import leave_receipt
+from sutler.values.access import PROFILES, Caller
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote
+
+if TYPE_CHECKING:
+    from sutler.fronts.tui.app import Deeds
+    from sutler.fronts.tui.plan import Budget, Plan, Weight
+
+
+def configure_pick(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
+    options.add_selection(parser)
+    options.add_budget(parser)
+    start = parser.add_argument_group("start")
+    start.add_argument("--all", action="store_true", help="begin with everything picked")
+    start.add_argument("--fresh", action="store_true", help="begin with nothing, whatever was picked last time")
+    start.add_argument("--kept", action="store_true", help="open no screen: take what was picked last time")
+    out = parser.add_argument_group("destination (default: the list of picked files, to stdout)")
+    out.add_argument("-o", "--output", metavar="FILE", help="when done, pack what is picked to FILE")
+    out.add_argument("--copy", action="store_true", help="when done, pack it into the clipboard")
+    out.add_argument("--list", metavar="FILE", help="when done, write the list there instead of stdout")
+    out.add_argument("-0", "--null", action="store_true", help="end each name of the list with NUL")
+    out.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="of the pack (default markdown)")
+
+
+def run_pick(args: argparse.Namespace, console: Console) -> int:
+    if sum(map(bool, (args.output, args.copy, args.list))) > 1:
+        raise UsageError("-o, --copy and --list are given together", next_step="keep one destination")
+    place = locate(args.paths, os.getcwd())
+    project = Project(*args.paths, settings=options.settings_for(args, place.root))
+    task = Task(project, console)
+    before = () if args.fresh else picks.kept(place.root, os.environ)
+    if args.kept:
+        return task.finish(args, task.plan(before), task.budget_now())
+    _need_screen()
+    plan = task.plan(before)
+    if args.all:
+        plan.pick_all(plan.below(""))
+    from sutler.fronts.tui.app import Picker
+
+    caller = Caller(f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"])
+    app = Picker(place.root, caller, plan, task.budget_now(), task.deeds(args))
+    if args.all or args.fresh:
+        app.changed_before()
+    if not app.run():
+        console.note(f"{len(app.plan.picked):,} picked files are kept; 'sutler pick' goes on with them")
+        return 130
+    return task.finish(args, app.plan, app.budget)
+
+
+def _need_screen() -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "there is no terminal to pick on",
+            rule="the picker reads keys from stdin and draws on stderr",
+            next_step="run it in a terminal, or use --kept for what was picked last time",
+        )
+    try:
+        import textual  # noqa: F401  # only to know that it is there
+    except ImportError:
+        raise UsageError("the picker needs Textual", next_step="pip install 'sutler[tui]'") from None
+
+
+class Task:
+    """One run of the picker on one project: what is weighed, and what becomes of the picks."""
+
+    def __init__(self, project: Project, console: Console) -> None:
+        self.project = project
+        self.console = console
+        self.root = project.place.root
+
+    def budget_now(self) -> Budget:
+        from sutler.fronts.tui.plan import Budget
+
+        return Budget(*self.project.settings.limit())
+
+    def plan(self, before: Iterable[str]) -> Plan:
+        from sutler.fronts.tui.plan import Plan
+
+        with self.console.progress("weighing") as progress:
+            return Plan(self.weigh(progress), before)
+
+    def weigh(self, progress: Callable[[int, int], None] | None = None) -> Mapping[str, Weight]:
+        """Every file that a pack without limit would hold, at what it costs there."""
+        from sutler.fronts.tui.plan import Weight
+
+        unit = self.project.settings.limit()[1]
+        packing = self.project.pack(max_bytes=0)
+        packing.progress = progress
+        for _ in packing.encoded():
+            pass
+        return {
+            one.path: Weight(one.weight, one.weight if unit == "tokens" else one.bytes) for one in packing.report.shown
+        }
+
+    def deeds(self, args: argparse.Namespace) -> Deeds:
+        from sutler.fronts.tui.app import Deeds
+
+        return Deeds(
+            weigh=self.weigh,
+            keep=lambda paths: picks.keep(self.root, os.environ, paths),
+            pack=self.pack,
+            copy=self.copy,
+            export=lambda paths, target: self.export(paths, target, args.null),
+            profiles=lambda: picks.profiles(self.root, os.environ),
+            profile=self.selected_by,
+            add_profile=self.add_profile,
+            budget=self.set_budget,
+            told=told,
+        )
+
+    # deeds
+
+    def set_budget(self, words: Sequence[str]) -> Budget:
+        """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is named."""
+        size, unit = [*words, "tokens"][:2]
+        keys = {"tokens": "max_tokens", "chars": "max_chars", "bytes": "max_bytes"}
+        if unit not in keys:
+            raise UsageError(f"no unit {quote(unit)}", next_step="use tokens, chars or bytes")
+        layer = config.layer_from_table({keys[unit]: size}, "/budget")
+        self.project = self._with(self.project.settings.overlaid(layer))
+        return self.budget_now()
+
+    def _with(self, settings: Settings) -> Project:
+        fresh = Project(settings=settings)
+        fresh.place = self.project.place
+        return fresh
+
+    def selected_by(self, name: str) -> list[str]:
+        """The files that a profile's globs select, among those that are there."""
+        layers = project_config(self.root, os.environ, name)
+        project = self._with(config.resolve([*layers, config.layer_from_environment(os.environ)]))
+        selection = project.select(project.scan(), project.request())
+        return [choice.path for choice in selection.choices]
+
+    def add_profile(self, name: str, plan: Plan) -> str:
+        from sutler.fronts.tui.plan import folded
+
+        path = picks.add_profile(self.root, os.environ, name, folded(plan))
+        return f"profile {name} is in {path}: sutler pack --profile {name}"
+
+    def export(self, paths: Sequence[str], target: str, null: bool) -> str:
+        write_atomic(target, [self.listed(paths, null)])
+        return f"{len(paths):,} names -> {quote(target)}"
+
+    def listed(self, paths: Sequence[str], null: bool) -> bytes:
+        """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would be two lines makes
+        NUL the end of all."""
+        names = [os.path.relpath(os.path.join(self.root, path)) for path in paths]
+        end = "\0" if null or any("\n" in name or name.endswith("\r") for name in names) else "\n"
+        return os.fsencode("".join(name + end for name in names))
+
+    def packing(self, paths: Sequence[str], *outputs: str) -> Packing:
+        if not paths:
+            raise UsageError("nothing is picked", next_step="pick files with space, or all with a")
+        return self.project.only(paths).writing_to(*outputs).pack()
+
+    def pack(self, paths: Sequence[str], target: str) -> str:
+        packing = self.packing(paths, target)
+        packing.write(target)
+        self.receipt(packing, quote(target))
+        return self.outcome(packing, paths, quote(target))
+
+    def copy(self, paths: Sequence[str], by_terminal: Callable[[str], None] | None = None) -> str:
+        from sutler.fronts.cli.clipboard import copy
+
+        packing = self.packing(paths)
+        destination = copy(packing.text(), by_terminal)
+        self.receipt(packing, destination)
+        return self.outcome(packing, paths, destination)
+
+    def receipt(self, packing: Packing, destination: str) -> None:
+        quiet = Console(quiet=True)  # the screen is not ours to write on
+        leave_receipt(self.project, packing.said(self.project.name), packing.report, destination, None, quiet)
+
+    def outcome(self, packing: Packing, paths: Sequence[str], destination: str) -> str:
+        report = packing.report
+        cut = sum(one.level not in WHOLE for one in report.shown)
+        tokens = f"{report.tokens:,} tokens" if report.tokens is not None and report.budget.unit != "tokens" else ""
+        facts = [
+            f"packed {len(report.shown):,} files",
+            f"{report.used:,} {report.budget.unit}",
+            tokens,
+            f"{cut:,} shown in part" if cut else "",
+            f"{len(paths) - len(report.shown):,} left out for the budget" if len(paths) > len(report.shown) else "",
+        ]
+        return f"{', '.join(fact for fact in facts if fact)} -> {destination}"
+
+    def finish(self, args: argparse.Namespace, plan: Plan, budget: Budget) -> int:
+        """The picks go where the user wanted them."""
+        paths = plan.chosen()
+        if args.output or args.copy:
+            said = self.pack(paths, args.output) if args.output else self.copy(paths)
+            self.console.answer_json({"paths": [quote(path) for path in paths], "said": said}) if args.json else None
+            self.console.note(said)
+        elif args.json:
+            figures = {"tokens": plan.tokens, "used": plan.cost, "limit": budget.limit, "unit": budget.unit}
+            self.console.answer_json({"paths": [quote(path) for path in paths], **figures})
+        elif args.list:
+            self.console.note(self.export(paths, args.list, args.null))
+        else:
+            self.console.stream([self.listed(paths, args.null)])
+        return 0

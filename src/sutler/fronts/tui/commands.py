@@ -1,0 +1,234 @@
+"""The command line inside the picker: each line becomes a call of the toolbox, so that it is judged and recorded.
+
+Commands that change what is picked are the app's; they stand in the same table for `/help`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from sutler.access.door import Door, SessionView
+from sutler.toolbox import call
+from sutler.values.access import Listing, PatchResult, Reading, Version
+from sutler.values.errors import UsageError
+from sutler.values.paths import extension, quote
+
+_RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?", re.DOTALL)
+PREVIEW_LINES = 200
+
+
+class Scene(Struct, frozen=True):
+    """What the screen shows when a command is given: the file under the cursor and the figures."""
+
+    here: str
+    unit: str
+    limit: int | None
+    used: int
+    picked: int
+    files: tuple[tuple[str, int], ...]  # every path with its tokens
+
+
+class Reply(Struct, frozen=True):
+    """A title for the status line and the text below it. `wrote` says that files may have changed."""
+
+    title: str
+    text: str = ""
+    wrote: bool = False
+
+
+Act = Callable[[Door, Sequence[str], Scene], Reply]
+
+
+class Slash(Struct, frozen=True):
+    """One command; without `act` it is the app's own."""
+
+    name: str
+    usage: str
+    help: str
+    act: Act | None = None
+
+
+def parse(line: str) -> tuple[str, list[str]]:
+    """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as listings show them."""
+    head, _, rest = line.strip().removeprefix("/").partition(" ")
+    words = [match[0] for match in re.finditer(r'(?:"(?:[^"\\]|\\.)*"|\S)+', rest)]
+    return head.lower(), words
+
+
+def named(scene: Scene, words: Sequence[str]) -> str:
+    """The file a command is about: the one it names, else the one under the cursor."""
+    if words:
+        return words[0]
+    if not scene.here:
+        raise UsageError("no file is named, and none is under the cursor", next_step="give a path")
+    return quote(scene.here)
+
+
+def files(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    del scene
+    found = call(door, "list_files", {"globs": list(words)})
+    assert isinstance(found, Listing)  # noqa: S101  # the table of tools says so
+    withheld = f", {found.withheld:,} withheld" if found.withheld else ""
+    return Reply(f"{len(found.paths):,} files{withheld}", "\n".join(found.paths))
+
+
+def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    path = named(scene, words)
+    span = _RANGE.fullmatch(path)
+    if span:
+        start = int(span["start"])
+        found = call(door, "read_lines", {"path": span["path"], "start": start, "end": int(span["end"] or start)})
+    else:
+        found = call(door, "read_file", {"path": path})
+    return shown(found)
+
+
+def preview(door: Door, path: str) -> Reply:
+    """The beginning and the end of a file, as the pane beside the tree shows it."""
+    return shown(call(door, "get_excerpt", {"path": quote(path), "max_lines": PREVIEW_LINES}))
+
+
+def shown(found: object) -> Reply:
+    assert isinstance(found, Reading)  # noqa: S101  # the table of tools says so
+    secrets = f", {found.redactions:,} secrets redacted" if found.redactions else ""
+    more = ", more below: /open PATH:A-B" if found.next else ""
+    title = f"{found.path}:{found.first}-{found.last} of {found.total or 'many'} lines{secrets}{more}"
+    return Reply(title, "\n".join([*found.notes, found.text]) if found.notes else found.text)
+
+
+def patch(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    del scene
+    if not words:
+        raise UsageError("/patch needs a FILE", next_step="give the file that holds the patch")
+    found = call(door, "apply_patch", {"patch": _text(words[0]), "reason": "picker"})
+    assert isinstance(found, PatchResult)  # noqa: S101  # the table of tools says so
+    return Reply(found.message, found.diff, wrote=True)
+
+
+def _text(name: str) -> str:
+    """A file that the user names, anywhere; as `sutler patch FILE` reads it."""
+    try:
+        with open(name, "rb") as stream:
+            return stream.read().decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{quote(name)} is not UTF-8") from None
+    except (OSError, ValueError) as fault:
+        raise UsageError(f"cannot read {quote(name)}: {getattr(fault, 'strerror', None) or 'no such name'}") from None
+
+
+def diff(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    path, *versions = [named(scene, words), *words[1:3]]
+    given = dict(zip(("version1", "version2"), versions, strict=False))
+    text = call(door, "get_diff", {"path": path, **given})
+    return Reply(f"{path}: {'what changed' if text else 'nothing changed since it was first seen'}", str(text))
+
+
+def history(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    path = named(scene, words)
+    found = call(door, "get_file_history", {"path": path})
+    assert isinstance(found, tuple)  # noqa: S101  # the table of tools says so
+    rows = [
+        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8} {one.size:>9,}  {one.author} {one.note}".rstrip()
+        for one in found
+        if isinstance(one, Version)
+    ]
+    return Reply(f"{path}: {len(rows):,} known versions", "\n".join(rows))
+
+
+def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    """What is there by ending, and what this session has done with it."""
+    if words not in ([], ["files"]):
+        raise UsageError(f"/stats knows no {words[0]!r}", next_step="use /stats files")
+    listing, view = call(door, "list_files", {}), call(door, "get_session", {})
+    assert isinstance(listing, Listing)  # noqa: S101  # the table of tools says so
+    assert isinstance(view, SessionView)  # noqa: S101  # the table of tools says so
+    count: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for path, weight in scene.files:
+        ending = extension(path) or "(none)"
+        count[ending] += 1
+        tokens[ending] += weight
+    rows = [
+        f"{ending:<12} {count[ending]:>7,} files {tokens[ending]:>11,}"
+        for ending in sorted(count, key=lambda one: (-tokens[one], one))
+    ]
+    session = view.session
+    rows += [
+        "",
+        f"this session: {session.calls:,} calls, {session.refused:,} refused, {len(session.buffers):,} files read, "
+        f"{len(session.edits):,} written, {len(view.stale):,} out of date",
+    ]
+    rows += [f"  read  {one.path}{'  (out of date)' if one.path in view.stale else ''}" for one in session.buffers]
+    rows += [f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits]
+    title = f"{len(listing.paths):,} files may be read, {len(scene.files):,} here, {scene.picked:,} picked"
+    return Reply(title, "\n".join(rows))
+
+
+def budget(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    """The pack's budget, and what this session may still read and write."""
+    del words
+    view = call(door, "get_session", {})
+    assert isinstance(view, SessionView)  # noqa: S101  # the table of tools says so
+    caller = door.gate.caller
+    spent = door.gate.store.spent(caller.id, caller.session)
+    limit = "no limit" if scene.limit is None else f"of {scene.limit:,}"
+    rows = [f"{name:<7} {getattr(spent, name):>11,} {_of(getattr(caller.limits, name))}" for name in _COUNTED]
+    head = f"pack: about {scene.used:,} {limit} {scene.unit}"
+    return Reply(head, "\n".join(["what this session has used at the door:", *rows]))
+
+
+_COUNTED = ("reads", "writes", "bytes", "tokens")
+
+
+def _of(limit: int | None) -> str:
+    return "no limit" if limit is None else f"of {limit:,}"
+
+
+def help_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
+    del door, words, scene
+    return Reply("commands", help_text())
+
+
+def help_text() -> str:
+    lines = [f"{one.usage:<28} {one.help}" for one in SLASHES]
+    keys = [f"{name:<28} {what}" for name, what in KEYS]
+    return "\n".join([*lines, "", "Words without a slash search the names; a glob works too.", "", *keys])
+
+
+SLASHES = (
+    Slash("files", "/files [GLOB …]", "list the files that may be read", files),
+    Slash("open", "/open PATH[:A-B]", "read a file, or lines of it", open_),
+    Slash("patch", "/patch FILE", "apply a patch, after approval", patch),
+    Slash("diff", "/diff [PATH [FROM [TO]]]", "what changed in a file", diff),
+    Slash("history", "/history [PATH]", "its known versions", history),
+    Slash("stats", "/stats files", "files by ending; what was read and written", stats),
+    Slash("budget", "/budget [SIZE [UNIT]]", "show the budget, or set it: 20k tokens", budget),
+    Slash("add", "/add GLOB …", "pick what matches"),
+    Slash("drop", "/drop GLOB …", "drop what matches"),
+    Slash("profile", "/profile [NAME]", "list profiles, or pick what one selects"),
+    Slash("keep", "/keep NAME", "write the picks as a profile into the project's settings"),
+    Slash("export", "/export FILE", "write the list of picked files"),
+    Slash("pack", "/pack FILE", "pack what is picked"),
+    Slash("copy", "/copy", "pack it into the clipboard"),
+    Slash("quit", "/quit", "done: print the list, or pack to -o"),
+    Slash("help", "/help", "this page", help_),
+)
+BY_NAME = {one.name: one for one in SLASHES}
+
+KEYS = (
+    ("space", "pick or drop the file or folder"),
+    ("enter, right, left", "open and close folders"),
+    ("a", "pick all that is shown, or drop it"),
+    ("f", "find by name or glob; escape ends it"),
+    ("/", "type a command"),
+    ("s", "sort by name or by weight"),
+    ("v, tab", "show or hide the text; change panes"),
+    ("w, e, c", "pack to a file, export the list, copy the pack"),
+    ("p", "profiles"),
+    ("q", "done"),
+    ("ctrl+c", "leave; the picks are kept for the next time"),
+)

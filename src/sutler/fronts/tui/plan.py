@@ -1,0 +1,209 @@
+"""What is there to pick, what is picked, and the rows that show it. No screen in here."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.values.globs import GlobSet
+from sutler.values.paths import basename, dirname
+
+Mark = Literal["none", "some", "all"]
+
+MOST_FOUND = 2_000
+"""Matches of a search that are shown; who has more needs a longer word."""
+
+
+class Weight(Struct, frozen=True, gc=False):
+    """A file's tokens (bytes where nothing is counted), and its cost in the budget's unit."""
+
+    tokens: int
+    cost: int
+
+
+class Budget(Struct, frozen=True):
+    limit: int | None
+    unit: str
+
+
+class Row(Struct, frozen=True, gc=False):
+    """One line of the tree. `tokens` of a folder are those of all files below it."""
+
+    path: str
+    depth: int
+    folder: bool
+    open: bool
+    mark: Mark
+    tokens: int
+
+    @property
+    def name(self) -> str:
+        return basename(self.path)
+
+
+class Total(Struct):
+    """A folder's figures, everything below it included."""
+
+    files: int = 0
+    tokens: int = 0
+    picked: int = 0
+
+
+class Plan:
+    """The files, and which of them are picked. Figures of folders are kept as picks change, so that a tree of many
+    thousand files answers at once. `unseen` are picks of an earlier time that are not among the files now."""
+
+    def __init__(self, files: Mapping[str, Weight], picked: Iterable[str] = ()) -> None:
+        self.files = dict(sorted(files.items()))
+        self._paths = list(self.files)
+        self.totals: dict[str, Total] = {"": Total()}
+        self.inside: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}  # folders and files of a folder
+        for path, weight in self.files.items():
+            self._add(path, weight)
+        self.picked: set[str] = set()
+        self.unseen: set[str] = set()
+        self.tokens = self.cost = 0
+        for path in picked:
+            self.pick(path) if path in self.files else self.unseen.add(path)
+
+    def _add(self, path: str, weight: Weight) -> None:
+        child = path
+        for folder in _above(path):
+            total = self.totals.get(folder)
+            if total is None:
+                total = self.totals[folder] = Total()
+                self.inside[folder] = ([], [])
+            total.files += 1
+            total.tokens += weight.tokens
+            if child == path:
+                self.inside[folder][1].append(path)
+            elif self.totals[child].files == 1:  # the first file below it: the folder is new here
+                self.inside[folder][0].append(child)
+            child = folder
+
+    # picking
+
+    def pick(self, path: str, on: bool = True) -> None:
+        if (path in self.picked) == on:
+            return
+        weight, step = self.files[path], 1 if on else -1
+        self.picked.add(path) if on else self.picked.remove(path)
+        self.tokens += step * weight.tokens
+        self.cost += step * weight.cost
+        for folder in _above(path):
+            self.totals[folder].picked += step
+
+    def pick_all(self, paths: Iterable[str], on: bool = True) -> int:
+        """Pick or drop several; returns how many changed."""
+        before = len(self.picked)
+        for path in paths:
+            self.pick(path, on)
+        return abs(len(self.picked) - before)
+
+    def toggle(self, path: str) -> None:
+        """A file changes sides. A folder is picked whole, or dropped when it is."""
+        below = [path] if path in self.files else self.below(path)
+        self.pick_all(below, not all(one in self.picked for one in below))
+
+    def below(self, folder: str) -> list[str]:
+        """The files below a folder, in order; of the root, all."""
+        if not folder:
+            return self._paths
+        first, after = (bisect_left(self._paths, folder + mark) for mark in ("/", "0"))  # "0" follows "/"
+        return self._paths[first:after]
+
+    def matching(self, globs: Iterable[str]) -> list[str]:
+        wanted = GlobSet(globs)
+        return [path for path in self._paths if wanted.match(path)]
+
+    def chosen(self) -> list[str]:
+        return sorted(self.picked)
+
+    def kept(self) -> list[str]:
+        """What has to survive: the picks, and those that this view does not show."""
+        return sorted(self.picked | self.unseen)
+
+    def mark(self, path: str) -> Mark:
+        if path in self.files:
+            return "all" if path in self.picked else "none"
+        total = self.totals[path]
+        return "none" if not total.picked else "all" if total.picked == total.files else "some"
+
+    # rows
+
+    def rows(self, open_: set[str], *, heaviest: bool = False) -> list[Row]:
+        """The tree as far as its folders are open: folders first, by name or the heaviest first."""
+        rows: list[Row] = []
+        stack = [(path, 0) for path in reversed(self._children("", heaviest))]
+        while stack:
+            path, depth = stack.pop()
+            row = self._row(path, depth, path in open_)
+            rows.append(row)
+            if row.open:
+                stack.extend((child, depth + 1) for child in reversed(self._children(path, heaviest)))
+        return rows
+
+    def found(self, word: str) -> list[Row]:
+        """The files whose path holds the word, or matches it as a glob, below their open folders."""
+        hits = self.hits(word)[:MOST_FOUND]
+        folders = {folder for path in hits for folder in _above(path) if folder}
+        paths = sorted([*hits, *folders], key=lambda path: path.split("/"))
+        return [self._row(path, path.count("/"), path in folders) for path in paths]
+
+    def hits(self, word: str) -> list[str]:
+        if any(char in word for char in "*?["):
+            return self.matching([word])
+        plain = word.casefold()
+        return [path for path in self._paths if plain in path.casefold()]
+
+    def _row(self, path: str, depth: int, is_open: bool) -> Row:
+        if path in self.files:
+            return Row(path, depth, False, False, self.mark(path), self.files[path].tokens)
+        return Row(path, depth, True, is_open, self.mark(path), self.totals[path].tokens)
+
+    def _children(self, folder: str, heaviest: bool) -> list[str]:
+        folders, files = self.inside[folder]
+        if not heaviest:
+            return folders + files
+        weigh = {**{one: self.totals[one].tokens for one in folders}, **{one: self.files[one].tokens for one in files}}
+        return sorted(weigh, key=lambda path: (-weigh[path], path))
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders a path lies in, the nearest first, the root last."""
+    while path:
+        path = dirname(path)
+        yield path
+
+
+def folded(plan: Plan) -> list[str]:
+    """The picks as globs of a profile: a folder that is picked whole stands for its files, names are anchored and
+    taken literally."""
+    globs: list[str] = []
+    stack = [""]
+    while stack:
+        folder = stack.pop()
+        if folder and plan.mark(folder) == "all":
+            globs.append(f"/{literal(folder)}/")
+            continue
+        folders, files = plan.inside[folder]
+        stack += [one for one in folders if plan.mark(one) != "none"]
+        globs += [f"/{literal(one)}" for one in files if one in plan.picked]
+    return sorted(globs)
+
+
+def literal(path: str) -> str:
+    """A path as a glob that means this path and no other."""
+    return "".join(f"\\{char}" if char in "*?[]{}\\,!# " else char for char in path)
+
+
+def bar(used: int, limit: int | None, width: int) -> str:
+    """`████░░░░` of `width` characters; the last one stays empty until the budget is used up, the first filled as
+    soon as anything is."""
+    if limit is None or width < 1:
+        return ""
+    filled = width if used >= limit else min(width - 1, max(1 if used else 0, used * width // limit))
+    return "█" * filled + "░" * (width - filled)
