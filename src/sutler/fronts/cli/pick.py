@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sutler import config
@@ -22,7 +23,7 @@ from sutler.values.errors import UsageError
 from sutler.values.paths import quote
 
 if TYPE_CHECKING:
-    from sutler.fronts.tui.app import Deeds
+    from sutler.fronts.tui.deeds import Deeds
     from sutler.fronts.tui.plan import Budget, Plan, Weight
 
 
@@ -61,8 +62,10 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
     app = Picker(place.root, caller, plan, task.budget_now(), task.deeds(args))
     if args.all or args.fresh:
         app.changed_before()
-    if not app.run():
-        console.note(f"{len(app.plan.picked):,} picked files are kept; 'sutler pick' goes on with them")
+    with _screen_at_stdout():
+        done = app.run()
+    if not done:
+        console.note(f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them")
         return 130
     return task.finish(args, app.plan, app.budget)
 
@@ -78,6 +81,22 @@ def _need_screen() -> None:
         import textual  # noqa: F401  # only to know that it is there
     except ImportError:
         raise UsageError("the picker needs Textual", next_step="pip install 'sutler[tui]'") from None
+
+
+@contextmanager
+def _screen_at_stdout() -> Iterator[None]:
+    """Textual draws on stderr and asks stdout how large the terminal is. Where the list goes to a pipe or a file,
+    stdout is the terminal until the screen is gone."""
+    if sys.stdout is None or sys.stdout.isatty():
+        yield
+        return
+    aside = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        yield
+    finally:
+        os.dup2(aside, sys.stdout.fileno())
+        os.close(aside)
 
 
 class Task:
@@ -113,7 +132,7 @@ class Task:
         }
 
     def deeds(self, args: argparse.Namespace) -> Deeds:
-        from sutler.fronts.tui.app import Deeds
+        from sutler.fronts.tui.deeds import Deeds
 
         return Deeds(
             weigh=self.weigh,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 
-from msgspec import Struct
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
@@ -19,32 +18,19 @@ from sutler.fronts.cli.console import harmless
 from sutler.fronts.tui import commands
 from sutler.fronts.tui.asking import Asker
 from sutler.fronts.tui.commands import Reply, Scene
+from sutler.fronts.tui.deeds import Deeds
 from sutler.fronts.tui.desk import Desk
 from sutler.fronts.tui.panes import TextPane, TreePane
-from sutler.fronts.tui.plan import Budget, Plan, Weight, bar
+from sutler.fronts.tui.plan import Budget, Plan, bar
 from sutler.values.access import Caller
 from sutler.values.errors import SutlerError, UsageError
 
 NARROW = 70
 """Columns below which tree and text do not stand side by side."""
+WIDE = 120
+"""Columns from which an answer to a command does not need the whole width."""
 PAUSE = 0.2
 """Seconds the cursor rests before a file is read for the text pane, and picks rest before they are kept."""
-
-
-class Deeds(Struct, frozen=True):
-    """What the picker can have done, given by the front that starts it. Each returns a sentence for the status line;
-    they are called in the door's thread."""
-
-    weigh: Callable[[], Mapping[str, Weight]]
-    keep: Callable[[Iterable[str]], str]
-    pack: Callable[[Sequence[str], str], str]
-    copy: Callable[[Sequence[str], Callable[[str], None]], str]
-    export: Callable[[Sequence[str], str], str]
-    profiles: Callable[[], Sequence[str]]
-    profile: Callable[[str], Iterable[str]]
-    add_profile: Callable[[str, Plan], str]
-    budget: Callable[[Sequence[str]], Budget]
-    told: Callable[[str], str]
 
 
 class Picker(App[bool]):
@@ -60,10 +46,9 @@ class Picker(App[bool]):
     #text { width: 1fr; border-left: solid $primary; padding-left: 1; }
     #status { height: 1; text-style: reverse; }
     #line, #line:focus { height: 1; border: none; padding: 0; }
-    .narrow #text { display: none; border-left: none; padding-left: 0; }
-    .narrow.reading #text { display: block; }
-    .narrow.reading #tree { display: none; }
-    .hidden #text { display: none; }
+    .narrow #text, .hidden #text { display: none; }
+    .reading #text { display: block; border-left: none; padding-left: 0; }
+    .reading #tree { display: none; }
     .low Footer { display: none; }
     """
     BINDINGS = [  # noqa: RUF012  # Textual reads it from the class
@@ -181,7 +166,7 @@ class Picker(App[bool]):
     # keys
 
     def action_pick(self) -> None:
-        if self.files_pane.row:
+        if self.files_pane.row and not self.reading:
             self.plan.toggle(self.files_pane.row.path)
             self.changed()
 
@@ -220,11 +205,21 @@ class Picker(App[bool]):
         self.status("the heaviest first" if self.heaviest else "by name")
 
     def action_view(self) -> None:
-        if self.screen.has_class("narrow"):
-            self.screen.toggle_class("reading")
-            (self.text_pane if self.screen.has_class("reading") else self.files_pane).focus()
+        if self.screen.has_class("narrow") or self.reading:
+            self.read(not self.reading)
         else:
             self.screen.toggle_class("hidden")
+
+    @property
+    def reading(self) -> bool:
+        """Whether the text has the place of the tree."""
+        return self.screen.has_class("reading")
+
+    def read(self, on: bool) -> None:
+        self.screen.set_class(on, "reading")
+        (self.text_pane if on else self.files_pane).focus()
+        if on and not self.text_pane.lines:
+            self.read_here()
 
     def action_find(self) -> None:
         self.line.value = self.word
@@ -246,13 +241,14 @@ class Picker(App[bool]):
         self.say(line)
 
     def action_escape(self) -> None:
-        """Out of the command line, out of a search, out of the text."""
-        if not self.line.has_focus or not self.line.value.startswith("/"):
-            self.word = ""
-        self.line.value = ""
-        self.screen.remove_class("reading")
-        self.files_pane.focus()
+        """One step back: out of a command, out of the text, out of a search."""
+        if self.line.has_focus and self.line.value.startswith("/"):
+            self.line.value = self.word
+        elif not self.reading or self.line.has_focus:
+            self.word = self.line.value = ""
+        self.read(False)
         self.redraw()
+        self.status(f"{len(self.plan.picked):,} picked")
 
     def action_done(self) -> None:
         self.keep_picks()
@@ -306,11 +302,11 @@ class Picker(App[bool]):
 
     def answer(self, reply: Reply) -> None:
         self.text_pane.show_text(reply.text)
-        self.status(reply.title)
+        full = self.size.width < WIDE and bool(reply.text)
+        self.status(f"{reply.title}  (escape: back to the tree)" if full else reply.title)
+        if full:
+            self.read(True)
         self.screen.remove_class("hidden")
-        if self.screen.has_class("narrow"):
-            self.screen.add_class("reading")
-            self.text_pane.focus()
         if reply.wrote:
             self.run_worker(self.guarded(self.weigh_again()), group="command")
 
@@ -384,8 +380,8 @@ class Picker(App[bool]):
 
     def read_here(self) -> None:
         row = self.files_pane.row
-        visible = self.text_pane.display and not self.screen.has_class("hidden")
-        if row and not row.folder and visible and self.text_pane.region.width:
+        beside = not self.screen.has_class("hidden") and not self.screen.has_class("narrow")
+        if row and not row.folder and (beside or self.reading):
             self.run_worker(self.guarded(self.preview(row.path)), group="preview", exclusive=True)
 
     async def preview(self, path: str) -> None:

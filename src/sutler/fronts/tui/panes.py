@@ -93,7 +93,7 @@ class TreePane(ScrollView, can_focus=True):
         self.refresh()
 
     def scroll_to_cursor(self) -> None:
-        top, height = round(self.scroll_y), max(self.size.height, 1)
+        top, height = round(self.scroll_y), max(self.scrollable_content_region.height, 1)
         if self.cursor < top:
             self.scroll_to(y=self.cursor, animate=False)
         elif self.cursor >= top + height:
@@ -106,7 +106,7 @@ class TreePane(ScrollView, can_focus=True):
         self.post_message(self.Moved())
 
     def action_page(self, step: int) -> None:
-        self.action_move(step * max(self.size.height - 1, 1))
+        self.action_move(step * max(self.scrollable_content_region.height - 1, 1))
 
     def on_resize(self) -> None:
         self.scroll_to_cursor()
@@ -121,7 +121,7 @@ class TreePane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         index = y + round(self.scroll_y)
-        width = self.size.width
+        width = self.scrollable_content_region.width
         base = self.rich_style
         if index >= len(self.rows):
             return Strip.blank(width, base)
@@ -151,5 +151,5 @@ class TextPane(ScrollView, can_focus=True):
         style = self.rich_style
         line = self.lines[index] if index < len(self.lines) else ""
         strip = Strip([Segment(line, style)])
-        left = round(self.scroll_x)
-        return strip.crop(left, left + self.size.width).adjust_cell_length(self.size.width, style)
+        left, width = round(self.scroll_x), self.scrollable_content_region.width
+        return strip.crop(left, left + width).adjust_cell_length(width, style)

@@ -63,6 +63,8 @@ class Plan:
         self.inside: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}  # folders and files of a folder
         for path, weight in self.files.items():
             self._add(path, weight)
+        for folders, _ in self.inside.values():
+            folders.sort()  # `a` before `a-b`; their files came the other way round
         self.picked: set[str] = set()
         self.unseen: set[str] = set()
         self.tokens = self.cost = 0

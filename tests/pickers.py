@@ -1,0 +1,69 @@
+"""A picker on a planted tree, driven without a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from sutler.engine import Project, picks
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pick import Task
+from sutler.fronts.tui.app import Picker
+from sutler.values.access import PROFILES, Caller
+
+Act = Callable[[Picker, Pilot[bool]], Awaitable[None]]
+
+
+def drive(folder: Path, act: Act, *, size: tuple[int, int] = (80, 24), limit: int = 1_000) -> Picker:
+    """Open a picker on `folder`, let `act` play with it, and return it as it was left."""
+
+    async def play() -> Picker:
+        task = Task(Project(str(folder)), Console(quiet=True))
+        budget = task.set_budget([str(limit)])
+        plan = task.plan(picks.kept(task.root, os.environ))
+        caller = Caller("test:person", "pick", PROFILES["person"])
+        app = Picker(task.root, caller, plan, budget, task.deeds(argparse.Namespace(null=False)))
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await act(app, pilot)
+        return app
+
+    return asyncio.run(play())
+
+
+async def say(app: Picker, pilot: Pilot[bool], line: str) -> str:
+    """Type a command and wait for its end; returns the text that came."""
+    app.action_type(line)
+    await pilot.press("enter")
+    await settled(app, pilot)
+    return "\n".join(app.text_pane.lines)
+
+
+async def settled(app: Picker, pilot: Pilot[bool]) -> None:
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def until(pilot: Pilot[bool], holds: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if holds():
+            return
+        await pilot.pause(0.05)
+    pytest.fail("the screen did not get there")
+
+
+def status(app: Picker) -> str:
+    from textual.widgets import Static
+
+    return str(app.query_one("#status", Static).content)
+
+
+def screen(app: Picker) -> str:
+    """Everything on the screen, as text."""
+    return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())

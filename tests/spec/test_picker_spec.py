@@ -1,0 +1,347 @@
+"""`sutler pick` as a person uses it, without a terminal: keys in, picks and screens out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from sutler.access.audit import Ledger
+from sutler.engine import picks
+from sutler.fronts.tui.app import Picker
+from sutler.fronts.tui.asking import Question
+from sutler.fronts.tui.commands import SLASHES
+from sutler.toolbox import open_store
+from sutler.values.access import unseal
+from tests.conftest import Plant
+from tests.pickers import drive, say, screen, settled, status, until
+
+TREE: dict[str, Any] = {
+    "README.md": "# Cart\n\nTwo axles.\n",
+    "sutler.toml": '[profiles.docs]\ninclude = ["*.md"]\n',
+    "src": {"cart.py": "WHEELS = 4\nAXLES = 2\n" * 20, "axle.py": "AXLES = 2\n", "deep": {"hub.py": "HUB = 1\n"}},
+    "tests": {"test_cart.py": "def test_cart() -> None: ...\n"},
+}
+PATCH = "--- a/src/axle.py\n+++ b/src/axle.py\n@@ -1 +1 @@\n-AXLES = 2\n+AXLES = 3\n"
+
+
+@pytest.fixture
+def project(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = plant(TREE)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def rows_of(folder: Path) -> list[tuple[str, str, bool]]:
+    """Tool, path and success of every row in the ledger."""
+    store, ledger = open_store(str(folder), os.environ)
+    assert isinstance(ledger, Ledger)
+    try:
+        return [(one.tool, one.path, one.success) for one in map(unseal, store.audit(0, 1_000)) if one.phase == "done"]
+    finally:
+        store.close()
+
+
+def test_space_picks_and_the_bar_follows(project: Path) -> None:
+    """Picking changes the figures at once; a folder counts everything below it."""
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        assert app.bar_text(80).endswith("0 of 6 files")
+        await pilot.press("space")
+        assert app.plan.chosen() == ["src/axle.py", "src/cart.py", "src/deep/hub.py"]
+        assert "3 of 6 files" in screen(app)
+        assert f"about {app.plan.tokens:,} of 1,000 tokens" in screen(app)
+        await pilot.press("space")
+        assert app.plan.chosen() == []
+
+    drive(project, act)
+
+
+def test_folders_open_and_close(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("enter", "down", "right", "down")
+        assert app.files_pane.row is not None
+        assert app.files_pane.row.path == "src/deep/hub.py"
+        await pilot.press("left", "left", "left", "left")
+        assert [row.path for row in app.files_pane.rows][:2] == ["src", "tests"]
+
+    drive(project, act)
+
+
+def test_the_bar_says_when_it_is_over(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("a")
+        assert "OVER by" in screen(app)
+        await say(app, pilot, "/budget 100k chars")
+        assert "OVER by" not in app.bar_text(80)
+        assert "100,000 chars" in app.bar_text(80)
+
+    drive(project, act, limit=10)
+
+
+def test_search_narrows_the_tree_and_escape_ends_it(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("f", "c", "a", "r", "t")
+        assert [row.path for row in app.files_pane.rows if not row.folder] == ["src/cart.py", "tests/test_cart.py"]
+        await pilot.press("enter", "a")
+        assert app.plan.chosen() == ["src/cart.py", "tests/test_cart.py"]
+        await pilot.press("escape")
+        assert len(app.files_pane.rows) == 4
+        assert app.plan.chosen() == ["src/cart.py", "tests/test_cart.py"]
+
+    drive(project, act)
+
+
+def test_the_text_pane_shows_the_file_under_the_cursor(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("end", "up")
+        await until(pilot, lambda: "# Cart" in screen(app))
+
+    drive(project, act)
+    assert ("get_excerpt", "README.md", True) in rows_of(project)
+
+
+COMMANDS = {
+    "/files *.py": ("src/cart.py", "list_files", ""),
+    "/open src/cart.py:2-2": ("AXLES = 2", "read_lines", "src/cart.py"),
+    "/open README.md": ("Two axles.", "read_file", "README.md"),
+    "/diff src/axle.py": ("", "get_diff", "src/axle.py"),
+    "/history src/axle.py": ("", "get_file_history", "src/axle.py"),
+    "/stats files": ("py  ", "get_session", ""),
+    "/budget": ("reads", "get_session", ""),
+}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_answer_through_the_door(project: Path, line: str) -> None:
+    """Each command shows its answer and leaves its row in the ledger."""
+    text, tool, path = COMMANDS[line]
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        assert text in await say(app, pilot, line)
+
+    drive(project, act)
+    assert (tool, path, True) in [(one, where.strip('"'), ok) for one, where, ok in rows_of(project)]
+
+
+def test_help_names_every_command(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        shown = await say(app, pilot, "/help")
+        assert all(one.usage in shown for one in SLASHES)
+        await pilot.press("escape")
+        assert not app.reading
+
+    drive(project, act)
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_patch_is_shown_and_applied_only_with_consent(project: Path, tmp_path: Path, answer: str) -> None:
+    """The question shows the diff; yes writes it, weighs the files again and is in the history; no writes nothing."""
+    patch = tmp_path / "change.patch"
+    patch.write_text(PATCH)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await say(app, pilot, "/open src/axle.py")
+        app.action_type(f"/patch {patch}")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        assert "+AXLES = 3" in "\n".join(app.screen.query_one("#question").lines)  # type: ignore[attr-defined]  # a TextPane
+        await pilot.press(answer)
+        await settled(app, pilot)
+        if answer == "y":
+            assert "+AXLES = 3" in await say(app, pilot, "/diff src/axle.py")
+            assert "written" in await say(app, pilot, "/history src/axle.py")
+        else:
+            assert "denied" in status(app)
+
+    drive(project, act)
+    assert (project / "src/axle.py").read_text() == ("AXLES = 3\n" if answer == "y" else "AXLES = 2\n")
+
+
+def test_leaving_while_a_question_waits_writes_nothing(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "change.patch").write_text(PATCH)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("space")
+        await say(app, pilot, "/open src/axle.py")
+        app.action_type(f"/patch {tmp_path / 'change.patch'}")
+        await pilot.press("escape", "slash")
+        app.action_type(f"/patch {tmp_path / 'change.patch'}")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("ctrl+c")
+
+    app = drive(project, act)
+    assert app.return_value is False
+    assert (project / "src/axle.py").read_text() == "AXLES = 2\n"
+    assert len(picks.kept(str(project), os.environ)) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/nonsense", "no command /nonsense"),
+        ("/open missing.py", "missing.py"),
+        ("/open ../etc/passwd", ".."),
+        ("/patch", "needs a FILE"),
+        ("/patch nowhere.patch", "cannot read nowhere.patch"),
+        ("/stats trees", "knows no 'trees'"),
+        ("/pack out.md", "nothing is picked"),
+        ("/profile nobody", "no profile named"),
+        ("/keep x", "nothing is picked"),
+        ("/budget much", "is not a size"),
+        ("/export", "needs one FILE"),
+        ("/add ../x", "selects nothing below the root"),
+    ],
+)
+def test_what_goes_wrong_is_said_and_the_picker_lives(project: Path, line: str, said: str) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await say(app, pilot, line)
+        assert said in status(app)
+
+    drive(project, act)
+
+
+def test_add_drop_and_profiles(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await say(app, pilot, "/add src/ *.md")
+        await say(app, pilot, "/drop src/deep/")
+        assert app.plan.chosen() == ["README.md", "src/axle.py", "src/cart.py"]
+        await say(app, pilot, "/keep mine")
+        await say(app, pilot, "/profile docs")
+        assert app.plan.chosen() == ["README.md"]
+        assert await say(app, pilot, "/profile") == "docs\nmine"
+        await pilot.press("escape")
+        await say(app, pilot, "/profile mine")
+        assert app.plan.chosen() == ["README.md", "src/axle.py", "src/cart.py"]
+
+    drive(project, act)
+    assert '"/src/axle.py"' in (project / "sutler.toml").read_text()
+
+
+def test_pack_and_export_write_what_is_picked(project: Path, tmp_path: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await say(app, pilot, "/add *.md src/axle.py")
+        await say(app, pilot, f"/pack {tmp_path}/out.md")
+        assert "packed 2 files" in status(app)
+        await say(app, pilot, f"/export {tmp_path}/list.txt")
+
+    drive(project, act)
+    pack = (tmp_path / "out.md").read_text()
+    assert "Two axles." in pack
+    assert "WHEELS" not in pack
+    assert (tmp_path / "list.txt").read_text() == "README.md\nsrc/axle.py\n"
+
+
+def test_copy_goes_to_the_terminal_where_no_program_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await say(app, pilot, "/add *.md")
+        await pilot.press("escape", "c")
+        await settled(app, pilot)
+        assert "clipboard (terminal)" in status(app)
+        assert "Two axles." in app.clipboard
+
+    drive(project, act)
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+def test_no_way_out_loses_the_selection(project: Path, key: str) -> None:
+    """Whichever way one leaves, the next picker begins with the same picks."""
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("space", key)
+
+    assert drive(project, act).return_value is (key == "q")
+
+    async def look(app: Picker, pilot: Pilot[bool]) -> None:
+        assert app.plan.chosen() == ["src/axle.py", "src/cart.py", "src/deep/hub.py"]
+        await pilot.press("ctrl+c")
+
+    drive(project, look)
+
+
+def test_a_selection_survives_without_any_leaving(project: Path) -> None:
+    """Picks are kept while one works: a kill comes without warning."""
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("space")
+        await until(pilot, lambda: len(picks.kept(str(project), os.environ)) == 3)
+
+    drive(project, act)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 10), (69, 24), (70, 24), (200, 60)])
+def test_any_size_works(project: Path, size: tuple[int, int]) -> None:
+    """A narrow terminal shows the tree, and the text in its place when asked."""
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        assert app.text_pane.display == (size[0] >= 70)
+        await pilot.press("space", "v")
+        await pilot.press("escape")
+        assert app.files_pane.display
+        assert len(app.plan.picked) == 3
+        assert "[x]" in screen(app)
+
+    drive(project, act, size=size)
+
+
+def test_resizing_keeps_cursor_and_picks(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("enter", "down", "down", "space")
+        for width, height in ((30, 8), (120, 40), (60, 7), (80, 24)):
+            await pilot.resize_terminal(width, height)
+            await pilot.pause()
+            assert app.files_pane.row is not None
+            assert app.files_pane.row.path == "src/axle.py"
+            assert "src/axle.py".rpartition("/")[2] in screen(app)
+        assert app.plan.chosen() == ["src/axle.py"]
+
+    drive(project, act)
+
+
+def test_hostile_names_and_texts_do_not_reach_the_screen_raw(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = plant({"a\x1b]0;owned\x07.txt": "x\x1b[2J\x1b]52;c;aGk=\x07y\u202ez\n", "[bold red]m[/].txt": "[blink]hi\n"})
+    monkeypatch.chdir(folder)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("down")
+        await until(pilot, lambda: any("x" in line for line in app.text_pane.lines))
+        shown = screen(app)
+        assert shown.replace("\n", "").isprintable()
+        assert "[bold red]m[/].txt" in shown
+
+    drive(folder, act, size=(120, 20))
+
+
+def test_secrets_are_redacted_in_the_text_pane(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = "ghp_" + "q7Zk2Lw9Xc4Vb8Nm1As5Df6Gh3Jk0PoI2uYt"
+    folder = plant({"settings.py": f"TOKEN = '{token}'\nNAME = 'cart'\n"})
+    monkeypatch.chdir(folder)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        shown = await say(app, pilot, "/open settings.py")
+        assert "NAME = 'cart'" in shown
+        assert token not in shown
+
+    drive(folder, act)
+
+
+def test_many_files_stay_quick_to_walk(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the rows on screen are drawn, and a folder's figures are not summed anew."""
+    folder = plant({f"d{number % 40}": {} for number in range(40)})
+    for number in range(2_000):
+        (folder / f"d{number % 40}" / f"f{number}.txt").write_text("word\n")
+    monkeypatch.chdir(folder)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        app.open_folders.update(f"d{number}" for number in range(40))
+        app.redraw()
+        await pilot.press("end", "pageup", "a", "home", "space")
+        assert len(app.plan.picked) == 2_000 - 50
+
+    drive(folder, act)
