@@ -29,7 +29,7 @@ class Terminal:
         env = {**os.environ, "TMUX_TMPDIR": str(folder.parent), "PYTHONPATH": os.pathsep.join(sys.path)}
         env = {name: value for name, value in env.items() if name not in ("TMUX", "COLORTERM", "COLUMNS", "LINES")}
         config = folder.parent / "tmux.conf"
-        config.write_text(f"set -g default-terminal {term}\nset -g remain-on-exit on\nset -g status off\n")
+        config.write_text(f"set -g default-terminal {term}\nset -g status off\n")
         self._words = ["tmux", "-f", str(config), "-S", self._socket]
         command = [*self._words, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", str(folder), line]
         subprocess.run(command, env=env, check=True, capture_output=True)
@@ -62,7 +62,7 @@ def opened(plant: Plant) -> Iterator[Open]:
     started: list[Terminal] = []
 
     def start(words: str = "", size: tuple[int, int] = (80, 24), term: str = "screen") -> Terminal:
-        line = f"{sys.executable} -m sutler pick {words}; echo left with $?"
+        line = f"{sys.executable} -m sutler pick {words}; echo left with $?; read end"
         started.append(Terminal(plant(TREE), line, size, term))
         return started[-1]
 

@@ -18,8 +18,11 @@ from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import leave_receipt
+from sutler.stages.count import counter_for
+from sutler.stages.fit import frame_cost
 from sutler.values.access import PROFILES, Caller
 from sutler.values.errors import UsageError
+from sutler.values.pack import CleanText, Preamble, Unit
 from sutler.values.paths import quote
 
 if TYPE_CHECKING:
@@ -106,6 +109,7 @@ class Task:
         self.project = project
         self.console = console
         self.root = project.place.root
+        self.frame = 0
 
     def budget_now(self) -> Budget:
         from sutler.fronts.tui.plan import Budget
@@ -116,26 +120,37 @@ class Task:
         from sutler.fronts.tui.plan import Plan
 
         with self.console.progress("weighing") as progress:
-            return Plan(self.weigh(progress), before)
+            files = self.weigh(progress)
+        return Plan(files, before, self.frame)
 
     def weigh(self, progress: Callable[[int, int], None] | None = None) -> Mapping[str, Weight]:
         """Every file that a pack without limit would hold, at what it costs there."""
         from sutler.fronts.tui.plan import Weight
 
-        unit = self.project.settings.limit()[1]
         packing = self.project.pack(max_bytes=0)
         packing.progress = progress
         for _ in packing.encoded():
             pass
-        return {
-            one.path: Weight(one.weight, one.weight if unit == "tokens" else one.bytes) for one in packing.report.shown
-        }
+        report, unit = packing.report, self.project.settings.limit()[1]
+        in_tokens = unit == "tokens" and report.tokens is not None
+        bare = {one.path: one.weight if in_tokens else one.bytes for one in report.shown}
+        total = (report.tokens if in_tokens else report.bytes) or 0
+        self.frame = self._frame(packing, "tokens" if in_tokens else "bytes")
+        # names in the drawing of the tree, lines of the manifest: what a file costs besides its section
+        beside = -(-max(total - self.frame - sum(bare.values()), 0) // max(len(bare), 1))
+        return {one.path: Weight(one.weight, bare[one.path] + beside) for one in report.shown}
+
+    def _frame(self, packing: Packing, unit: Unit) -> int:
+        """What a pack costs before any file is in it."""
+        count = counter_for(unit, packing.request.budget.counter)
+        return frame_cost(count, packing.request, Preamble(self.project.name, CleanText(""), CleanText("")))
 
     def deeds(self, args: argparse.Namespace) -> Deeds:
         from sutler.fronts.tui.deeds import Deeds
 
         return Deeds(
             weigh=self.weigh,
+            frame=lambda: self.frame,
             keep=lambda paths: picks.keep(self.root, os.environ, paths),
             pack=self.pack,
             copy=self.copy,
@@ -232,7 +247,7 @@ class Task:
             self.console.answer_json({"paths": [quote(path) for path in paths], "said": said}) if args.json else None
             self.console.note(said)
         elif args.json:
-            figures = {"tokens": plan.tokens, "used": plan.cost, "limit": budget.limit, "unit": budget.unit}
+            figures = {"tokens": plan.tokens, "used": plan.used, "limit": budget.limit, "unit": budget.unit}
             self.console.answer_json({"paths": [quote(path) for path in paths], **figures})
         elif args.list:
             self.console.note(self.export(paths, args.list, args.null))

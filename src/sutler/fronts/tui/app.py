@@ -57,14 +57,14 @@ class Picker(App[bool]):
         Binding("right,l", "open(True)", "open", show=False),
         Binding("left,h", "open(False)", "close", show=False),
         Binding("a", "all", "all"),
-        Binding("f", "find", "find"),
-        Binding("slash", "type('/')", "command"),
+        Binding("f", "find", "find", priority=True),
+        Binding("slash", "type('/')", "command", priority=True),
         Binding("s", "sort", "sort"),
         Binding("v", "view", "view"),
-        Binding("w", "type('/pack ')", "write"),
-        Binding("c", "copy", "copy"),
-        Binding("e", "type('/export ')", "export", show=False),
-        Binding("p", "profiles", "profiles"),
+        Binding("w", "type('/pack ')", "write", priority=True),
+        Binding("c", "say('/copy')", "copy"),
+        Binding("e", "type('/export ')", "export", show=False, priority=True),
+        Binding("p", "profiles", "profiles", priority=True),
         Binding("escape", "escape", "back", show=False, priority=True),
         Binding("question_mark", "say('/help')", "help", show=False),
         Binding("q", "done", "done"),
@@ -129,13 +129,13 @@ class Picker(App[bool]):
         picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
         tokens = "" if self.budget.unit == "tokens" else f", {plan.tokens:,} tokens"
         if limit is None:
-            return f"{picked}{tokens or f', {plan.cost:,} tokens'}, no limit"
-        share = f"{100 * plan.cost / limit:.0f} %"
-        over = f", OVER by {plan.cost - limit:,}" if plan.cost > limit else ""
-        figures = f" about {plan.cost:,} of {limit:,} {self.budget.unit} ({share}){over}, {picked}"
+            return f"{picked}{tokens or f', {plan.used:,} tokens'}, no limit"
+        share = f"{100 * plan.used / limit:.0f} %"
+        over = f", OVER by {plan.used - limit:,}" if plan.used > limit else ""
+        figures = f" about {plan.used:,} of {limit:,} {self.budget.unit} ({share}){over}, {picked}"
         if len(figures) + len(tokens) + 5 <= width:
             figures += tokens
-        drawing = bar(plan.cost, limit, min(width - len(figures), 30))
+        drawing = bar(plan.used, limit, min(width - len(figures), 30))
         return drawing + figures if len(drawing) >= 5 else f"{share} of {limit:,} {self.budget.unit}{over}, {picked}"
 
     def status(self, text: str) -> None:
@@ -221,21 +221,22 @@ class Picker(App[bool]):
         if on and not self.text_pane.lines:
             self.read_here()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that lead to the command line come before all others, or what is typed fast after them would still
+        reach the tree and be taken for keys; on the line itself they are letters."""
+        return not (action in ("find", "type", "profiles") and self.line.has_focus)
+
     def action_find(self) -> None:
-        self.line.value = self.word
-        self.line.focus()
+        self.action_type(self.word)
 
     def action_type(self, text: str) -> None:
         self.line.value = text
-        self.line.focus()
+        self.screen.set_focus(self.line)  # at once, not with the next message
         self.line.cursor_position = len(text)
 
     def action_profiles(self) -> None:
         self.say("/profile")
         self.action_type("/profile ")
-
-    def action_copy(self) -> None:
-        self.say("/copy")
 
     def action_say(self, line: str) -> None:
         self.say(line)
@@ -314,10 +315,11 @@ class Picker(App[bool]):
         row, plan = self.files_pane.row, self.plan
         here = row.path if row and not row.folder else ""
         weights = tuple((path, weight.tokens) for path, weight in plan.files.items())
-        return Scene(here, self.budget.unit, self.budget.limit, plan.cost, len(plan.picked), weights)
+        return Scene(here, self.budget.unit, self.budget.limit, plan.used, len(plan.picked), weights)
 
     async def weigh_again(self) -> None:
-        self.plan = Plan(await self.desk.do(self.deeds.weigh), self.plan.kept())
+        files = await self.desk.do(self.deeds.weigh)
+        self.plan = Plan(files, self.plan.kept(), self.deeds.frame())
         self.redraw()
 
     async def command_budget(self, words: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ class Deeds(Struct, frozen=True):
     they are called in the door's thread."""
 
     weigh: Callable[[], Mapping[str, Weight]]
+    frame: Callable[[], int]
     keep: Callable[[Iterable[str]], str]
     pack: Callable[[Sequence[str], str], str]
     copy: Callable[[Sequence[str], Callable[[str], None]], str]

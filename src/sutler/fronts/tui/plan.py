@@ -54,9 +54,11 @@ class Total(Struct):
 
 class Plan:
     """The files, and which of them are picked. Figures of folders are kept as picks change, so that a tree of many
-    thousand files answers at once. `unseen` are picks of an earlier time that are not among the files now."""
+    thousand files answers at once. `unseen` are picks of an earlier time that are not among the files now; `frame` is
+    what a pack costs before any file is in it."""
 
-    def __init__(self, files: Mapping[str, Weight], picked: Iterable[str] = ()) -> None:
+    def __init__(self, files: Mapping[str, Weight], picked: Iterable[str] = (), frame: int = 0) -> None:
+        self.frame = frame
         self.files = dict(sorted(files.items()))
         self._paths = list(self.files)
         self.totals: dict[str, Total] = {"": Total()}
@@ -120,6 +122,11 @@ class Plan:
     def matching(self, globs: Iterable[str]) -> list[str]:
         wanted = GlobSet(globs)
         return [path for path in self._paths if wanted.match(path)]
+
+    @property
+    def used(self) -> int:
+        """What a pack of the picks would cost, about."""
+        return self.cost + self.frame if self.picked else 0
 
     def chosen(self) -> list[str]:
         return sorted(self.picked)
