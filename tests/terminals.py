@@ -21,9 +21,10 @@ def on_terminal(
     stderr: bool = True,
     env: Mapping[str, str] | None = None,
     seconds: float = 60,
+    keys: tuple[bytes, bytes] | None = None,
 ) -> tuple[int, bytes]:
     """Run with a controlling terminal; returns the exit code and everything that was written to it. A stream that is
-    not on the terminal goes to /dev/null."""
+    not on the terminal goes to /dev/null. `keys` are what has to be seen first, and what is typed then."""
     leader, follower = pty.openpty()
     null = os.open(os.devnull, os.O_RDWR)
     process = subprocess.Popen(
@@ -39,7 +40,7 @@ def on_terminal(
     os.close(follower)
     os.close(null)
     try:
-        seen = _drain(leader, process, seconds)
+        seen = _drain(leader, process, seconds, keys)
         return process.wait(timeout=10), seen
     finally:
         if process.poll() is None:
@@ -55,7 +56,9 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-def _drain(leader: int, process: subprocess.Popen[bytes], seconds: float) -> bytes:
+def _drain(
+    leader: int, process: subprocess.Popen[bytes], seconds: float, keys: tuple[bytes, bytes] | None = None
+) -> bytes:
     seen, end = b"", time.monotonic() + seconds
     while time.monotonic() < end:
         ready, _, _ = select.select([leader], [], [], 0.1)
@@ -70,4 +73,7 @@ def _drain(leader: int, process: subprocess.Popen[bytes], seconds: float) -> byt
         if not block:
             break
         seen += block
+        if keys and keys[0] in seen:
+            os.write(leader, keys[1])
+            keys = None
     return seen

@@ -22,3 +22,19 @@ def commands(page: Path) -> list[str]:
 def sets_up(command: str) -> bool:
     """The two long commands make an environment of their own; they are run by `.ci/run`."""
     return command.startswith("python3 -m venv")
+
+
+def opens_screen(command: str) -> bool:
+    """Needs a person, or someone who types like one."""
+    return command.startswith("sutler pick") and "--kept" not in command
+
+
+def steps(page: Path) -> list[tuple[str, str]]:
+    """Each `sh` block with the `output` block that follows it, or nothing."""
+    found = _BLOCK.findall(page.read_text())
+    after = [*found[1:], ("", "")]
+    return [
+        (body, out if kind == "output" else "")
+        for (was, body), (kind, out) in zip(found, after, strict=True)
+        if was == "sh"
+    ]

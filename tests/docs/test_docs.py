@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sutler.engine import picks
 from tests.conftest import Plant
-from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, sets_up
+from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, opens_screen, sets_up
+from tests.terminals import on_terminal
 
 TREE = {
     "README.md": "# Cart\n",
@@ -44,6 +46,13 @@ def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "Build the cart")
+    if opens_screen(command):
+        # a pack of nothing is refused, so the person picks what the cursor is on
+        code, seen = on_terminal(["bash", "-c", command], folder, env=environment(), keys=(b"files", b" q"))
+        assert code == 0, seen.decode(errors="replace")
+        return
+    if "--kept" in command:
+        picks.keep(str(folder), os.environ, ["README.md"])
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
     )

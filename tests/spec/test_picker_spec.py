@@ -352,9 +352,7 @@ def test_resizing_keeps_cursor_and_picks(project: Path) -> None:
 
 
 def test_hostile_names_and_texts_do_not_reach_the_screen_raw(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = plant(
-        {"a\x1b]0;owned\x07.txt": "x\x1b[2J\x1b]52;c;aGk=\x07y\u202ez\n", "[bold red]m.txt": "[blink]hi\n"}
-    )
+    folder = plant({"a\x1b]0;owned\x07.txt": "x\x1b[2J\x1b]52;c;aGk=\x07y\u202ez\n", "[bold red]m.txt": "[blink]hi\n"})
     monkeypatch.chdir(folder)
 
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
