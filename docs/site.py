@@ -38,7 +38,8 @@ nav a[aria-current]{font-weight:600;color:inherit}pre,code{font:.9em ui-monospac
 pre{background:var(--soft);border:1px solid var(--line);border-radius:6px;padding:.8rem;overflow-x:auto}
 table{border-collapse:collapse;display:block;overflow-x:auto}td,th{border:1px solid var(--line);padding:.25rem .6rem}
 th{text-align:left}img{max-width:100%}.skip{position:absolute;left:-99rem}.skip:focus{left:1rem}
-@media(max-width:50rem){body{display:block}nav{border-right:0;border-bottom:1px solid var(--line)}nav ul ul{display:none}}
+@media(max-width:50rem){body{display:block}nav{border-right:0;border-bottom:1px solid var(--line)}
+nav ul ul{display:none}}
 """
 
 

@@ -32,9 +32,5 @@ def opens_screen(command: str) -> bool:
 def steps(page: Path) -> list[tuple[str, str]]:
     """Each `sh` block with the `output` block that follows it, or nothing."""
     found = _BLOCK.findall(page.read_text())
-    after = [*found[1:], ("", "")]
-    return [
-        (body, out if kind == "output" else "")
-        for (was, body), (kind, out) in zip(found, after, strict=True)
-        if was == "sh"
-    ]
+    pairs = zip(found, [*found[1:], ("", "")], strict=True)
+    return [(body, out if then == "output" else "") for (kind, body), (then, out) in pairs if kind == "sh"]
