@@ -134,7 +134,7 @@ class Gate:
 
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self._keep(self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs))
+            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs)
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
@@ -144,14 +144,10 @@ class Gate:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
             lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
-            self._keep(self.store.record(rows("done", lost)))
+            self.store.record(rows("done", lost))
             raise
-        self._keep(self.store.record(rows("done", outcomes), versions=deed.versions(stamp(self.clock()))))
+        self.store.record(rows("done", outcomes), versions=deed.versions(stamp(self.clock())))
         return answer
-
-    def _keep(self, rows: Sequence[AuditRow]) -> None:
-        for row in rows:
-            self.ledger.record(row, stamp(self.clock()))
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
@@ -224,12 +220,10 @@ class Gate:
         # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
         stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
         try:
-            row = self.store.append(entry, self.caller if stoppable else None)
+            return self.store.append(entry, self.caller if stoppable else None)
         except DeniedError as overdrawn:
             self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
-        self.ledger.record(row, entry.at)
-        return row
 
     def _entry(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float

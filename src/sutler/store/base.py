@@ -24,6 +24,8 @@ from sutler.values.access import (
 Value = str | int | bytes
 Row = tuple[Any, ...]
 """A row as the driver gives it; `sql.py` turns it into a value at once."""
+Witness = Callable[[int, str, str], None]
+"""Is told the number, the hash and the time of a ledger's head."""
 T = TypeVar("T")
 
 
@@ -98,6 +100,7 @@ class Store(Protocol):
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
     ) -> tuple[AuditRow, ...]: ...
+    def witness(self, every: int, sign: Witness) -> None: ...
     def pending(self) -> tuple[AuditRow, ...]: ...
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]: ...

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from sutler.store.base import Database, Query, Row, Value
+from sutler.store.base import Database, Query, Row, Value, Witness
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -23,6 +23,7 @@ from sutler.values.access import (
     canonical,
     seal,
     sha256,
+    unseal,
 )
 from sutler.values.errors import DeniedError
 from sutler.values.paths import RelPath, quote, unquote
@@ -86,6 +87,7 @@ class SqlStore:
     def __init__(self, database: Database, project: str) -> None:
         self.project = project
         self._database = database
+        self._witness: tuple[int, Witness] | None = None
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
     def close(self) -> None:
@@ -284,9 +286,25 @@ class SqlStore:
             rows = tuple(self._append(query, entry, caller) for entry in entries)
             for version in fresh:
                 self._add_version(query, version)
+            self._attest(rows)
             return rows
 
         return self._database.transact(work, write=True)
+
+    def witness(self, every: int, sign: Witness) -> None:
+        """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
+        number is a multiple of `every`: before it commits, and with the head it found. That head is durable already
+        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger."""
+        self._witness = every, sign
+
+    def _attest(self, rows: Sequence[AuditRow]) -> None:
+        if self._witness is None or not rows:
+            return
+        every, sign = self._witness
+        before = rows[0].seq - 1
+        if before and rows[-1].seq // every > before // every:
+            first = unseal(rows[0])
+            sign(before, first.prev, first.at)
 
     def pending(self) -> tuple[AuditRow, ...]:
         """Intents that have no outcome yet, oldest first."""
