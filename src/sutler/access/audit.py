@@ -4,8 +4,9 @@ Every row carries the hash of the row before, over canonical JSON, so an edit, a
 the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
 with every 64th row, and whenever the door closes, the head's number and hash go to a file outside the database, signed
 with the installation's key. The transaction that appends such a row signs the head it found before it commits, so that
-no interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an HMAC: key and file belong to the same user on the same machine, where
-a public-key signature would prove no more, since its private half would lie in the same place.
+no interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an HMAC: key and file
+belong to the same user on the same machine, where a public-key signature would prove no more, since its private half
+would lie in the same place.
 
 What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
 (at most 64 and those of one call) can be cut off by someone who can write both tables of the database. Nothing more.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
@@ -13,11 +13,11 @@ from sutler.access.gate import Gate
 from sutler.access.pages import lines_of
 from sutler.disk.text import ENCODINGS, decode, encode
 from sutler.stages.difference import unified
-from sutler.values.access import Call, FileChange, PatchResult, Version, unseal, version_id
+from sutler.values.access import AuditEntry, Call, FileChange, PatchResult, Version, unseal, version_id
 from sutler.values.paths import RelPath, quote, unquote
 
 if TYPE_CHECKING:
-    from sutler.access.writing import Plan
+    from sutler.access.planning import Plan
 
 SHOWN = 400
 """Lines of a diff that an approval shows; the rest is counted."""
@@ -33,14 +33,22 @@ def last_seen(door: Door, path: RelPath) -> str:
     return ""
 
 
-def written_by(door: Door, session: str) -> list[tuple[RelPath, tuple[str, str]]]:
-    """Each file a session wrote: its digest before the first of these writes and after the last."""
-    found: dict[str, tuple[str, str]] = {}
-    for entry in map(unseal, door.gate.store.audit_of(session, None, 100_000)):
-        if entry.phase == "done" and entry.success and entry.effect == "write":
-            first = found[entry.path][0] if entry.path in found else entry.before
-            found[entry.path] = first, entry.after
-    return [(RelPath(unquote(path)), ends) for path, ends in sorted(found.items())]
+Steps = tuple[tuple[str, str], ...]
+
+
+def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
+    """Each file that these calls wrote, with its digests before and after; writes that follow upon each other are one,
+    and what somebody else wrote in between parts them. The last one comes first."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for entry in entries:
+        if entry.phase == "done" and entry.success and entry.effect == "write" and entry.before != entry.after:
+            steps = found.setdefault(entry.path, [])
+            if steps and steps[-1][1] == entry.before:
+                steps[-1] = steps[-1][0], entry.after
+            else:
+                steps.append((entry.before, entry.after))
+    kept = {path: tuple(step for step in reversed(steps) if step[0] != step[1]) for path, steps in found.items()}
+    return [(RelPath(unquote(path)), steps) for path, steps in sorted(kept.items()) if steps]
 
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:

@@ -360,6 +360,11 @@ class SqlStore:
             rows = self._read(sql, (self.project, session, quote(path), limit))
         return tuple(AuditRow(*row) for row in reversed(rows))
 
+    def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
+        """The rows of one call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
+        sql = f"{_AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
+        return tuple(AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/")))
+
     def head(self) -> tuple[int, str]:
         rows = self._read("SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'", (self.project,))
         return (rows[0][0], rows[0][1]) if rows else (0, GENESIS)

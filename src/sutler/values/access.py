@@ -148,6 +148,8 @@ class PatchResult(Struct, frozen=True, kw_only=True):
     merged: bool = False
     dry_run: bool = False
     files: tuple[FileChange, ...] = ()
+    call: str = ""  # by which it can be rolled back
+    notes: tuple[str, ...] = ()
 
 
 class ClashText(Struct, frozen=True):
@@ -157,6 +159,14 @@ class ClashText(Struct, frozen=True):
     base: str
     ours: str
     theirs: str
+
+
+class Suggestion(Struct, frozen=True):
+    """How two changes could be brought together, as a diff of the file as it is; never applied by itself."""
+
+    by: Literal["structure", "review"]
+    note: str
+    diff: str
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
@@ -169,6 +179,8 @@ class Conflict(Struct, frozen=True, kw_only=True):
     clashes: tuple[ClashText, ...] = ()
     region: str = ""
     proposals: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    others: tuple[Conflict, ...] = ()  # further files of the same call that did not take their edit
 
 
 class Reading(Struct, frozen=True, kw_only=True):
