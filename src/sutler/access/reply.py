@@ -23,7 +23,7 @@ _NAMED = re.compile(
     r"""(?:^|[\s{])(?:file(?:name|path)?|path|title|name)\s*[=:]\s*(?:"([^"]+)"|'([^']+)'|([^\s}]+))""", re.I
 )
 _WORD = r"[^\s`*\"'<>|:]+"
-_PATH = re.compile(rf"{_WORD}/{_WORD}|{_WORD}\.[A-Za-z0-9_+-]{{1,12}}|(?:Makefile|Dockerfile|LICENSE|README)")
+_PATH = re.compile(rf"{_WORD}/{_WORD}|(?:{_WORD})?\.[A-Za-z0-9_+-]{{1,12}}|(?:Makefile|Dockerfile|LICENSE|README)")
 _CAPTION = re.compile(
     r"^\s*(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)?(?:\*\*|__)?"
     r"(?:(?:new |create |update |modify |edit )?file(?:name|path)?\s*:?\s+)?"
@@ -36,7 +36,7 @@ _MIDDLE = re.compile(r"^={5,9}\s*$")
 _CLOSE = re.compile(r"^>{5,9} ?(?:REPLACE|UPDATED|NEW)\b.*$")
 _TAG = re.compile(r"""^<file\s+(?:path|name)=(?:"([^"<>]+)"|'([^'<>]+)')\s*>\s*$""")
 _ELIDED = re.compile(
-    r"^\s*(?:#|//|--|;|%|/\*|<!--|\{/\*)?\s*\(?\[?(?:\.\.\.|…)?\s*"
+    r"^\s*(?:#|//|--|;|%|/\*|<!--|\{/\*)?\s*(?:\.\.\.|…)?\s*[(\[]?\s*"
     r"(?:(?:the )?rest of|(?:your |the )?(?:existing|remaining|previous|unchanged|original|other)\b.{0,30}\b"
     r"(?:code|file|contents?|functions?|methods?|imports|lines|logic|implementation)|same as before"
     r"|unchanged).{0,60}(?:\.\.\.|…)?.{0,10}$",
@@ -191,7 +191,8 @@ def _named(info: str) -> str:
     words = info.split()
     if words and ":" in words[0]:
         return words[0].partition(":")[2]
-    paths = [word for word in words if _PATH.fullmatch(word.strip("`\"'()"))]
+    # ```.py is a language that somebody spelt with a dot
+    paths = [word for n, word in enumerate(words) if (n or word[0] != ".") and _PATH.fullmatch(word.strip("`\"'()"))]
     return paths[-1].strip("`\"'()") if len(paths) == 1 and len(words) <= 2 else ""
 
 

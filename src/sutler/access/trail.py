@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -65,11 +65,35 @@ def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
     if data is not None:
         return data if sha256(data).hexdigest() == digest else None
     text = door.text_of(path, digest)
-    if text is not None:
-        for encoding in ENCODINGS:
+    return None if text is None else _bytes_of(text, digest)
+
+
+class Shown(NamedTuple):
+    """A file as a model was shown it: its digest, and its text if that was all of it."""
+
+    digest: str
+    text: str = ""
+
+
+def keep_shown(door: Door, shown: Shown | None) -> str:
+    """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text alone proves
+    nothing."""
+    if shown is None:
+        return ""
+    made = _bytes_of(shown.text, shown.digest) if shown.text else None
+    if made is not None:
+        door.gate.store.put_blob(shown.digest, made)
+    return shown.digest
+
+
+def _bytes_of(text: str, digest: str) -> bytes | None:
+    for encoding in ENCODINGS:
+        try:
             made = encode(text, encoding)
-            if sha256(made).hexdigest() == digest:
-                return made
+        except UnicodeError:
+            continue
+        if sha256(made).hexdigest() == digest:
+            return made
     return None
 
 

@@ -25,7 +25,7 @@ from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.standing import standing
-from sutler.access.trail import answer, known_bytes, preview, versions_of, whole_call, writes_in
+from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
 from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
@@ -132,12 +132,12 @@ class Writer:
         reply: str,
         *,
         base: str = "",
-        seen: Mapping[str, str] | None = None,
+        seen: Mapping[str, Shown] | None = None,
         reason: str = "",
         dry_run: bool = False,
     ) -> PatchResult:
-        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing. `seen` tells the
-        digests of the files that the model was shown."""
+        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing. `seen` tells, by
+        path, what the model was shown."""
         if base not in ("", ANY):
             raise UsageError("one base for a whole reply", next_step=f"use {ANY!r}, or what was shown with 'seen'")
         notes: list[str] = []
@@ -146,9 +146,8 @@ class Writer:
             found = read_reply(reply)
             notes.extend(found.notes)
             changes = by_file(tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes))
-            return tuple(
-                _replied(RelPath(path), group, base or (seen or {}).get(path, "")) for path, group in changes.items()
-            )
+            bases = {path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes}
+            return tuple(_replied(RelPath(path), group, bases[path]) for path, group in changes.items())
 
         done = self._run("apply_reply", "", (("reply", _digest(reply)),), orders, reason, dry_run)
         return msgspec.structs.replace(done, notes=tuple(notes))
