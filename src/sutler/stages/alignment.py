@@ -9,6 +9,7 @@ are counted), lines that occur once on both sides are the anchors, and what lies
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import NamedTuple
 
 MAX_STEPS = 1_000_000
@@ -82,16 +83,13 @@ def _root(number: int) -> int:
 
 def _worth_comparing(side: _Side, other: list[int]) -> list[int]:
     """Lines that the other side has, without the very common ones that stand among lines it has not."""
-    counts: dict[int, int] = {}
-    for line in other:
-        counts[line] = counts.get(line, 0) + 1
-    limit = min(_root(len(side.lines)), _COMMON)
-    kinds = []
-    for at in range(side.low, side.high):
-        count = counts.get(side.lines[at], 0)
-        kinds.append(0 if not count else 2 if count >= limit else 1)
+    count, limit = Counter(other).get, min(_root(len(side.lines)), _COMMON)
+    counts = [count(line, 0) for line in side.lines[side.low : side.high]]
+    if max(counts, default=0) < limit:
+        return [at for at, found in enumerate(counts, side.low) if found]
+    kinds = [0 if not found else 2 if found >= limit else 1 for found in counts]
     noise = _noise(kinds)
-    return [side.low + n for n, kind in enumerate(kinds) if kind == 1 or (kind == 2 and n not in noise)]
+    return [at for at, kind in enumerate(kinds, side.low) if kind == 1 or (kind == 2 and at - side.low not in noise)]
 
 
 def _noise(kinds: list[int]) -> set[int]:

@@ -62,6 +62,10 @@ def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Gro
     todo = groups[::-1]
     while todo:
         one = todo.pop()
+        _, start, end = one
+        if not (start and lines[start - 1] == lines[end - 1]) and not (end < len(lines) and lines[start] == lines[end]):
+            done.append(one)  # as most of them: there is nowhere to go
+            continue
         while True:
             size = one.end - one.start
             one = _raised(lines, one, done)
