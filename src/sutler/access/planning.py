@@ -86,7 +86,7 @@ def _undone(door: Door, order: Order, before: Held) -> Plan:
     now, merged = before, False
     for was, came in order.undo:
         if now.digest == came:
-            now = _version(door, order.path, was, now.mode)
+            now = version_held(door, order.path, was, now.mode)
         elif was and came and now.digest:
             now, merged = _without(door, order.path, now, (was, came)), True
         else:
@@ -94,7 +94,8 @@ def _undone(door: Door, order: Order, before: Held) -> Plan:
     return Plan(order.path, before, now if now.digest else None, before.digest, merged)
 
 
-def _version(door: Door, path: RelPath, digest: str, mode: int) -> Held:
+def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
+    """A kept version as a file: its bytes, and the mode it had if anybody looked."""
     data = known_bytes(door, path, digest) if digest else b""
     if data is None:
         raise SutlerError(f"what {quote(path)} held in version {version_id(digest)} is not kept")
@@ -104,10 +105,10 @@ def _version(door: Door, path: RelPath, digest: str, mode: int) -> Held:
 
 def _without(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
     """Someone wrote after the write that is taken back: as if it had never been, where the two do not meet."""
-    was, came = (_version(door, path, digest, now.mode) for digest in step)
+    was, came = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
     sides = Sides(version_id(came.digest), text_of(came.data, path)[0], current, text_of(was.data, path)[0])
-    data = bytes_of(_merge(door, path, sides), encoding, path)
+    data = bytes_of(merge_sides(door, path, sides), encoding, path)
     return Held(data, sha256(data).hexdigest(), now.mode)
 
 
@@ -156,10 +157,11 @@ def _change(door: Door, order: Order, before: Held) -> Plan:
 def _merged(door: Door, order: Order, old: bytes, current: str) -> str:
     base, digest = text_of(old, order.path)[0], sha256(old).hexdigest()
     theirs = _made(door, order, base, digest, unique=False)
-    return _merge(door, order.path, Sides(version_id(digest), base, current, theirs))
+    return merge_sides(door, order.path, Sides(version_id(digest), base, current, theirs))
 
 
-def _merge(door: Door, path: RelPath, sides: Sides) -> str:
+def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
+    """Both changes of the base in one text, or a conflict that shows all three."""
     found = merge(*(text.encode("utf-8", "surrogatepass") for text in sides[1:]))
     if found.clashes:
         raise overlap(door, path, sides, found.clashes)

@@ -239,35 +239,12 @@ class Writer:
             yield
 
     def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...]]:
-        steps = [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
-        try:
-            for step in steps:
-                step.prepare()
-            for step in steps:
-                step.swap()
-        except BaseException as fault:
-            self._undo(steps)
-            if isinstance(fault, OSError):
-                raise failed(plans[0].path if len(plans) == 1 else "the files of the patch", fault) from None
-            raise
-        for step in steps:
-            step.finish()
+        replace_all(
+            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+        )
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         return made, tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
-
-    def _undo(self, steps: list[Replacement]) -> None:
-        lost = []
-        for step in reversed(steps):
-            try:
-                step.undo()
-            except (OSError, SutlerError):
-                lost.append(quote(step.path))
-        if lost:
-            raise UnsettledError(
-                f"a write failed and could not be undone: {', '.join(lost)}",
-                next_step="the next call looks at the file and records what it holds",
-            )
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -279,6 +256,36 @@ class Writer:
             return answer(self._door, self._plans(wanted), dry_run=True)
 
         return step(calls)
+
+
+def replace_all(steps: list[Replacement]) -> None:
+    """Every file takes its new content, or none does."""
+    try:
+        for step in steps:
+            step.prepare()
+        for step in steps:
+            step.swap()
+    except BaseException as fault:
+        _take_back(steps)
+        if isinstance(fault, OSError):
+            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", fault) from None
+        raise
+    for step in steps:
+        step.finish()
+
+
+def _take_back(steps: list[Replacement]) -> None:
+    lost = []
+    for step in reversed(steps):
+        try:
+            step.undo()
+        except (OSError, SutlerError):
+            lost.append(quote(step.path))
+    if lost:
+        raise UnsettledError(
+            f"a write failed and could not be undone: {', '.join(lost)}",
+            next_step="the next call looks at the file and records what it holds",
+        )
 
 
 def _order(one: FilePatch, where: RelPath, base: str) -> Order:

@@ -25,6 +25,8 @@ from sutler.values.snapshot import Problem
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2
+_ACCESS_LIST = "system.posix_acl_access"
+_CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
 
 
 class Held(NamedTuple):
@@ -100,6 +102,8 @@ class Replacement:
                 view = view[os.write(fd, view) :]
             self._same_owner(fd)
             os.fchmod(fd, self._after.mode or _new_mode())
+            if self._before.digest:
+                self._same_attributes(fd)
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -115,6 +119,27 @@ class Replacement:
         old, new = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False), os.fstat(fd)
         if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
             os.fchown(fd, old.st_uid, old.st_gid)
+
+    def _same_attributes(self, fd: int) -> None:
+        """Extended attributes go along where the platform has them. An access list must: without it the mode's group
+        bits, which are its mask, would let a whole group in."""
+        if not hasattr(os, "listxattr"):
+            return
+        old = os.open(self._name, _FILE, dir_fd=self._fd)
+        try:
+            for name in os.listxattr(old):
+                if name == _CAPABILITY:
+                    continue
+                try:
+                    os.setxattr(fd, name, os.getxattr(old, name))
+                except OSError:
+                    if name == _ACCESS_LIST:
+                        raise
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
+                raise
+        finally:
+            os.close(old)
 
     def swap(self) -> None:
         """The names change places, if the file is still what was expected."""

@@ -199,3 +199,18 @@ def run_rollback(args: argparse.Namespace, console: Console) -> int:
         if args.call:
             return _shown(console, writer.rollback_call(args.call, **said))
         return _shown(console, call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}))
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session whose writes are repeated")
+    parser.add_argument("target", metavar="FOLDER", help="the copy; a new one begins with the files as they were")
+    parser.add_argument("--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would change")
+    add_profile(parser)
+
+
+def run_replay(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.replaying import replay
+
+    with opened(args, console) as door:
+        return _shown(console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run))
