@@ -25,6 +25,7 @@ from sutler.access.reconcile import reconcile
 from sutler.access.writing import Writer
 from sutler.config import Layer, parse_size
 from sutler.engine import Project, home, project_config
+from sutler.goals.review import reviewer
 from sutler.stages.count import token_counter
 from sutler.stages.redact import rules_digest
 from sutler.store.base import Store
@@ -390,7 +391,8 @@ def open_door(
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            door = Door(root, gate, Setup(scan, _count, ruleset, _outline))
+            review = reviewer(project.settings.words("review"), env)
+            door = Door(root, gate, Setup(scan, _count, ruleset, _outline, review))
             reconcile(door)
             yield door
         ledger.close(stamp(now()))

@@ -33,6 +33,13 @@ class Sides(NamedTuple):
     theirs: str
 
 
+class Met(NamedTuple):
+    """Two changes of one file that met."""
+
+    path: RelPath
+    sides: Sides
+
+
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
     """Two changes of the same place. The pieces are cut from texts that were redacted whole."""
     clean = [door.pages.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]]
@@ -59,6 +66,7 @@ def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -
         rule="two changes of one place are not merged",
         next_step=f"{_AGAIN[0]}; it now holds:\n{conflict.region}",
         conflict=conflict,
+        sides=Met(path, sides),
     )
 
 

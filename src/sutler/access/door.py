@@ -44,13 +44,14 @@ _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
 class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, and the
-    version of the redaction rules, which is part of every cache key."""
+    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, the version
+    of the redaction rules, which is part of every cache key, and who settles a conflict (path, base, ours, theirs)."""
 
     scan: ScanRules
     count: Callable[[str], int]
     ruleset: str
     outline: structure.Outline = structure.outline
+    review: Callable[[str, str, str, str], str] | None = None
 
 
 class SessionView(Struct, frozen=True):

@@ -162,7 +162,8 @@ def _merged(door: Door, order: Order, old: bytes, current: str) -> str:
 
 def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
     """Both changes of the base in one text, or a conflict that shows all three."""
-    found = merge(*(text.encode("utf-8", "surrogatepass") for text in sides[1:]))
+    base, ours, theirs = (text.encode("utf-8", "surrogatepass") for text in sides[1:])
+    found = merge(base, ours, theirs)
     if found.clashes:
         raise overlap(door, path, sides, found.clashes)
     return found.data.decode("utf-8", "surrogatepass")

@@ -15,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
+from sutler.access.advice import advised
 from sutler.access.applying import apply, replace_once
-from sutler.access.conflicts import several, stale
+from sutler.access.conflicts import Met, several, stale
 from sutler.access.door import Door
 from sutler.access.gate import Deed, UnsettledError
 from sutler.access.patch import FilePatch, parse
@@ -38,6 +39,7 @@ class Writer:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._gate = door.gate
+        self._met: list[Met] = []
 
     # the tools
 
@@ -180,8 +182,15 @@ class Writer:
             )
             for n, one in enumerate(wanted)
         )
-        if dry_run:
-            return self._rehearse(calls, wanted)
+        self._met.clear()
+        try:
+            if dry_run:
+                return self._rehearse(calls, wanted)
+            return self._performed(calls, wanted, reason)
+        except ConflictError as fault:  # only now, since a reviewer takes its time and nobody shall wait for it
+            raise advised(self._door, fault, self._met) from None
+
+    def _performed(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
         free = all(decide(one, self._gate.rules, self._gate.caller).verdict == "allow" for one in calls)
         paths = tuple(one.path for one in wanted)
         with self._gate.store.hold(paths) if free else nullcontext():
@@ -225,6 +234,8 @@ class Writer:
                 plans.append(plan_of(self._door, one))
             except ConflictError as fault:
                 faults.append(fault)
+                if isinstance(fault.sides, Met):
+                    self._met.append(fault.sides)
         if faults:
             raise faults[0] if len(faults) == 1 else several(faults, len(wanted))
         return tuple(plans)

@@ -213,6 +213,9 @@ class Replacement:
                     break
                 except OSError:
                     continue
+                with suppress(OSError):  # or a power cut would bring the name back, and no intent would tell of it
+                    os.fsync(self._fd)
+                break
             os.close(self._fd)
             self._fd = -1
 
@@ -237,6 +240,7 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
                     left.append(blob.data)
                 with suppress(OSError):
                     os.unlink(found, dir_fd=fd)
+                    os.fsync(fd)
     finally:
         os.close(fd)
     return tuple(left)

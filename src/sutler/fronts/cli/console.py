@@ -55,6 +55,10 @@ class Console:
                 "next": error.next_step,
                 "exit_code": error.exit_code,
             }
+            if (conflict := getattr(error, "conflict", None)) is not None:
+                import msgspec
+
+                body["conflict"] = msgspec.to_builtins(conflict)
             sys.stderr.write(json_text({"error": body}))
         else:
             first, *rest = harmless(str(error)).split("\n")
