@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from typing import TypeVar
 
@@ -268,8 +269,6 @@ class Door:
                 clean = self.pages.clean_text(entry.path, decoded.text, digest)
                 yield from search_text(quote(entry.path), clean.text, find, context)
 
-    # structure
-
     def outline(self, path: str) -> tuple[structure.Symbol, ...]:
         """The definitions and headings of a file with their lines."""
 
@@ -305,9 +304,11 @@ class Door:
     # versions
 
     def get_file_history(self, path: str, limit: int = 100) -> tuple[Version, ...]:
-        """Known versions, newest first."""
+        """Known versions, newest first; an edit that was made elsewhere becomes known now."""
 
         def perform(where: RelPath) -> tuple[tuple[Version, ...], Outcome]:
+            with suppress(SutlerError):  # gone, or not text
+                self._remember(where, self.pages.whole(where))
             return self.gate.store.versions(where, max(1, min(limit, 1_000))), Outcome()
 
         return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
@@ -337,9 +338,10 @@ class Door:
         """A version's name and clean text; the working file when no version is named."""
         if version is None:
             page = self.pages.whole(path)
+            self._remember(path, page)
             return page.version, page.text
-        found = next((one for one in self.gate.store.versions(path, 1_000) if one.id == version), None)
-        text = self.text_of(path, found.digest) if found else None
+        found = next((one for one in self.gate.store.versions(path, 1_000) if version in (one.id, one.digest)), None)
+        text = (self.text_of(path, found.digest) if found.digest else "") if found else None
         if text is None:
             raise SutlerError(
                 f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
@@ -354,8 +356,6 @@ class Door:
         data = self.gate.store.blob(digest)
         decoded = decode(data) if data is not None else None
         return self.pages.clean_text(path, decoded.text, digest).text if decoded else None
-
-    # the session
 
     def session(self) -> SessionView:
         """What this session has seen and done, and which of its buffers are out of date."""

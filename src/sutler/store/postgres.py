@@ -118,6 +118,9 @@ class PostgresDatabase:
         with connection.transaction():
             return work(query)
 
+    def compact(self) -> None:
+        """The server does that by itself (autovacuum)."""
+
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
         """An advisory lock on a connection of its own: the server frees it when the connection ends."""

@@ -189,6 +189,8 @@ class SqlStore:
         last = query(f"{_VERSION} ORDER BY n DESC LIMIT 1", (self.project, path))
         if last and _says_the_same(_version(last[0]), version):
             return
+        if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
+            version = msgspec.structs.replace(version, origin="external", author="unknown")
         top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
         number = query(top, (self.project, path))[0][0]
         what = (version.id, version.digest, version.size)
@@ -218,6 +220,10 @@ class SqlStore:
             return len(dropped)
 
         return self._database.transact(work, write=True)
+
+    def compact(self) -> None:
+        """Give back the room of what was dropped."""
+        self._database.compact()
 
     @contextmanager
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:

@@ -119,6 +119,14 @@ class SqliteDatabase:
         cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
         return cursor.fetchall()
 
+    def compact(self) -> None:
+        """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
+        old one."""
+        with self._lock:
+            self._check()
+            for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
+
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
         """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""

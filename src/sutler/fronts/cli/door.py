@@ -210,6 +210,7 @@ def configure_log(parser: argparse.ArgumentParser) -> None:
     keep = parser.add_argument_group("rotation and retention")
     keep.add_argument("--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows")
     keep.add_argument("--keep-versions", type=int, metavar="N", help="drop all but the newest N versions of each file")
+    keep.add_argument("--compact", action="store_true", help="give the room of what was dropped back to the disk")
     keep.add_argument("--clear-cache", action="store_true", help="forget summaries and other cached facts")
 
 
@@ -231,7 +232,10 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
             console.note(f"{dropped:,} versions dropped")
         if args.clear_cache:
             console.note(f"{_recorded(door, 'clear_cache', door.gate.store.forget_facts):,} facts forgotten")
-        if args.rotate is not None or args.keep_versions is not None or args.clear_cache:
+        if args.compact:
+            _recorded(door, "compact", door.gate.store.compact)
+            console.note("compacted")
+        if args.rotate is not None or args.keep_versions is not None or args.clear_cache or args.compact:
             return 0
         if args.export:
             return _export(args.export, door, console)
