@@ -94,6 +94,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("init", "setup", "write a commented sutler.toml"),
             Command("schema", "setup", "print a JSON Schema of what sutler writes"),
             Command("doctor", "setup", "check this installation and this machine"),
+            Command("cache", "cache", "say what the cache holds, or clear it"),
             Command("completion", "setup", "print a completion script for a shell"),
         ),
     ),
