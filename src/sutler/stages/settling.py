@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sutler.stages.difference import Hunk, hunks
+from sutler.stages.difference import hunks
 from sutler.stages.merge import Clash, merge
 from sutler.values.facts import Facts
 
@@ -74,17 +74,11 @@ def _neighbours(clash: Clash) -> list[bytes] | None:
     out: list[bytes] = []
     at = 0
     for one, lines in sorted([(one, clash.ours) for one in left] + [(one, clash.theirs) for one in right]):
-        if one.a0 < at or _same_place(one, left, right):
-            return None
+        if one.a0 < at or sum(other[:2] == (one.a0, one.a0) for other in (*left, *right)) > 1:
+            return None  # one line changed twice, or both add at one point: which comes first is not known
         out += [*clash.base[at : one.a0], *lines[one.b0 : one.b1]]
         at = one.a1
     return [*out, *clash.base[at:]]
-
-
-def _same_place(one: Hunk, left: list[Hunk], right: list[Hunk]) -> bool:
-    """Whether both sides add something at one point: which comes first is not known."""
-    adds = [other for other in (*left, *right) if other.a0 == other.a1 and one.a0 <= other.a0 <= one.a1]
-    return len(adds) - (one in adds) > 0
 
 
 _WAYS = (

@@ -37,3 +37,9 @@ def test_the_same_name_twice_has_no_proposal() -> None:
 
 def test_what_does_not_parse_has_no_proposal() -> None:
     assert propose("a.py", BASE, f"{BASE}\n\ndef two(:\n", f"{BASE}\n\ndef three():\n    pass\n") is None
+
+
+def test_a_line_added_below_a_changed_one() -> None:
+    found = propose("a.txt", "a\nb\n", "a\nb\nc\n", "a\nB\n")
+    assert found is not None
+    assert found.text == "a\nB\nc\n"
