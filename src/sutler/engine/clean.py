@@ -23,6 +23,8 @@ Clean = Callable[[str, str], CleanText]
 COMPILE_ABOVE = 3_000_000
 """Bytes of text from which compiling the multi-pattern database (about a second, once) pays at once."""
 
+PER_FILE = 1_000
+"""What one more text costs the plain engine, in bytes of text: a hundred thousand tiny files are much work."""
 
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 

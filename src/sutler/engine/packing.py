@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
-from sutler.engine.clean import Clean, as_it_is
+from sutler.engine.clean import PER_FILE, Clean, as_it_is
 from sutler.engine.load import Loader
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
@@ -104,7 +104,7 @@ class Packing:
         ranking = project.ranking(snapshot, task) if task else None
         selection = project.select(snapshot, request, ranking, changed)
         with Root(project.place.root) as root, root.reader() as reader:
-            size = sum(choice.entry.size for choice in selection.choices)
+            size = sum(choice.entry.size + PER_FILE for choice in selection.choices)
             self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
             loader = Loader(reader, self._clean, project.settings, self._teller(selection))
             loader.problems.extend(snapshot.problems)
