@@ -322,8 +322,9 @@ def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
     added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
     added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
     added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
-    limits = _limits(globs("limits"), layer.origin)
-    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits or rules.limits)
+    limits = _limits(globs("limits"), layer.origin) or rules.limits
+    portable = bool(layer.values.get("portable_names", rules.portable))
+    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits, portable=portable)
 
 
 def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
