@@ -70,7 +70,7 @@ TOOLS: tuple[Tool, ...] = (
         "list",
         "List the files that may be read, sorted by path.",
         (_GLOBS,),
-        "paths, how many were withheld by policy, how many problems the scan met",
+        "paths, how many problems the scan met, and for a person how many policy withheld",
         {"globs": ["src/**/*.py"]},
         lambda door, given: door.list_files(given["globs"]),
     ),

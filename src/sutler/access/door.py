@@ -28,7 +28,7 @@ from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -114,7 +114,8 @@ class Door:
             snapshot = self.snapshot()
             wanted = list(self._matching(snapshot, globs))
             shown = tuple(quote(entry.path) for entry in self.readable(wanted))
-            listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
+            withheld = len(wanted) - len(shown) if self._profile == PERSON else None
+            listing = Listing(shown, withheld, len(snapshot.problems))
             text = "\n".join(shown)
             return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
 
@@ -246,9 +247,8 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        wanted = list(self._matching(self.snapshot(), globs))
-        readable = self.readable(wanted)
-        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
+        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
+        left = MAX_SEARCHED
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
