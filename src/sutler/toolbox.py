@@ -33,8 +33,6 @@ from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import ROOT
 from sutler.version import VERSION
 
-# the table
-
 ParamType = Literal["string", "integer", "boolean", "strings"]
 
 
@@ -379,6 +377,7 @@ def open_door(
     import time
 
     from sutler.disk.root import Root
+    from sutler.goals.summarise import teller_of
 
     env = os.environ if environ is None else environ
     now = clock or time.time
@@ -391,7 +390,8 @@ def open_door(
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            door = Door(root, gate, Setup(scan, _count, ruleset, _outline))
+            teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
+            door = Door(root, gate, Setup(scan, _count, ruleset, _outline, teller))
             reconcile(door)
             yield door
         ledger.close(stamp(now()))
