@@ -18,8 +18,9 @@ from sutler.access.trail import known_bytes, last_seen
 from sutler.disk.replace import ABSENT, Held, held
 from sutler.stages.merge import merge
 from sutler.values.access import version_id
-from sutler.values.errors import ConflictError, SutlerError
+from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, quote
+from sutler.values.portable import unportable
 
 MAX_BYTES = 16 << 20
 ANY = "any"
@@ -64,6 +65,12 @@ class Plan(Struct, frozen=True):
 
 def plan_of(door: Door, order: Order) -> Plan:
     before = held(door.root, order.path, MAX_BYTES)
+    if not before.digest and door.gate.rules.portable and (why := unportable(order.path)):
+        raise RefusedError(
+            f"{quote(order.path)[:200]} is not a name that every platform can have: {why}",
+            rule="portable_names",
+            next_step="choose another name",
+        )
     if order.undo:
         return _undone(door, order, before)
     if order.exact is not None:

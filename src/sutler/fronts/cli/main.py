@@ -81,10 +81,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("run", "goals", "render a goal, with files, and send it to a model command"),
             Command("dry-run", "goals", "print the prompt that 'run' would send"),
-            Command("goals", "goals", "list, show and add goals"),
-            Command("gather", "goals", "let a model ask for the files it needs, round by round"),
+            Command("goals", "known_goals", "list, show and add goals"),
+            Command("gather", "gathering", "let a model ask for the files it needs, round by round"),
             Command("pass", "goals", "run the model command alone"),
-            Command("trust", "goals", "let this project's own scripts and model command run"),
+            Command("trust", "known_goals", "let this project's own scripts and model command run"),
         ),
     ),
     (

@@ -18,7 +18,7 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.stages.count import counter_for, token_counter
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Problem
 
 
@@ -175,12 +175,12 @@ def _check_destination(args: argparse.Namespace) -> None:
 
 
 def spelled(report: Report) -> object:
-    """The report with every path in its display form, as all other JSON answers have it."""
+    """The report with every path as JSON carries it."""
     body = msgspec.to_builtins(report)
     for one in (*body["shown"], *body["excluded"], *body["problems"]):
-        one["path"] = quote(one["path"])
-    body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
-    body["linked"] = [quote(path) for path in body["linked"]]
+        one["path"] = wire_path(one["path"])
+    body["listing"]["paths"] = [wire_path(path) for path in body["listing"]["paths"]]
+    body["linked"] = [wire_path(path) for path in body["linked"]]
     return body
 
 
