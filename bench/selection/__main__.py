@@ -19,21 +19,20 @@ from msgspec.structs import replace
 from bench.selection import measure
 from bench.selection.baseline import bm25
 from bench.selection.data import (
+    Blob,
     FactsCache,
     Instance,
     list_tree,
     load_instances,
     mirror_of,
-    read_blobs,
     read_history,
     stratified,
-    text_of,
 )
-from sutler.stages.allocate import allocate
-from sutler.stages.excerpt import offers_for
+from bench.selection.packs import Bench, visible_lines
+from sutler.engine.project import RANKED
 from sutler.stages.rank import WEIGHTS, Index, Past, Weights, build, rank, summarise
 from sutler.stages.rank.index import Reader
-from sutler.values.facts import Commit, Facts, History
+from sutler.values.facts import Commit, History
 
 Row = dict[str, float]
 
@@ -43,9 +42,6 @@ class Record(msgspec.Struct, frozen=True):
     split: str
     variant: str
     row: Row
-
-
-SHOWN_FILES = 60
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -125,7 +121,7 @@ def _measure(
     for name, weights in variants.items():
         results[name] = _rank_row(index, instance, past, weights, sizes)
     results["sutler"]["index s"] = built
-    results["sutler"] |= _pack_row(index, instance, past, facts, git_dir)
+    results["sutler"] |= _pack_row(index, instance, past, {path: tree[path] for path in facts}, git_dir)
     results["plain BM25"] = measure.ranking_figures(bm25(Reader(index), instance.query), instance.wanted, sizes)
     return results
 
@@ -138,24 +134,23 @@ def _rank_row(index: Index, instance: Instance, past: Past, weights: Weights, si
     return figures | {"query ms": 1000 * spent}
 
 
-def _pack_row(index: Index, instance: Instance, past: Past, facts: dict[str, Facts], git_dir: str) -> Row:
-    """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
-    ranked = rank(index, instance.query, past, limit=SHOWN_FILES)
-    tree = list_tree(git_dir, instance.base_commit)
-    blobs = {tree[item.path].id: item.path for item in ranked}
-    texts = {blobs[blob]: text_of(raw) or "" for blob, raw in read_blobs(git_dir, blobs)}
-    started = time.process_time()
-    shown = [item for item in ranked if item.path in texts]
-    offers = offers_for(index, instance.query, [(item, facts[item.path], texts[item.path]) for item in shown])
+def _pack_row(index: Index, instance: Instance, past: Past, tree: dict[str, Blob], git_dir: str) -> Row:
+    """Gold lines visible in the rendered packs, and how full these are."""
+    ranked = rank(index, instance.query, past, limit=RANKED)
+    bench = Bench(instance, git_dir, tree, index)
     row: Row = {}
-    for name, budget in zip(measure.VISIBLE, measure.BUDGETS, strict=True):
-        row[name] = measure.visible_share(allocate(offers, budget), instance.wanted)
-    row["pack ms"] = 1000 * (time.process_time() - started)
+    for name, fill, budget in zip(measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True):
+        started = time.process_time()
+        text = bench.pack(ranked, budget)
+        row["pack ms"] = 1000 * (time.process_time() - started)
+        row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
+        if text:
+            row[fill] = len(text) / budget
     return row
 
 
 def _print(records: Sequence[Record]) -> None:
-    names = (*measure.RANKING, *measure.VISIBLE)
+    names = (*measure.RANKING, *measure.VISIBLE, *measure.FILLED)
     variants = dict.fromkeys(["plain BM25", *(record.variant for record in records)])
     print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))
     for split in ("tune", "dev"):

@@ -16,7 +16,7 @@ from sutler.stages.compose import compose_within
 from sutler.stages.count import Counter, batch_counter, counter_for, token_counter
 from sutler.stages.fit import fit_everything, frame_cost
 from sutler.stages.render import encoded, section_text, shape
-from sutler.stages.tree import drawn_within
+from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
 from sutler.values.snapshot import Excluded, Snapshot
@@ -24,9 +24,6 @@ from sutler.values.snapshot import Excluded, Snapshot
 if TYPE_CHECKING:
     from sutler.engine.project import Project
     from sutler.stages.task_fit import Ranking
-
-TREE_SHARE = 10
-"""The drawing of the tree may take one part in this many of a budget."""
 
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
@@ -128,7 +125,7 @@ class Packing:
     def preamble(self, selection: Selection, count: Counter) -> Preamble:
         limit = self.request.budget.limit
         paths = sorted(choice.path for choice in selection.choices)
-        drawing = drawn_within(paths, count, None if limit is None else limit // TREE_SHARE)
+        drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(self.request.goal)))
         goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
         return Preamble(self._clean(self.project.name, "").text, goal, CleanText(drawing))
 

@@ -194,7 +194,7 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         scores = None
         if ranking is not None:
-            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
         pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
         selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
         if changed and changed.texts:

@@ -22,7 +22,7 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 class Offer(Struct, frozen=True):
     """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order;
     `outline` and `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in
-    full first."""
+    full first; `header` is what its frame costs, where that is known better than `Prices` knows it."""
 
     path: str
     score: float
@@ -33,10 +33,12 @@ class Offer(Struct, frozen=True):
     outline: int = 0
     listed: int = 0
     whole: bool = False
+    header: int = 0
 
 
 class Prices(Struct, frozen=True):
-    """What a shown file costs besides its text, and what a marker for left-out lines costs."""
+    """What a shown file costs besides its text, and what a cut costs: the marker for left-out lines and the lines
+    of context around it."""
 
     header: int = 60
     gap: int = 8
@@ -68,12 +70,18 @@ def allocate(
     offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
 ) -> tuple[Grant, ...]:
     """Grants in the order of the offers; files that get nothing are missing. Σ prices ≤ limit."""
-    purse = _Purse(offers, limit, prices or Prices())
+    return _allocated(offers, _by_density(offers, taste), limit, prices or Prices(), taste)
+
+
+def _allocated(
+    offers: Sequence[Offer], order: Sequence[tuple[int, int]], limit: int, prices: Prices, taste: Taste
+) -> tuple[Grant, ...]:
+    purse = _Purse(offers, limit, prices)
     for i, offer in enumerate(offers):
         small = i == 0 and offer.full <= limit * taste.whole_share
         if offer.whole or small:
             purse.take_whole(i)
-    for i, j in _by_density(offers, taste):
+    for i, j in order:
         purse.take_region(i, j)
     for i in range(len(offers)):
         purse.complete(i, taste.completion)
@@ -93,8 +101,9 @@ def fit_exactly(
     best: tuple[Grant, ...] = ()
     best_cost = 0
     target = limit
+    order = _by_density(offers, TASTE)
     for _ in range(8):
-        grants = allocate(offers, target, prices)
+        grants = _allocated(offers, order, target, prices or Prices(), TASTE)
         cost = measure(grants)
         if best_cost < cost <= limit:
             best, best_cost = grants, cost
@@ -144,25 +153,28 @@ class _Purse:
     def take_whole(self, i: int) -> bool:
         if self._rung[i] == "full":
             return True
-        taken = self._pay(i, self._offers[i].full + self._prices.header)
+        taken = self._pay(i, self._offers[i].full + self._header(i))
         if taken:
             self._rung[i] = "full"
         return taken
 
+    def _header(self, i: int) -> int:
+        return self._offers[i].header or self._prices.header
+
     def take_region(self, i: int, j: int) -> None:
         if self._rung[i] == "full":
             return
-        mine = self._regions[i] | {j}
-        if self._pay(i, self._excerpt_price(i, mine)):
-            self._regions[i] = mine
+        mine, gap = self._regions[i], self._prices.gap
+        price = self._spent[i] + self._offers[i].prices[j]
+        if not mine:
+            price += self._header(i) + 2 * gap  # before and after
+        else:  # one more stretch, one longer, or two that become one
+            price += gap * (1 - (j - 1 in mine) - (j + 1 in mine))
+        if self._pay(i, price):
+            mine.add(j)
             self._rung[i] = "excerpt"
             if len(mine) == len(self._offers[i].regions):
                 self.take_whole(i)
-
-    def _excerpt_price(self, i: int, mine: set[int]) -> int:
-        prices = self._offers[i].prices
-        holes = sum(1 for j in range(len(prices) + 1) if (j in mine) != (j - 1 in mine)) // 2 + 1
-        return self._prices.header + holes * self._prices.gap + sum(prices[j] for j in mine)
 
     def complete(self, i: int, share: float) -> None:
         offer = self._offers[i]
@@ -171,7 +183,7 @@ class _Purse:
 
     def take_rung(self, i: int, level: GrantLevel) -> None:
         offer = self._offers[i]
-        price = offer.outline + self._prices.header if level == "outline" else offer.listed
+        price = offer.outline + self._header(i) if level == "outline" else offer.listed
         exists = offer.outline if level == "outline" else offer.listed
         if exists and self._rung[i] is None and self._pay(i, price):
             self._rung[i] = level
