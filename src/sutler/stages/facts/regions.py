@@ -13,7 +13,7 @@ from sutler.values.facts import Region, RegionKind, Symbol
 
 _COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|--|@|\[)")
 _MAX_GAP = 60  # lines: a longer gap is cut at blank lines
-_MAX_FUNCTION = 100  # a longer function is shown in blocks, or it would eat a small budget alone
+_MAX_FUNCTION = 60  # a longer function is shown in blocks, or it would eat a small budget alone
 
 
 def cut_regions(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[Region]:
