@@ -55,11 +55,14 @@ class Grant(Struct, frozen=True):
 class Taste(Struct, frozen=True):
     """How value follows from scores; tuned on the selection bench's `tune` instances."""
 
-    file_power: float = 3.0  # how steeply a file's score counts
-    region_power: float = 2.0  # how steeply a region's own score counts
-    cost_power: float = 0.5  # 1 is pure value per cost; less favours long functions
+    file_power: float = 2.0  # how steeply a file's score counts
+    rank_power: float = 0.5  # how steeply its place in the ranking counts
+    region_power: float = 1.5  # how steeply a region's own score counts
+    cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
-    whole_share: float = 0.3  # the best file is taken whole when it needs at most this share of the limit
+    head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
+    least_price: int = 60  # below this all regions cost alike
+    whole_share: float = 0.4  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
 
 
@@ -100,20 +103,33 @@ def fit_exactly(
     """Grants whose measured cost is at most the limit and, where there is material, at least 97 % of it."""
     best: tuple[Grant, ...] = ()
     best_cost = 0
+    enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
     target = limit
     order = _by_density(offers, TASTE)
-    for _ in range(8):
+    for _ in range(10):
         grants = _allocated(offers, order, target, prices or Prices(), TASTE)
         cost = measure(grants)
         if best_cost < cost <= limit:
             best, best_cost = grants, cost
-        if limit * 0.985 <= cost <= limit or cost == 0:
+        if limit * 0.985 <= cost <= limit:
             break
-        moved = target + (limit - cost) - (1 if cost > limit else 0)
-        if moved == target or (cost < limit and target > limit * 4):
+        if cost > limit:
+            too_much = target
+        elif len(grants) == len(offers) and all(grant.level == "full" for grant in grants):
+            break  # nothing is left to buy
+        else:
+            enough = target
+        target = _moved(target + limit - cost, enough, too_much)
+        if target in (enough, too_much):
             break
-        target = max(1, moved)
     return best
+
+
+def _moved(wish: int, enough: int, too_much: int) -> int:
+    """The next target: the one wished for where it lies between what is known, else the middle."""
+    if too_much:
+        return wish if enough < wish < too_much else (enough + too_much) // 2
+    return max(wish, enough + 1)
 
 
 def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
@@ -122,10 +138,12 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
     top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
-        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power
+        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (1 + i) ** taste.rank_power
         for j, score in enumerate(offer.scores):
             own = taste.floor + (score / top_region) ** taste.region_power
-            rated.append((-file_value * own / max(1, offer.prices[j]) ** taste.cost_power, i, j))
+            if offer.regions[j].kind == "head":
+                own *= taste.head
+            rated.append((-file_value * own / (offer.prices[j] + taste.least_price) ** taste.cost_power, i, j))
     rated.sort()
     return [(i, j) for _, i, j in rated]
 
