@@ -56,13 +56,13 @@ class Taste(Struct, frozen=True):
     """How value follows from scores; tuned on the selection bench's `tune` instances."""
 
     file_power: float = 2.0  # how steeply a file's score counts
-    rank_power: float = 0.5  # how steeply its place in the ranking counts
+    rank_power: float = 0.3  # how steeply its place in the ranking counts
     region_power: float = 1.5  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
     head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
     least_price: int = 60  # below this all regions cost alike
-    whole_share: float = 0.4  # the best file is taken whole when it needs at most this share of the limit
+    whole_share: float = 0.2  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
 
 

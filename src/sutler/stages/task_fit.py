@@ -17,7 +17,7 @@ from sutler.stages.allocate import Grant, Offer, fit_exactly
 from sutler.stages.excerpt import cut, lens_for, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
 from sutler.stages.rank.index import Index, Reader
-from sutler.stages.rank.regions import scores_of, with_called
+from sutler.stages.rank.regions import scores_of
 from sutler.values.facts import Ranked, Region
 from sutler.values.pack import Choice, CleanText, Section
 from sutler.values.snapshot import Excluded, Rule
@@ -131,5 +131,4 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
         scores = scores_of(regions, lens, ranked.lines)
         header = ledger.cost(section_of(material, "excerpt", CleanText("")))
         offers.append(Offer(path, ranked.score, full, regions, scores, prices, header=header))
-    raised = with_called([(offer.score, offer.regions) for offer in offers], [offer.scores for offer in offers])
-    return [replace(offer, scores=scores) for offer, scores in zip(offers, raised, strict=True)]
+    return offers

@@ -16,12 +16,8 @@ from sutler.stages.rank.query import Query
 from sutler.stages.terms import checksum, split, whole
 from sutler.values.facts import Region
 
-_SMOOTHING = 0.0
-_NAMED = 1.5
-_TITLED = 1.5
-_CALLERS = 10
-_CALLED = 0.0
-_MAX_NAMESAKES = 4
+_NAMED = 1.0
+_TITLED = 1.0
 
 
 class Lens(Struct, frozen=True):
@@ -51,55 +47,13 @@ def passage(regions: Sequence[Region], lens: Lens) -> float:
 
 
 def scores_of(regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = ()) -> tuple[float, ...]:
-    """A score per region: words, its own name, lines that a trace points at, and a little of its neighbours."""
+    """A score per region: words, its own name, lines that a trace points at."""
     own = [lexical(region, lens) + _named(region, lens) for region in regions]
     top = max(own, default=0.0)
     for i, region in enumerate(regions):
         if any(region.start <= line <= region.end for line in pointed):
             own[i] = own[i] * 1.5 + max(top, 1.0)
-    last = len(own) - 1
-    return tuple(
-        value + _SMOOTHING * ((own[i - 1] if i else 0.0) + (own[i + 1] if i < last else 0.0))
-        for i, value in enumerate(own)
-    )
-
-
-def with_called(
-    files: Sequence[tuple[float, Sequence[Region]]], scores: Sequence[tuple[float, ...]]
-) -> list[tuple[float, ...]]:
-    """The scores, and more for what the best regions call: a task speaks of the symptom, the cause is often one call
-    further. `files` are scores and regions."""
-    best = sorted(
-        ((-file[0] * score, i, j) for i, file in enumerate(files) for j, score in enumerate(scores[i]) if score > 0)
-    )[:_CALLERS]
-    if not best or _CALLED <= 0:
-        return list(scores)
-    spoken: dict[int, tuple[float, str]] = {}
-    for value, i, j in best:
-        region = files[i][1][j]
-        sums = array("I")
-        sums.frombytes(region.terms)
-        for found in sums:
-            spoken.setdefault(found, (value / best[0][0], region.name))
-    namesakes: dict[str, int] = {}
-    for _, regions in files:
-        for name in {region.name for region in regions if region.name}:
-            namesakes[name] = namesakes.get(name, 0) + 1
-    top = max(max(one, default=0.0) for one in scores)
-    return [
-        tuple(
-            score + top * _CALLED * _called(region, spoken, namesakes)
-            for region, score in zip(regions, own, strict=True)
-        )
-        for (_, regions), own in zip(files, scores, strict=True)
-    ]
-
-
-def _called(region: Region, spoken: Mapping[int, tuple[float, str]], namesakes: Mapping[str, int]) -> float:
-    if not region.name or namesakes[region.name] > _MAX_NAMESAKES or region.name.startswith("__"):
-        return 0.0
-    strength, caller = spoken.get(checksum(whole(region.name)), (0.0, ""))
-    return 0.0 if caller == region.name else strength / namesakes[region.name]
+    return tuple(own)
 
 
 def _named(region: Region, lens: Lens) -> float:
