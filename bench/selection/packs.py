@@ -18,6 +18,7 @@ from sutler.stages.classify import facts_of
 from sutler.stages.compose import compose_within
 from sutler.stages.fit import Material
 from sutler.stages.rank import Index
+from sutler.stages.rank.index import Reader
 from sutler.stages.render import parse
 from sutler.stages.task_fit import Ranking
 from sutler.stages.tree import drawing_limit, drawn_within
@@ -51,7 +52,7 @@ class Bench:
         selection = choose(self._files, request, scores)
         drawing = drawn_within(self._paths, len, drawing_limit(limit, task=True))
         preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
-        ranking = Ranking(query, self._index, ranked)
+        ranking = Ranking(query, Reader(self._index), ranked)
         try:
             return compose_within(selection.choices, self._fetch, request, preamble, len, ranking).text
         except RefusedError:

@@ -180,6 +180,7 @@ class Project:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
+        from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
@@ -187,7 +188,8 @@ class Project:
         with Root(self.place.root) as root:
             index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
             past = past_of(root, os.environ)
-        return Ranking(task, index, rank(index, task, past, limit=RANKED))
+        reader = Reader(index)
+        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of

@@ -18,9 +18,9 @@ CONTEXT = 1
 """Lines shown around each stretch of an excerpt: what is added between two functions belongs to neither."""
 
 
-def lens_for(index: Index, task: str) -> Lens:
+def lens_for(index: Index | Reader, task: str) -> Lens:
     """The task's terms with their worth in this project: zone weight times rarity."""
-    reader = Reader(index)
+    reader = index if isinstance(index, Reader) else Reader(index)
     query = analyse(task)
     total = len(reader.docs)
     worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from sutler.stages.allocate import Grant, Offer, fit_exactly
 from sutler.stages.excerpt import cut, lens_for, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
-from sutler.stages.rank.index import Index, Reader
+from sutler.stages.rank.index import Reader
 from sutler.stages.rank.regions import scores_of
 from sutler.values.facts import Ranked, Region
 from sutler.values.pack import Choice, CleanText, Section
@@ -32,7 +32,7 @@ class Ranking(Struct, frozen=True):
     """A task, the index it was asked of, and the files in the order of their worth."""
 
     task: str
-    index: Index
+    reader: Reader
     ranked: tuple[Ranked, ...]
 
 
@@ -113,9 +113,9 @@ def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
 
 
 def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking) -> list[Offer]:
-    reader = Reader(ranking.index)
+    reader = ranking.reader
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
-    lens = lens_for(ranking.index, ranking.task)
+    lens = lens_for(reader, ranking.task)
     offers = []
     for path, (ranked, material) in materials.items():
         text = material.clean.text
