@@ -8,7 +8,7 @@ from hashlib import sha256
 from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
-from sutler.engine.clean import Clean
+from sutler.engine.clean import Clean, Redactor
 from sutler.engine.memory import NOTHING, Memory, known_of
 from sutler.stages.fit import Material
 from sutler.values.pack import Choice, Loaded
@@ -39,6 +39,11 @@ class Loader:
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
         self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
+
+    def prepare(self) -> None:
+        """Set up now what would be set up on first use: children inherit it."""
+        if isinstance(self._clean, Redactor):
+            self._clean.ready()
 
     def fetch(self, choice: Choice) -> Material | Excluded:
         if self._done is not None:

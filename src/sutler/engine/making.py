@@ -6,7 +6,8 @@ that no name has to be carried over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.engine import workers
-from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, known_of
+from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import batch_counter
 from sutler.stages.fit import Material, best_rung
 from sutler.stages.render import Framed, framed, section_text
-from sutler.values.pack import Choice, Level, Request, Section
+from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
 if TYPE_CHECKING:
@@ -85,9 +86,29 @@ class Maker:
         """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
         batches = len(self._cuts) - 1
         if self._worth_children(looked_at):
+            self._loader.prepare()
+            if self._counting:
+                batch_counter(self._request.budget.counter)
             answers = workers.in_children(batches, self._packed, workers.cores())
             return (_unpacked(answer) for answer in answers)
         return (self._make(index) for index in range(batches))
+
+    def count_ahead(self, done: Callable[[], bool]) -> None:
+        """Until `done`, count files as they are: most need no redaction, and their count will hold."""
+        for start, stop in pairwise(self._cuts):
+            if done():
+                return
+            found = (self._loader.load(choice) for choice in self._choices[start:stop])
+            sections = [self._unredacted(*pair) for pair in zip(self._choices[start:stop], found, strict=True)]
+            whole = [section for section in sections if section is not None and section.level == "full"]
+            for section, tokens in zip(whole, self._counts(whole), strict=True):
+                self._memory.suppose(section, tokens or 0)
+        self._loader.problems.clear()
+
+    def _unredacted(self, choice: Choice, loaded: Loaded | Excluded) -> Section | None:
+        if isinstance(loaded, Excluded):
+            return None
+        return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _worth_children(self, looked_at: bool) -> bool:
         if not looked_at or workers.cores() < 2 or self._loader.made or not workers.may_fork():
@@ -136,9 +157,7 @@ class Maker:
         counts: list[int | None] = []
         texts: list[str] = []
         for section in sections:
-            known = UNCOUNTED
-            if section.level == "full":
-                known = self._memory.tokens(section.path, section.source, about(section))
+            known = self._memory.tokens(section) if section.level == "full" else UNCOUNTED
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
                 texts += section_text(section, request.format, request.line_numbers)
@@ -168,11 +187,6 @@ class Maker:
     def excluded(self, out: Out) -> Excluded:
         self._memory.learn(self._choices[out.number].path, NO_TEXT_INSIDE)
         return Excluded(self._choices[out.number].path, out.reason, out.rule)
-
-
-def about(section: Section) -> str:
-    """What a section's line in the manifest says besides its content, path and language."""
-    return f"{section.mode:o} {section.reason}"
 
 
 def _piece(number: int, section: Section, tokens: int | None, known: Known | None) -> Piece:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
 from sutler.engine.clean import Clean, cleaner, masked
-from sutler.engine.packing import Packing
+from sutler.engine.packing import NAME_WEIGHT, Packing
 from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
-
-NAME_WEIGHT = 1000
-"""Names are dense: looking through one takes as long as looking through this many bytes of text."""
 
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
@@ -95,14 +92,15 @@ class Project:
     def name(self) -> str:
         return os.path.basename(self.place.root)
 
-    def scan(self, tell: Callable[[Snapshot], None] | None = None) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not contents. `tell` is told
-        what was found before the names are looked through."""
-        with Root(self.place.root) as root:
-            found = scan(root, self.rules(), self.place.named)
-        if tell is not None:
-            tell(found)
+    def scan(self) -> Snapshot:
+        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
+        found = self.found()
         return masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
+
+    def found(self) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown."""
+        with Root(self.place.root) as root:
+            return scan(root, self.rules(), self.place.named)
 
     def pack(
         self,

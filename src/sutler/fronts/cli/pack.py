@@ -13,7 +13,6 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
-from sutler.engine.clean import told
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
@@ -91,9 +90,9 @@ def run_rendered(
         log=args.log,
     )
     with console.progress("reading") as packing.progress:
-        destination = said(_deliver(packing, args, console), project)
+        destination = packing.said(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
-    leave_receipt(project, report, destination, args.receipt, console)
+    leave_receipt(project, packing.said(project.name), report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
@@ -169,15 +168,12 @@ def spelled(report: Report) -> object:
     return body
 
 
-def said(text: str, project: Project) -> str:
-    """A name as the summary and the receipt show it. Who packs with --no-redact has already sent it as it is."""
-    return told(text) if project.settings.flag("redact") else text
-
-
-def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
-    """Store what left, and write it to `file` too if one is named."""
+def leave_receipt(
+    project: Project, name: str, report: Report, destination: str, file: str | None, console: Console
+) -> None:
+    """Store what left of a project, under this `name`, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=said(project.name, project), destination=destination, redacted=project.settings.flag("redact")
+        report, project=name, destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
