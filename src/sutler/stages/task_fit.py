@@ -125,9 +125,7 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
         regions: tuple[Region, ...] = reader.regions(numbers[path]) if path in numbers else ()
         if regions and regions[-1].end > len(ends):  # the file moved on since it was indexed
             regions = ()
-        prices = tuple(
-            int(rate * (ends[r.end - 1] - (ends[r.start - 2] if r.start > 1 else 0))) + 1 for r in regions
-        )
+        prices = tuple(int(rate * (ends[r.end - 1] - (ends[r.start - 2] if r.start > 1 else 0))) + 1 for r in regions)
         scores = scores_of(regions, lens, ranked.lines)
         header = ledger.cost(section_of(material, "excerpt", CleanText("")))
         offers.append(Offer(path, ranked.score, full, regions, scores, prices, header=header))
