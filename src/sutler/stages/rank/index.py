@@ -25,7 +25,7 @@ from sutler.stages.terms import WORD, split
 from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 SHARDS = 512
 _TYPES = frozenset({"class", "type", "module"})
 
