@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from hashlib import sha256
 
@@ -78,4 +79,17 @@ class Loader:
             problems = (Problem(path, "undecodable", decoded.issue),)
         digest = sha256(blob.data).hexdigest()
         plain = blob.data if decoded.encoding == "utf-8" else b""
-        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain)
+        sight = sight_of(blob.stat)
+        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain, sight)
+
+    def unchanged(self, choice: Choice, sight: tuple[int, ...]) -> bytes | None:
+        """The bytes of a file that still looks the same as then, else None."""
+        blob = self._reader.read(choice.path, self._limit)
+        if isinstance(blob, Problem) or sight_of(blob.stat) != sight or len(blob.data) != blob.stat.st_size:
+            return None
+        return blob.data
+
+
+def sight_of(state: os.stat_result) -> tuple[int, ...]:
+    """What changes whenever a file is written: its time of change cannot be set back."""
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino

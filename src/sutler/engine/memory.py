@@ -2,12 +2,13 @@
 
 Kept is what redaction made of a content, and what it cost in tokens. Of most files that is a digest and a number; of
 one that held something to redact, the lines that changed, as they may leave. A file counts as known when its bytes
-have the digest on record, so no clock and no time stamp is trusted. A memory that is damaged, old or of other rules is
-ignored and made anew.
+have the digest on record; or when it is the very inode, of the same size and times, the time of change among them, and
+was left alone for some seconds before it was read. A memory that is damaged, old or of other rules is ignored.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from sutler.config import Settings
     from sutler.values.pack import Request
 
-_FORMAT = 2
+_FORMAT = 3
 UNCOUNTED = -1
+RACY_NS = 2_000_000_000
+"""A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
 MOST_FIGURES = 200
 MOST_KEPT = 1_000_000
 """Characters of changed lines that are kept of one file."""
@@ -41,6 +44,8 @@ class Known(Struct, frozen=True, array_like=True, omit_defaults=True):
     lines: dict[int, str] = {}
     findings: tuple[Finding, ...] = ()
     hidden: tuple[tuple[str, int], ...] = ()
+    sight: tuple[int, ...] = ()  # by which the very same file is known without another look; only if spotless
+    frame: tuple[str, str, str] = ("", "", "")  # head, tail and manifest line, for that case
 
 
 def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
@@ -69,15 +74,15 @@ class Kept(Struct, frozen=True, array_like=True):
 NOT_KEPT = Kept(0, {}, {})
 
 
-def about(section: Section) -> str:
+def about(mode: int, reason: str) -> str:
     """What a section's line in the manifest says besides its content, path and language."""
-    return f"{section.mode:o} {section.reason}"
+    return f"{'100755' if mode & 0o100 else '100644'} {reason}"
 
 
 class Memory:
     """Known files by path. `learn` adds to it; `save` keeps it, if there is anything new."""
 
-    __slots__ = ("_environ", "_figures", "_fresh", "_name", "_noted", "_old", "_supposed")
+    __slots__ = ("_environ", "_figures", "_fresh", "_name", "_noted", "_old", "_started", "_supposed")
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
         self._name = name
@@ -87,6 +92,7 @@ class Memory:
         self._fresh: dict[str, Known] = {}
         self._supposed: dict[str, Known] = {}
         self._noted: dict[str, int] = {}
+        self._started = time.time_ns()
 
     def __bool__(self) -> bool:
         """Whether anything is kept at all."""
@@ -114,12 +120,14 @@ class Memory:
         known = self._old.get(section.path)
         if known is None and not section.body.findings and not section.body.hidden:
             known = self._supposed.get(section.path)
-        same = known is not None and known.digest == section.source and known.about == about(section)
+        same = (
+            known is not None and known.digest == section.source and known.about == about(section.mode, section.reason)
+        )
         return known.tokens if same and known is not None else UNCOUNTED
 
     def suppose(self, section: Section, tokens: int) -> None:
         """What the file costs if nothing in it needs redaction. Holds for this run only."""
-        self._supposed[section.path] = Known(section.source, tokens, about(section))
+        self._supposed[section.path] = Known(section.source, tokens, about(section.mode, section.reason))
 
     def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
         """A figure about a text: from memory, or made and noted."""
@@ -129,6 +137,10 @@ class Memory:
         value = self._figures.get(key, self._noted.get(key))
         self._noted[key] = make() if value is None else value
         return self._noted[key]
+
+    def trusted(self, sight: tuple[int, ...]) -> tuple[int, ...]:
+        """The sight of a file if it may be relied on, else nothing."""
+        return sight if sight and max(sight[1:3]) < self._started - RACY_NS else ()
 
     def learn(self, path: str, known: Known | None) -> None:
         if known is not None and self._name:

@@ -13,7 +13,7 @@ from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
-from sutler.engine.clean import Clean, cleaner, masked
+from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
 from sutler.engine.packing import NAME_WEIGHT, Packing
 from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
@@ -67,8 +67,10 @@ class Project:
     >>> pack.report.tokens                                                  # doctest: +SKIP
     """
 
-    def __init__(self, *paths: str | os.PathLike[str], settings: Settings | None = None) -> None:
-        self.place = locate([os.fspath(path) for path in paths], os.getcwd())
+    def __init__(
+        self, *paths: str | os.PathLike[str], settings: Settings | None = None, cwd: str | None = None
+    ) -> None:
+        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
         if settings is None:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
@@ -184,7 +186,8 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
-            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            size = sum(entry.size + PER_FILE for entry in entries)
+            index = index_of(entries, root, cleaner(settings, size), os.environ)
             past = past_of(root, os.environ)
         reader = Reader(index)
         return Ranking(task, reader, rank(reader, task, past, limit=RANKED))

@@ -18,7 +18,7 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.stages.count import counter_for, token_counter
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Problem
 
 
@@ -55,6 +55,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
+    out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
     out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
@@ -64,6 +65,21 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     if wanted in ("msgpack", "prompt", "assign"):
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
+    if args.watch:
+        return _watched(args, console, wanted)
+    return _pack_once(args, console, wanted)
+
+
+def _watched(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
+    from sutler.fronts.cli.watch import check_watch, watch
+
+    check_watch(args)
+    project, _ = open_project(args)
+    project = project.writing_to(*outputs(args.output, args.split))
+    return watch(project, lambda: _pack_once(args, console, wanted), console)
+
+
+def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
     project, goal = open_project(args)
     if args.assign:
         _check_assign(args)
@@ -159,12 +175,12 @@ def _check_destination(args: argparse.Namespace) -> None:
 
 
 def spelled(report: Report) -> object:
-    """The report with every path in its display form, as all other JSON answers have it."""
+    """The report with every path as JSON carries it."""
     body = msgspec.to_builtins(report)
     for one in (*body["shown"], *body["excluded"], *body["problems"]):
-        one["path"] = quote(one["path"])
-    body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
-    body["linked"] = [quote(path) for path in body["linked"]]
+        one["path"] = wire_path(one["path"])
+    body["listing"]["paths"] = [wire_path(path) for path in body["listing"]["paths"]]
+    body["linked"] = [wire_path(path) for path in body["linked"]]
     return body
 
 
