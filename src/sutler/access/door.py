@@ -39,7 +39,7 @@ Args = tuple[tuple[str, str], ...]
 MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
-_LISTS = ("list_files", "get_session")
+_LISTS = ("list_files", "get_session", "why")
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
@@ -67,6 +67,7 @@ class Door:
         self.setup = setup
         self.pages = Pages(root, gate.clean)
         self._profile = gate.caller.profile
+        self.progress: Callable[[int, int], None] | None = None  # a front that can tell how far a call has come
 
     # a call, and what stands before every one of them
 
@@ -96,6 +97,8 @@ class Door:
         call = msgspec.structs.replace(call, path=path, lines=lines, standing=place)
         return self.gate.enter(call, lambda: perform(path))
 
+    enter = _enter  # for tools that are not about one file
+
     def _may_read(self, path: RelPath) -> bool:
         call = Call(id="", tool="list_files", effect="read", path=path)
         return decide(call, self.gate.rules, self.gate.caller).verdict == "allow"
@@ -106,19 +109,36 @@ class Door:
 
     # listing
 
-    def list_files(self, globs: tuple[str, ...] = ()) -> Listing:
-        """Files that may be read, sorted; with globs, those that match one."""
-        args = tuple(("glob", glob) for glob in globs[:MAX_GLOBS])
+    def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
+        """Files that may be read, sorted; with globs, those that match one. As many as the profile allows at once;
+        a cursor is the path that the last answer ended with."""
+        args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             snapshot = self.snapshot()
             wanted = list(self._matching(snapshot, globs))
-            shown = tuple(quote(entry.path) for entry in self.readable(wanted))
-            listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
-            text = "\n".join(shown)
-            return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
+            readable = self.readable(wanted)
+            after = self.relpath(cursor) if cursor else ""
+            shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
+            count, text, tokens = self._as_many(shown)
+            more = shown[count - 1] if count < len(shown) else ""
+            listing = Listing(shown[:count], len(wanted) - len(readable), len(snapshot.problems), more)
+            return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
         return self._enter("list_files", "", args, perform)
+
+    def _as_many(self, lines: tuple[str, ...]) -> tuple[int, str, int]:
+        """How many of the lines one answer holds, at least one of them; their text and its tokens."""
+        room, count = self._profile.max_chars, 0
+        while count < len(lines) and (room >= 0 or not count):
+            room -= len(lines[count]) + 1
+            count += room >= 0 or not count
+        while True:
+            text = "\n".join(lines[:count])
+            tokens = self.setup.count(text)
+            if tokens <= self._profile.max_tokens or count <= 1:
+                return count, text, tokens
+            count = max(1, count * self._profile.max_tokens // tokens * 95 // 100)
 
     def snapshot(self) -> Snapshot:
         return scan(self.root, self.setup.scan)
@@ -146,7 +166,7 @@ class Door:
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             first, version = _cursor(cursor)
-            page = self.pages.read(where, first, None, bounds)
+            page = self._page(where, first, None, bounds)
             if version and page.version != version:
                 raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
             return self._answer(where, page, known)
@@ -161,9 +181,18 @@ class Door:
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if not 1 <= start <= end:
                 raise UsageError(f"lines {start} to {end}", rule="ranges are 1-based and inclusive")
-            return self._answer(where, self.pages.read(where, start, end, bounds), known, end)
+            return self._answer(where, self._page(where, start, end, bounds), known, end)
 
         return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
+
+    def _page(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
+        """As many of the lines as the profile's characters and tokens hold."""
+        page = self.pages.read(path, first, last, bounds)
+        most = self._profile.max_tokens
+        while len(page.text) > most and (used := self.setup.count(page.text)) > most:
+            bounds = Bounds(bounds.lines, max(1, len(page.text) * most // used * 95 // 100))
+            page = self.pages.read(path, first, last, bounds)
+        return page
 
     def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these very lines."""

@@ -168,6 +168,8 @@ class Gate:
         what = self.clean(fault.what, "").text
         if isinstance(fault, ConflictError):  # what it carries was made of clean text
             return ConflictError(what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict)
+        if isinstance(fault, DeniedError):
+            return DeniedError(what, rule=fault.rule, next_step=fault.next_step, approval=fault.approval)
         return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
 
     # consent
@@ -272,6 +274,7 @@ class Gate:
                 f"{call.tool} on {shown} needs approval {approval}",
                 rule=decision.rule,
                 next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
+                approval=approval,
             )
         raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
 

@@ -36,11 +36,16 @@ class BackendProfile(Struct, frozen=True):
     max_lines: int
     max_chars: int
     context_lines: int = 0
+    max_tokens: int = 1_000_000
 
 
-LOCAL = BackendProfile("local", free_lines=80, max_lines=400, max_chars=16_000)
-CLOUD = BackendProfile("cloud", free_lines=2_000, max_lines=2_000, max_chars=120_000, context_lines=1)
-REVIEW = BackendProfile("review", free_lines=6_000, max_lines=6_000, max_chars=400_000, context_lines=3)
+LOCAL = BackendProfile("local", free_lines=80, max_lines=400, max_chars=16_000, max_tokens=6_000)
+CLOUD = BackendProfile(
+    "cloud", free_lines=2_000, max_lines=2_000, max_chars=120_000, context_lines=1, max_tokens=25_000
+)
+REVIEW = BackendProfile(
+    "review", free_lines=6_000, max_lines=6_000, max_chars=400_000, context_lines=3, max_tokens=100_000
+)
 PERSON = BackendProfile("person", free_lines=1_000_000, max_lines=1_000_000, max_chars=1_000_000)
 PROFILES = {profile.name: profile for profile in (LOCAL, CLOUD, REVIEW, PERSON)}
 
@@ -194,6 +199,7 @@ class Listing(Struct, frozen=True):
     paths: tuple[str, ...]
     withheld: int = 0
     problems: int = 0
+    next: str = ""
 
 
 class RegistryRow(Struct, frozen=True, gc=False):
