@@ -19,6 +19,7 @@ from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
 from sutler.fronts.mcp.wire import BAD_PARAMS, INTERNAL, NO_METHOD, UNSUPPORTED_VERSION, Fault, Message
 from sutler.toolbox import Opener, Tool
 from sutler.toolbox.answers import Failure, Trouble
+from sutler.toolbox.spelling import definition
 from sutler.values.access import Approval, Caller
 from sutler.values.errors import SutlerError
 from sutler.version import VERSION
@@ -63,7 +64,7 @@ class Server:
     def __init__(self, ledger: Ledger, chosen: tuple[Tool, ...]) -> None:
         self._key = ledger.key
         self._names = {tool.name for tool in chosen}
-        self._tools = [tools.definition(tool) for tool in chosen]
+        self._tools = [definition(tool) for tool in chosen]
         self._lock = threading.Lock()
         self._methods: dict[str, Callable[[Message, Peer, Notify | None], dict[str, object]]] = {
             "tools/list": lambda *_: {"tools": self._tools},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sutler.access.door import Door
-from sutler.toolbox import BY_NAME, Tool, call, schema
-from sutler.toolbox.answers import Failure, as_object, failure, output_schema, text_of
+from sutler.toolbox import BY_NAME, Tool, call
+from sutler.toolbox.answers import Failure, as_object, failure, text_of
 from sutler.values.errors import SutlerError, UsageError
 
 MOST = 12
@@ -16,8 +16,6 @@ DEFAULT = (
 )  # fmt: skip
 """Seed 003's eight, the way back, and what a context engine is for; in this order, always."""
 
-_REPEATABLE = ("rollback",)
-
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
     """The tools by name, in the toolbox's order: a list that never changes keeps prompt caches warm."""
@@ -26,24 +24,6 @@ def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
     if len(set(names)) > MOST:
         raise UsageError(f"{len(set(names))} tools", rule=f"at most {MOST}: more of them confuse a model")
     return tuple(tool for tool in BY_NAME.values() if tool.name in names)
-
-
-def definition(tool: Tool) -> dict[str, object]:
-    """A tool as `tools/list` shows it."""
-    reads = tool.effect != "write"
-    return {
-        "name": tool.name,
-        "title": tool.name.replace("_", " ").capitalize(),
-        "description": f"{tool.help} Answers {tool.returns}.",
-        "inputSchema": schema(tool),
-        "outputSchema": output_schema(tool.name),
-        "annotations": {
-            "readOnlyHint": reads,
-            "destructiveHint": not reads,
-            "idempotentHint": reads or tool.name in _REPEATABLE,
-            "openWorldHint": False,
-        },
-    }
 
 
 def run(door: Door, name: str, arguments: dict[str, object]) -> object:
