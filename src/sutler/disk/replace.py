@@ -184,6 +184,7 @@ class Replacement:
             for _ in range(2):
                 try:
                     os.unlink(self._temporary, dir_fd=self._fd)
+                    break
                 except FileNotFoundError:
                     break
                 except OSError:
@@ -205,8 +206,9 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
     except OSError:
         return ()
     try:
-        for found in sorted(os.listdir(fd)):
-            if found.startswith(_prefix(name)) and found.endswith(TEMPORARY):
+        prefix = _prefix(name)
+        for found in sorted(one for one in os.listdir(fd) if one.startswith(prefix)):
+            if found.endswith(TEMPORARY):
                 blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
                 if not isinstance(blob, Problem):
                     left.append(blob.data)

@@ -93,9 +93,10 @@ Opener = Callable[[Caller, Ask | None], Door]
 
 @contextmanager
 def open_doors(
-    path: str, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None
+    path: str, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None, strict: bool = True
 ) -> Iterator[tuple[Opener, Ledger]]:
-    """Doors into one project over one store, for as many callers as come; closing signs the ledger's head."""
+    """Doors into one project over one store, for as many callers as come; closing signs the ledger's head. Without
+    `strict` the rows of reads reach the disk a moment after the answer, not before it."""
     import time
 
     from sutler.disk.root import Root
@@ -114,7 +115,7 @@ def open_doors(
             setup = Setup(scan, _count, ruleset, _outline)
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
-                return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now), setup)
+                return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict), setup)
 
             yield door_for, ledger
         ledger.close(stamp(now()))

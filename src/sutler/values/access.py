@@ -24,6 +24,9 @@ Phase = Literal["intent", "done", "refused"]
 ApprovalState = Literal["pending", "approved", "denied", "used"]
 Sensitivity = Literal["", "credentials", "ai_denied", "control"]
 
+Fact = tuple[str, str, str, bytes]
+"""What was found out about a content: its digest, the kind of fact, the version of the tool, and the fact itself."""
+
 GENESIS = "0" * 64
 """What the first entry of a chain names as its predecessor."""
 
@@ -101,19 +104,6 @@ class Decision(Struct, frozen=True):
     next_step: str = ""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """What an effect came to: digests before and after, and what it cost."""
-
-    ok: bool = True
-    detail: str = ""
-    before: str = ""
-    after: str = ""
-    first: int = 0
-    last: int = 0
-    bytes: int = 0
-    tokens: int = 0
-
-
 class Version(Struct, frozen=True, kw_only=True):
     """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw content's digest. A file
     that was deleted has a version too, whose digest is empty. `mode` is 0 when nobody looked."""
@@ -128,6 +118,22 @@ class Version(Struct, frozen=True, kw_only=True):
     note: str = ""
     mode: int = 0
     call: str = ""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What an effect came to: digests before and after, and what it cost. What it showed for the first time is kept
+    with its row, in one step: the version that was seen, and facts as (digest, kind, tool, body)."""
+
+    ok: bool = True
+    detail: str = ""
+    before: str = ""
+    after: str = ""
+    first: int = 0
+    last: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    seen: Version | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 class FileChange(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,9 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--profile", choices=sorted(PROFILES), default="cloud", help="how much an answer may hold")
     parser.add_argument("--max-tokens", type=int, default=25_000, metavar="N", help="of one answer (default 25000)")
+    parser.add_argument(
+        "--strict-ledger", action="store_true", help="wait for the disk with every read, not only with every write"
+    )
     http = parser.add_argument_group("over HTTP")
     http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
@@ -64,6 +67,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         tools=tuple(args.tools.split(",")) if args.tools else DEFAULT,
         profile=args.profile,
         max_tokens=max(1_000, args.max_tokens),
+        strict=args.strict_ledger,
         host=args.host,
         port=args.port,
         token_file=args.token_file,

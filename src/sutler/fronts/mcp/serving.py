@@ -34,6 +34,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...]
     profile: str = "cloud"
     max_tokens: int = 25_000
+    strict: bool = False
     host: str = "127.0.0.1"
     port: int = 0
     token_file: str = ""
@@ -50,7 +51,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 def serve_stdio(plan: Plan) -> None:
     incoming, outgoing = claim_streams()
     tools = chosen(plan.tools)
-    with open_doors(plan.root) as (door_for, ledger):
+    with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
         stdio = Stdio(Server(ledger, tools), incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
@@ -74,7 +75,7 @@ def serve_http(plan: Plan, note: Note) -> None:
         listener = listen(plan.host, plan.port)
     except OSError as fault:
         raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
-    with listener, open_doors(plan.root) as (door_for, ledger):
+    with listener, open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
         site = _site(plan, token, listener.getsockname()[1])
         doors = Doors(door_for, ledger.key, site, plan.backend)
         server = Server(ledger, tools)
