@@ -15,7 +15,7 @@ from sutler.disk.walk import scan
 from sutler.engine import home
 from sutler.engine.clean import Clean, cleaner, masked
 from sutler.engine.packing import Packing
-from sutler.engine.place import locate, project_config
+from sutler.engine.place import Place, locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
@@ -70,7 +70,17 @@ class Project:
     """
 
     def __init__(self, *paths: str | os.PathLike[str], settings: Settings | None = None) -> None:
-        self.place = locate([os.fspath(path) for path in paths], os.getcwd())
+        self._open(locate([os.fspath(path) for path in paths], os.getcwd()), settings)
+
+    @classmethod
+    def at(cls, folder: str) -> Project:
+        """The project whose root is exactly this folder, wherever the program stands."""
+        project = cls.__new__(cls)
+        project._open(locate([], os.path.abspath(folder)), None)
+        return project
+
+    def _open(self, place: Place, settings: Settings | None) -> None:
+        self.place = place
         if settings is None:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])

@@ -113,7 +113,7 @@ def _ranked(one: Ranked) -> RankedFile:
 
 def _project(door: Door) -> Project:
     """The project as this caller may see it: what policy keeps back does not exist for it."""
-    project = Project(door.root.host_path)
+    project = Project.at(door.root.host_path)
     entries = project.scan().entries
     allowed = {entry.path for entry in door.readable(entries)}
     return project.without(entry.path for entry in entries if entry.path not in allowed)

@@ -103,7 +103,7 @@ def open_doors(
 
     env = os.environ if environ is None else environ
     now = clock or time.time
-    project = Project(path)
+    project = Project.at(path)
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:
