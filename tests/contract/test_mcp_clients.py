@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,6 @@ import pytest
 from sutler.fronts.mcp.tools import DEFAULT
 from tests.conftest import Plant, Sutler
 from tests.mcpkit import http_server, stdio
-from tests.terminals import on_terminal
 
 TREE = {"README.md": "# Hello\n", "src/app.py": "def main():\n    return 1\n", ".env": "KEY=1\n"}
 HERE = Path(__file__).parent.parent / "clients"
@@ -99,6 +99,17 @@ def test_the_typescript_clients_travel_over_http(line: str, mode: str, asks: boo
     _hold(seen, asks=asks)
 
 
+def _approved(id: str, project: Path) -> bool:
+    """A person at a terminal types yes."""
+    parent, child = pty.openpty()
+    os.write(parent, b"y\n")
+    words = [sys.executable, "-m", "sutler", "approve", id]
+    done = subprocess.run(words, cwd=project, stdin=child, stderr=child, stdout=subprocess.DEVNULL, check=False)
+    os.close(parent)
+    os.close(child)
+    return done.returncode == 0
+
+
 def test_what_waits_is_approved_by_a_person_and_then_done(plant: Plant, sutler: Sutler) -> None:
     """A client that cannot ask gets `pending_approval`; `sutler approve` settles it and the very same call goes
     through, once."""
@@ -107,8 +118,7 @@ def test_what_waits_is_approved_by_a_person_and_then_done(plant: Plant, sutler: 
         given = {"path": "new.txt", "content": "new\n", "mode": "create"}
         first = wire.call("write_file", **given)["structuredContent"]
         assert not (project / "new.txt").exists()
-        code, _ = on_terminal([sys.executable, "-m", "sutler", "approve", first["pending_approval"]], project)
-        assert code == 0
+        assert _approved(first["pending_approval"], project)
         assert wire.call("write_file", **{**given, "content": "other\n"})["isError"]
         assert wire.call("write_file", **given)["structuredContent"]["success"]
         assert (project / "new.txt").read_text() == "new\n"

@@ -59,6 +59,9 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("--root names no folder", next_step="name the project's folder")
     if args.action == "install":
         return _install(args, console, root)
+    from sutler.fronts.mcp.streams import claim_streams
+
+    streams = None if args.http else claim_streams()
     from sutler.fronts.mcp.serving import Plan, serve_http, serve_stdio
     from sutler.fronts.mcp.tools import DEFAULT
 
@@ -75,10 +78,10 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         hosts=tuple(args.allow_host),
         origins=tuple(args.allow_origin),
     )
-    if args.http:
+    if streams is None:
         serve_http(plan, console.note)
     else:
-        serve_stdio(plan)
+        serve_stdio(plan, streams)
     return 0
 
 

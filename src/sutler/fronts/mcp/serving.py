@@ -16,7 +16,7 @@ from sutler.access.reconcile import reconcile
 from sutler.engine import home
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
 from sutler.fronts.mcp.server import Peer, Server
-from sutler.fronts.mcp.stdio import Stdio, claim_streams
+from sutler.fronts.mcp.stdio import Stdio
 from sutler.fronts.mcp.tools import chosen
 from sutler.store.state import private_file
 from sutler.toolbox import open_doors
@@ -48,8 +48,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         return replace(found, max_tokens=min(found.max_tokens, self.max_tokens))
 
 
-def serve_stdio(plan: Plan) -> None:
-    incoming, outgoing = claim_streams()
+def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
+    incoming, outgoing = streams
     tools = chosen(plan.tools)
     with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
         stdio = Stdio(Server(ledger, tools), incoming, outgoing)

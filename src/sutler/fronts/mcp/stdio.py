@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 from collections import deque
 from typing import Any
 
@@ -163,16 +162,3 @@ class Stdio:
         data = encode(message) + b"\n"
         while data:
             data = data[os.write(self._out, data) :]
-
-
-def claim_streams() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol: a print, a warning or a child process finds /dev/null and stderr."""
-    incoming, outgoing = os.dup(0), os.dup(1)
-    os.set_inheritable(incoming, False)
-    os.set_inheritable(outgoing, False)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return incoming, outgoing
