@@ -41,6 +41,7 @@ PATH = "/mcp"
 MAX_HEAD = 32 << 10
 SECONDS = 30.0
 IDLE = 120.0
+LINGER = 2.0
 CONNECTIONS = 128
 _DOORS = 256
 _STATUS = {
@@ -135,6 +136,7 @@ class HttpServer:
             length = self._admitted(head)
         except Refusal as refusal:
             talk.respond(refusal.status, refusal.headers, refusal.text.encode())
+            talk.linger()
             return False
         if head.get("expect").lower() == "100-continue":
             talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -249,6 +251,14 @@ class Talk:
     def send(self, data: bytes) -> None:
         self._connection.settimeout(SECONDS)
         self._connection.sendall(data)
+
+    def linger(self) -> None:
+        """Swallow for a moment what was on its way, or the client would lose our last words to a reset."""
+        self._connection.shutdown(socket.SHUT_WR)
+        until, left = time.monotonic() + LINGER, 2 * MAX_MESSAGE
+        while left > 0 and self._more(until):
+            left -= len(self._rest)
+            self._rest = b""
 
     def respond(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
         kind = "application/json" if body[:1] == b"{" else "text/plain"
