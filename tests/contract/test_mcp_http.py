@@ -31,7 +31,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_the_token_is_asked_for(site: Site) -> None:
     """No token, a wrong one and a cut one are 401; the right one is let in."""
-    for given in ("", "Bearer ", "Bearer x", f"Bearer {site.token[:-1]}", f"Basic {site.token}", f"bearer {site.token}"):
+    for given in (
+        "",
+        "Bearer ",
+        "Bearer x",
+        f"Bearer {site.token[:-1]}",
+        f"Basic {site.token}",
+        f"bearer {site.token}",
+    ):
         status, _, headers = site.post(PING, {"Authorization": given})
         assert (status, headers["www-authenticate"]) == (401, "Bearer"), given
     assert site.post(PING)[0] == 200

@@ -32,9 +32,13 @@ def _junk(draw: random.Random) -> bytes:
             text[draw.randrange(len(text))] = draw.choice(b'\0\x80\xff"{}[],:\\0a')
         return bytes(text)
     if kind == 5:
-        return json.dumps({**SOUND, "method": draw.choice(["", "x" * 900, "tools/../call", "initialize\0", 5])}).encode()
+        return json.dumps(
+            {**SOUND, "method": draw.choice(["", "x" * 900, "tools/../call", "initialize\0", 5])}
+        ).encode()
     if kind == 6:
-        params: Any = draw.choice([[], "x", 5, {"name": 5}, {"name": "read_file", "arguments": [1]}, {"name": "\ud800"}])
+        params: Any = draw.choice(
+            [[], "x", 5, {"name": 5}, {"name": "read_file", "arguments": [1]}, {"name": "\ud800"}]
+        )
         return json.dumps({**SOUND, "params": params}).encode()
     if kind == 7:
         return json.dumps([SOUND] * draw.randrange(4)).encode()
@@ -126,7 +130,7 @@ def test_a_cancelled_write_is_whole_or_was_never_begun(plant: Plant, tmp_path: P
 
 
 def test_the_person_may_not_answer_and_the_call_be_cancelled(plant: Plant) -> None:
-    """A question that is open when its call is cancelled: no answer to the call, nothing written, the next one works."""
+    """A question that is open when its call is cancelled: no answer, nothing written, the next one works."""
     project = plant({"a.py": "x = 1\n"})
     with stdio(project) as wire:
         wire.ask("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {}}, clientInfo={})

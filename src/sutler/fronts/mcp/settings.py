@@ -97,7 +97,9 @@ def with_json(text: str, key: str, name: str, entry: Entry) -> str:
     servers, _ = walk.members(inner)
     if name not in servers:
         return _added(walk, inner, name, entry, step, 2)
-    _, begin, end = servers[name]
+    known, begin, end = servers[name]
+    if known == entry:
+        return text
     return text[:begin] + _spelled(entry, step, 2) + text[end:]
 
 
@@ -141,9 +143,10 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
         return f"{text}{gap}{block}"
     after = re.compile(r"^\s*\[", re.M).search(text, found.end())
     end = after.start() if after else len(text)
-    tail = text[found.end() : end]
-    kept = tail[len(tail.rstrip()) :] or "\n"
-    return text[: found.start()] + block.rstrip("\n") + kept + text[end:]
+    lines = text[found.end() : end].splitlines(keepends=True)
+    # Comments and blanks behind the old entry are about what comes next.
+    ours = next((n for n in range(len(lines), 0, -1) if lines[n - 1].strip()[:1] not in ("", "#")), 0)
+    return text[: found.start()] + block + "".join(lines[max(ours, 1) :]) + text[end:]
 
 
 def _toml(value: object) -> str:
