@@ -53,10 +53,10 @@ async def journey(client: Client, project: str) -> None:
     seen["prompts"] = [one.name for one in (await client.list_prompts()).prompts]
     told: list[float] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append(done)
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
 
-    await client.call_tool("pack", {"goal": "main"}, progress_callback=progress)
+    await client.call_tool("pack", {"goal": "main"}, progress_callback=tell)
     seen["progress"] = told == sorted(told)
 
 

@@ -48,7 +48,7 @@ def _junk(draw: random.Random) -> bytes:
     if kind == 9:
         return json.dumps({"jsonrpc": "2.0", "id": draw.randrange(9), "result": {"action": "accept"}}).encode()
     if kind == 10:
-        cancel = {"requestId": draw.choice([1, "k1", None, [], 10**300])}
+        cancel: Any = {"requestId": draw.choice([1, "k1", None, [], 10**300])}
         return json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}).encode()
     meta = {**ENVELOPE, draw.choice(list(ENVELOPE)): draw.choice([5, None, "2099-01-01", {"elicitation": 5}])}
     state = {"requestState": "0.0", "inputResponses": draw.choice([[], {}, {"approval": 5}])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from sutler.disk.walk import scan
 from sutler.engine import home
 from sutler.engine.clean import Clean, cleaner, masked
 from sutler.engine.packing import Packing
-from sutler.engine.place import Place, locate, project_config
+from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
 WITHHELD = Rule("policy", "kept back from this caller")
+
+NAME_WEIGHT = 1000
+"""Names are dense: looking through one takes as long as looking through this many bytes of text."""
+
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -69,18 +73,10 @@ class Project:
     >>> pack.report.tokens                                                  # doctest: +SKIP
     """
 
-    def __init__(self, *paths: str | os.PathLike[str], settings: Settings | None = None) -> None:
-        self._open(locate([os.fspath(path) for path in paths], os.getcwd()), settings)
-
-    @classmethod
-    def at(cls, folder: str) -> Project:
-        """The project whose root is exactly this folder, wherever the program stands."""
-        project = cls.__new__(cls)
-        project._open(locate([], os.path.abspath(folder)), None)
-        return project
-
-    def _open(self, place: Place, settings: Settings | None) -> None:
-        self.place = place
+    def __init__(
+        self, *paths: str | os.PathLike[str], settings: Settings | None = None, cwd: str | None = None
+    ) -> None:
+        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
         if settings is None:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
@@ -111,10 +107,14 @@ class Project:
     def name(self) -> str:
         return os.path.basename(self.place.root)
 
-    def scan(self) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
+    def scan(self, tell: Callable[[Snapshot], None] | None = None) -> Snapshot:
+        """What is there: entries, exclusions with their rule, problems. Reads names, not contents. `tell` is told
+        what was found before the names are looked through."""
         with Root(self.place.root) as root:
-            found = masked(scan(root, self.rules(), self.place.named), self.clean())
+            found = scan(root, self.rules(), self.place.named)
+        if tell is not None:
+            tell(found)
+        found = masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
         if not self._withheld:
             return found
         kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)

@@ -10,6 +10,7 @@ from msgspec import Struct, convert
 from sutler.access.door import Args, Door
 from sutler.engine import Project, receipts
 from sutler.engine.clean import told, told_all
+from sutler.engine.project import WITHHELD
 from sutler.engine.why import Verdict, verdict
 from sutler.values.access import Outcome
 from sutler.values.errors import ConflictError, UsageError
@@ -75,7 +76,7 @@ def pack(
             )
             trouble = receipts.recorded(receipt, project.place.root, os.environ)[1]
             notes = (trouble,) if trouble else ()
-        shown, out = text[start:end], sum(item.count for item in report.excluded)
+        shown, out = text[start:end], sum(item.count for item in report.excluded if item.rule != WITHHELD)
         tokens = door.setup.count(shown)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""
         answer = PackText(report.pack_id, shown, start, end, len(text), tokens, len(report.shown), out, more, notes)
@@ -113,7 +114,7 @@ def _ranked(one: Ranked) -> RankedFile:
 
 def _project(door: Door) -> Project:
     """The project as this caller may see it: what policy keeps back does not exist for it."""
-    project = Project.at(door.root.host_path)
+    project = Project(cwd=door.root.host_path)
     entries = project.scan().entries
     allowed = {entry.path for entry in door.readable(entries)}
     return project.without(entry.path for entry in entries if entry.path not in allowed)

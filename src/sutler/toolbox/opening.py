@@ -103,7 +103,7 @@ def open_doors(
 
     env = os.environ if environ is None else environ
     now = clock or time.time
-    project = Project.at(path)
+    project = Project(cwd=os.path.abspath(path))  # exactly this folder is the root, wherever one stands
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:

@@ -91,7 +91,7 @@ def run_rendered(
         log=args.log,
     )
     with console.progress("reading") as packing.progress:
-        destination = told(_deliver(packing, args, console))
+        destination = said(_deliver(packing, args, console), project)
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
     leave_receipt(project, report, destination, args.receipt, console)
     if args.json:
@@ -169,10 +169,15 @@ def spelled(report: Report) -> object:
     return body
 
 
+def said(text: str, project: Project) -> str:
+    """A name as the summary and the receipt show it. Who packs with --no-redact has already sent it as it is."""
+    return told(text) if project.settings.flag("redact") else text
+
+
 def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
+        report, project=said(project.name, project), destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
