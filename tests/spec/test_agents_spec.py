@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -18,8 +20,10 @@ from sutler.stages.count import token_counter
 from sutler.toolbox import BY_NAME
 from sutler.toolbox.answers import ANSWERS
 from tests.conftest import Plant, Sutler
+from tests.docs.blocks import commands
 from tests.mcpkit import stdio
 
+GUIDE = Path(__file__).parents[2] / "docs/guide.md"
 SKILL = Path(__file__).parents[2] / "src/sutler/fronts/mcp/SKILL.md"
 
 
@@ -139,6 +143,18 @@ def test_the_skill_names_real_tools_and_arguments(sutler: Sutler) -> None:
     assert words <= known, words - known
     assert set(DEFAULT) <= words
     assert sutler("mcp", "skill").text == text
+
+
+@pytest.mark.parametrize("command", [line for line in commands(GUIDE) if re.match("sutler (mcp|schema|call) ", line)])
+def test_the_guide_s_commands_run(command: str, plant: Plant) -> None:
+    """As they stand there."""
+    done = subprocess.run(
+        ["bash", "-c", command.replace("sutler", f"{sys.executable} -m sutler", 1)],
+        cwd=plant({"README.md": "# A\n"}),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.parametrize("client", CLIENTS)
