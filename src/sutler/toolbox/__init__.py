@@ -257,7 +257,7 @@ TOOLS += (
         "Say why a path would be in a pack or stay out of it, naming the rule.",
         (_PATH,),
         "state, reason, and the rule that decided",
-        {"path": "dist/app.js"},
+        {"path": "src/app.py"},
         lambda door, given: context.why(door, given["path"]),
     ),
 )
