@@ -49,6 +49,7 @@ Ask = Callable[[Approval], bool | None]
 
 APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
+_SHORT = 1_000
 
 
 class UnsettledError(SutlerError):
@@ -83,7 +84,7 @@ class Gate:
         self.rules = rules
         self.clean = clean
         # Paths and arguments come again and again, and what leaves with them is looked at every time.
-        self.clean_name = lru_cache(maxsize=4_096)(lambda text: clean(text, "").text)
+        self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self.clock = clock
         self.ledger = ledger
         self._ask = ask
@@ -235,10 +236,11 @@ class Gate:
     # the ledger
 
     def _args(self, call: Call) -> tuple[tuple[str, str], ...]:
-        return tuple((name, _one_line(self._arg(value, call.path))) for name, value in call.args)
+        return tuple((name, _one_line(self.clean_name(value, call.path))) for name, value in call.args)
 
-    def _arg(self, value: str, path: str) -> str:
-        return self.clean_name(value) if value == path else self.clean(value, path).text
+    def clean_name(self, text: str, path: str = "") -> str:
+        """A name or an argument as it may be shown or kept."""
+        return self._clean_short(text, path) if len(text) <= _SHORT else self.clean(text, path).text
 
     def _record(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float

@@ -87,7 +87,9 @@ class Replacement:
 
     def prepare(self) -> None:
         """The new bytes are on the disk under the temporary name."""
-        sweep(self._root, self.path)
+        if self.path not in self._root.swept:  # a listing, so only once: what this process leaves it removes itself
+            sweep(self._root, self.path)
+            self._root.swept.add(self.path)
         self._fd = _parent(self._root, self.path, make=self._after is not None)
         if self._before.digest:
             self._writable()
@@ -188,7 +190,7 @@ class Replacement:
                 except FileNotFoundError:
                     break
                 except OSError:
-                    continue
+                    self._root.swept.discard(self.path)
             os.close(self._fd)
             self._fd = -1
 
