@@ -6,10 +6,10 @@ never looks at what a file says to decide what may happen.
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
@@ -17,10 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access import outline as structure
+from sutler.access.answering import as_many, reading_of, within
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
-from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
+from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
 from sutler.access.session import Session, fold, received, stale
@@ -29,7 +30,7 @@ from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -42,7 +43,6 @@ MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 _LISTS = ("list_files", "get_session", "why")
-_CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
 class Setup(Struct, frozen=True):
@@ -53,6 +53,7 @@ class Setup(Struct, frozen=True):
     count: Callable[[str], int]
     ruleset: str
     outline: structure.Outline = structure.outline
+    teller: structure.Teller = structure.SILENT
 
 
 class SessionView(Struct, frozen=True):
@@ -130,25 +131,13 @@ class Door:
             readable = self.readable(wanted)
             after = self.relpath(cursor) if cursor else ""
             shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
-            count, text, tokens = self._as_many(shown)
+            count, text, tokens = as_many(shown, self._profile, self.setup.count)
             more = shown[count - 1] if count < len(shown) else ""
-            listing = Listing(shown[:count], len(wanted) - len(readable), len(snapshot.problems), more)
+            withheld = len(wanted) - len(readable) if self._profile == PERSON else None
+            listing = Listing(shown[:count], withheld, len(snapshot.problems), more)
             return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
         return self._enter("list_files", "", args, perform)
-
-    def _as_many(self, lines: tuple[str, ...]) -> tuple[int, str, int]:
-        """How many of the lines one answer holds, at least one of them; their text and its tokens."""
-        room, count = self._profile.max_chars, 0
-        while count < len(lines) and (room >= 0 or not count):
-            room -= len(lines[count]) + 1
-            count += room >= 0 or not count
-        while True:
-            text = "\n".join(lines[:count])
-            tokens = self.setup.count(text)
-            if tokens <= self._profile.max_tokens or count <= 1:
-                return count, text, tokens
-            count = max(1, count * self._profile.max_tokens // tokens * 95 // 100)
 
     def snapshot(self) -> Snapshot:
         return scan(self.root, self.setup.scan)
@@ -175,7 +164,7 @@ class Door:
         args = tuple((name, value) for name, value in (("cursor", cursor), ("known", known)) if value)
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
-            first, version = _cursor(cursor)
+            first, version = place_of(cursor)
             page = self._page(where, first, None, bounds)
             if version and page.version != version:
                 raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
@@ -196,25 +185,22 @@ class Door:
         return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
 
     def _page(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
-        """As many of the lines as the profile's characters and tokens hold."""
-        page = self.pages.read(path, first, last, bounds)
-        most = self._profile.max_tokens
-        while len(page.text) > most and (used := self.setup.count(page.text)) > most:
-            bounds = Bounds(bounds.lines, max(1, len(page.text) * most // used * 95 // 100))
-            page = self.pages.read(path, first, last, bounds)
-        return page
+        read = partial(self.pages.read, path, first, last)
+        return within(read, bounds, self._profile.max_tokens, self.setup.count)
 
     def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these very lines."""
         span = Span(page.first, page.last)
         if known and known == page.version and page.text and self._received(path, page.digest, span):
-            unchanged = msgspec.structs.replace(_reading(path, page), text="", unchanged=True)
+            unchanged = msgspec.structs.replace(reading_of(path, page), text="", unchanged=True)
             return unchanged, self._remembered(path, page, Outcome(after=page.digest))
         truncated = page.cut if end is not None else page.more
         if not page.text and page.total is not None and page.first > page.total:
             page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
-        return _reading(path, page, truncated=truncated, next=cursor), self._remembered(path, page, self._outcome(page))
+        return reading_of(path, page, truncated=truncated, next=cursor), self._remembered(
+            path, page, self._outcome(page)
+        )
 
     def _received(self, path: RelPath, digest: str, span: Span) -> bool:
         rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
@@ -249,7 +235,7 @@ class Door:
             if page.more and page.total and tail and page.last == room.lines:
                 page = self._ends(where, page, room, tail)
             outcome = self._remembered(where, page, self._outcome(page))
-            return _reading(where, page, truncated=page.more or page.cut), outcome
+            return reading_of(where, page, truncated=page.more or page.cut), outcome
 
         return self._enter("get_excerpt", path, (("max_lines", str(max_lines)),), perform)
 
@@ -285,9 +271,8 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        wanted = list(self._matching(self.snapshot(), globs))
-        readable = self.readable(wanted)
-        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
+        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
+        left = MAX_SEARCHED
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
@@ -327,13 +312,15 @@ class Door:
             if max_tokens < 1:
                 raise UsageError("a summary has at least one token")
             page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
-            key = f"{structure.VERSION} {self.setup.ruleset} {self.gate.rules.digest} {max_tokens} {quote(where)}"
+            rules = f"{structure.VERSION}{self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
+            key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
                 total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
-                symbols = self.setup.outline(where, page.text)
-                cached = structure.summary(head, symbols, page.text, max_tokens, self.setup.count).encode()
+                words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
+                symbols = () if words else self.setup.outline(where, page.text)
+                cached = structure.summary(head, symbols, words or page.text, max_tokens, self.setup.count).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = cached.decode()
             return text, Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
@@ -406,30 +393,6 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
-
-
-def _cursor(text: str) -> tuple[int, str]:
-    if not text:
-        return 1, ""
-    match = _CURSOR.fullmatch(text)
-    if match is None:
-        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
-    return int(match[1]), match[2]
-
-
-def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
-    return Reading(
-        path=quote(path),
-        version=page.version,
-        first=page.first,
-        last=page.last,
-        total=page.total,
-        text=page.text,
-        truncated=truncated,
-        next=next,
-        redactions=page.findings,
-        notes=page.notes,
-    )
 
 
 def marker(version: str, what: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -13,8 +13,8 @@ from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
-from sutler.engine.clean import Clean, cleaner, masked
-from sutler.engine.packing import Packing
+from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
+from sutler.engine.packing import NAME_WEIGHT, Packing
 from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
 WITHHELD = Rule("policy", "kept back from this caller")
-
-NAME_WEIGHT = 1000
-"""Names are dense: looking through one takes as long as looking through this many bytes of text."""
-
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -107,14 +103,15 @@ class Project:
     def name(self) -> str:
         return os.path.basename(self.place.root)
 
-    def scan(self, tell: Callable[[Snapshot], None] | None = None) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not contents. `tell` is told
-        what was found before the names are looked through."""
+    def scan(self) -> Snapshot:
+        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
+        found = self.found()
+        return masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
+
+    def found(self) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown."""
         with Root(self.place.root) as root:
             found = scan(root, self.rules(), self.place.named)
-        if tell is not None:
-            tell(found)
-        found = masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
         if not self._withheld:
             return found
         kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
@@ -203,7 +200,8 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
-            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            size = sum(entry.size + PER_FILE for entry in entries)
+            index = index_of(entries, root, cleaner(settings, size), os.environ)
             past = past_of(root, os.environ)
         return Ranking(task, index, rank(index, task, past, limit=RANKED))
 

@@ -26,8 +26,6 @@ __all__ = [
     "rules_from", "schema",
 ]  # fmt: skip
 
-# the table
-
 ParamType = Literal["string", "integer", "boolean", "strings"]
 
 
@@ -63,7 +61,7 @@ TOOLS: tuple[Tool, ...] = (
         "list",
         "List the files that may be read, sorted by path. A long list comes in parts: pass `next` as `cursor`.",
         (_GLOBS, Param("cursor", "string", "where the last answer left off: its `next`", "")),
-        "paths, how many were withheld by policy, how many problems the scan met, and `next` when there are more",
+        "paths, how many problems the scan met, for a person how many policy withheld, and `next` when there are more",
         {"globs": ["src/**/*.py"]},
         lambda door, given: door.list_files(given["globs"], cursor=given["cursor"]),
     ),

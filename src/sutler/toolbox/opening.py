@@ -44,8 +44,9 @@ def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
     added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
     added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
     added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
-    limits = _limits(globs("limits"), layer.origin)
-    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits or rules.limits)
+    limits = _limits(globs("limits"), layer.origin) or rules.limits
+    portable = bool(layer.values.get("portable_names", rules.portable))
+    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits, portable=portable)
 
 
 def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
@@ -100,6 +101,7 @@ def open_doors(
     import time
 
     from sutler.disk.root import Root
+    from sutler.goals.summarise import teller_of
 
     env = os.environ if environ is None else environ
     now = clock or time.time
@@ -112,7 +114,8 @@ def open_doors(
             clean = project.clean()
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            setup = Setup(scan, _count, ruleset, _outline)
+            teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
+            setup = Setup(scan, _count, ruleset, _outline, teller)
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
                 return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict), setup)

@@ -130,7 +130,7 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
-    leave_receipt(project, report, destination, args.receipt, console)
+    leave_receipt(project, told(project.name), report, destination, args.receipt, console)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:

@@ -17,7 +17,7 @@ from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import open_project
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote
+from sutler.values.paths import RelPath, quote, wire_path
 from sutler.values.snapshot import Excluded
 
 
@@ -90,8 +90,8 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     report = packing.report
     totals = directory_totals(report.shown)
     if args.json:
-        files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
+        files = [{"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
+        directories = [{"path": wire_path(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
         console.answer_json(
             {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
@@ -158,10 +158,11 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
             next_step="run it from there",
         )
     project = Project(settings=options.settings_for(args, place.root))
+    path = RelPath("" if target == "." else target)
     with Root(place.root) as root:
-        body = told_all(verdict(project, root, RelPath("" if target == "." else target)))
+        body = told_all(verdict(project, root, path))
     if args.json:
-        console.answer_json(body)
+        console.answer_json({**body, "path": told(wire_path(path or "."))})
     else:
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
         console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}")

@@ -10,14 +10,14 @@ import msgspec
 
 from sutler.disk.root import Root
 from sutler.engine import locate, receipts
-from sutler.engine.clean import SECRET_NAME, told
+from sutler.engine.clean import PER_FILE, SECRET_NAME, told
 from sutler.engine.load import Loader
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
 from sutler.stages.redact import Listed, listing
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Excluded
 
 
@@ -39,7 +39,8 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
         Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
     ]
     with Root(project.place.root) as root, root.reader() as reader:
-        loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)
+        size = sum(entry.size + PER_FILE for entry in snapshot.entries)
+        loader = Loader(reader, project.clean(size), project.settings)
         for choice in sorted(selection.choices, key=lambda choice: choice.path):
             material = loader.fetch(choice)
             if not isinstance(material, Excluded):
@@ -47,7 +48,7 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     for problem in loader.problems:
         console.note(told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip())
     if args.json:
-        console.answer_json({"findings": rows})
+        console.answer_json({"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]})
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
     console.note(f"{len(rows):,} findings in {len(selection.choices):,} files")
