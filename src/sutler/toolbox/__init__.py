@@ -233,7 +233,7 @@ TOOLS += (
             Param("diff", "boolean", "add the diff against `since`, or against the last commit", False),
             Param("cursor", "string", "where the last answer left off: its `next`", ""),
         ),
-        "the text, its id, tokens, how many files are in and out, and `next` when there is more",
+        "the text, its id, tokens, how many files are in it or left out for the budget, and `next` when there is more",
         {"goal": "fix the login timeout", "max_tokens": 12_000},
         lambda door, given: context.pack(door, **given),
     ),

@@ -10,7 +10,6 @@ from msgspec import Struct, convert
 from sutler.access.door import Args, Door
 from sutler.engine import Project, receipts
 from sutler.engine.clean import told, told_all
-from sutler.engine.project import WITHHELD
 from sutler.engine.why import Verdict, verdict
 from sutler.values.access import Outcome
 from sutler.values.errors import ConflictError, UsageError
@@ -76,7 +75,8 @@ def pack(
             )
             trouble = receipts.recorded(receipt, project.place.root, os.environ)[1]
             notes = (trouble,) if trouble else ()
-        shown, out = text[start:end], sum(item.count for item in report.excluded if item.rule != WITHHELD)
+        # Of what else stays out not even the number is told: it would say what exists.
+        shown, out = text[start:end], sum(item.count for item in report.excluded if item.reason == "budget")
         tokens = door.setup.count(shown)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""
         answer = PackText(report.pack_id, shown, start, end, len(text), tokens, len(report.shown), out, more, notes)
