@@ -149,7 +149,7 @@ def test_nothing_but_protocol_on_stdout(plant: Plant, tmp_path: Path) -> None:
     (tmp_path / "hook").mkdir()
     (tmp_path / "hook" / "sitecustomize.py").write_text(
         "import atexit, warnings, os\n"
-        "def chatter():\n    print('chatter'); warnings.warn('late'); os.system('echo child')\n"
+        "def chatter():\n    print('chatter', flush=True); warnings.warn('late'); os.system('echo child')\n"
         "atexit.register(chatter)\n"
         "import threading\nthreading.Timer(3, chatter).start()\n"
     )
@@ -163,6 +163,10 @@ def test_nothing_but_protocol_on_stdout(plant: Plant, tmp_path: Path) -> None:
     with (tmp_path / "err").open("wb") as err, stdio(plant({"a.py": "x = 1\n"}), env=env, err=err) as wire:
         _answers(wire, 60)
         wire.call("pack", goal="x")
+        until = time.monotonic() + 60
+        while b"child" not in (tmp_path / "err").read_bytes() and time.monotonic() < until:
+            wire.call("list_files")  # go on speaking while the hook does
         rest, code = wire.close()
         assert (rest, code) == (b"", 0)
-    assert b"chatter" in (tmp_path / "err").read_bytes()
+    said = (tmp_path / "err").read_bytes()
+    assert all(word in said for word in (b"chatter", b"late", b"child"))
