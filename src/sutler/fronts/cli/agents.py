@@ -59,6 +59,8 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("--root names no folder", next_step="name the project's folder")
     if args.action == "install":
         return _install(args, console, root)
+    if not args.http and sys.stdin.isatty():
+        console.note("this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install --help'")
     from sutler.fronts.mcp.streams import claim_streams
 
     streams = None if args.http else claim_streams()
