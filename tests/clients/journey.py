@@ -13,8 +13,9 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import mcp_types as types
-from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from mcp import Client
 
 PATCH = "--- a/src/app.py\n+++ b/src/app.py\n@@ -2 +2 @@\n-    return 1\n+    return 2\n"
 seen: dict[str, Any] = {"asked": []}
