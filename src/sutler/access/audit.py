@@ -73,6 +73,7 @@ class Ledger:
         store.witness(EVERY, lambda seq, hash, at: self.sign("head", seq, hash, at))
 
     def sign(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
+        self.store.flush()  # a checkpoint must not outlive its row in a power cut
         plain = Checkpoint(kind, self.store.project, seq, hash, at)
         line = canonical(msgspec.structs.replace(plain, mac=self._mac(plain))) + "\n"
         try:

@@ -25,7 +25,6 @@ from sutler.access.planning import ANY, MAX_BYTES, Make, Order, Plan, plan_of
 from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
-from sutler.access.standing import standing
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
 from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
@@ -178,7 +177,7 @@ class Writer:
                 call,
                 id=f"{call.id}.{n}",
                 path=one.path,
-                standing=standing(self._door.root, self._door.setup.scan, one.path),
+                standing=self._door.standing(one.path),
             )
             for n, one in enumerate(wanted)
         )
@@ -213,7 +212,7 @@ class Writer:
         )
         deed = Deed(
             bound,
-            whole_call(bound, preview(self._door, plans)),
+            whole_call(bound, "" if held_already else preview(self._door, plans)),
             tuple(
                 {
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
@@ -251,7 +250,8 @@ class Writer:
 
     def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...]]:
         replace_all(
-            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle],
+            self._gate.intent_is_durable,
         )
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
@@ -269,11 +269,12 @@ class Writer:
         return step(calls)
 
 
-def replace_all(steps: list[Replacement]) -> None:
-    """Every file takes its new content, or none does."""
+def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None) -> None:
+    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk."""
     try:
         for step in steps:
             step.prepare()
+        ready()
         for step in steps:
             step.swap()
     except BaseException as fault:

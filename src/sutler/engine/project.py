@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
+from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
+WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -76,6 +78,7 @@ class Project:
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
+        self._withheld: frozenset[str] = frozenset()
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -84,10 +87,16 @@ class Project:
         copy.outputs = tuple(os.path.relpath(os.path.abspath(path), self.place.root) for path in paths)
         return copy
 
+    def without(self, paths: Iterable[str]) -> Project:
+        """The project as a caller sees it from whom these files are kept back."""
+        copy = self._copy(self.settings)
+        copy._withheld = frozenset(paths)
+        return copy
+
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
-        copy._private = self._private
+        copy._private, copy._withheld = self._private, self._withheld
         return copy
 
     @property
@@ -102,7 +111,13 @@ class Project:
     def found(self) -> Snapshot:
         """As `scan`, but with names as they are. Not fit to be shown."""
         with Root(self.place.root) as root:
-            return scan(root, self.rules(), self.place.named)
+            found = scan(root, self.rules(), self.place.named)
+        if not self._withheld:
+            return found
+        kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
+        denied = tuple(Excluded(RelPath(path), "not_selected", WITHHELD) for path in sorted(self._withheld))
+        excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
+        return replace(found, entries=kept, excluded=excluded)
 
     def pack(
         self,
@@ -180,6 +195,7 @@ class Project:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
+        from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
@@ -188,7 +204,8 @@ class Project:
             size = sum(entry.size + PER_FILE for entry in entries)
             index = index_of(entries, root, cleaner(settings, size), os.environ)
             past = past_of(root, os.environ)
-        return Ranking(task, index, rank(index, task, past, limit=RANKED))
+        reader = Reader(index)
+        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
@@ -202,7 +219,7 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         scores = None
         if ranking is not None:
-            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
         pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
         selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
         if changed and changed.texts:
