@@ -220,6 +220,14 @@ class Door:
         )
         return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
+    def _remember(self, path: RelPath, page: Page) -> None:
+        """The same at once, for an answer that must already know of it."""
+        made = self._remembered(path, page, Outcome())
+        for fact in made.facts:
+            self.gate.store.put_fact(*fact)
+        if made.seen is not None:
+            self.gate.store.add_version(made.seen)
+
     def _clean_key(self, path: RelPath) -> str:
         return f"{self.setup.ruleset} {quote(path)}"
 
