@@ -316,11 +316,10 @@ class _Walk:
         except OSError as error:
             self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
-        names = [entry.name for entry in batch]
-        special = IGNORE_FILES.intersection(names)
-        if frame.depth and ".git" in names and not self.boundary(frame, prefix):
+        dotted = [entry.name for entry in batch if entry.name[0] == "."]  # every ignore file, and `.git`
+        if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False
-        if special:
+        if dotted and (special := IGNORE_FILES.intersection(dotted)):
             frame.node = self.judge.files_in(frame.node, frame.fd, special, prefix, frame.ground.fold)
         self.directories += 1
         frame.todo = self.files(frame, prefix, batch)
@@ -382,6 +381,8 @@ class _Walk:
                     state.st_ino,
                     mode,
                     state.st_nlink,
+                    False,
+                    state.st_ctime_ns,
                 )
             )
         return folders
