@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
@@ -54,6 +56,7 @@ class Packing:
         self._ask = ask
         self.tokens: Counter | None = token_counter(request.budget.counter) if count_tokens else None
         self.progress: Progress | None = None
+        self.watch: Callable[[Section], None] | None = None
         self._report: Report | None = None
         self._clean: Clean = as_it_is
 
@@ -179,7 +182,10 @@ class Account:
         counting, request = self._packing.tokens is not None, self._packing.request
         waiting: list[Section] = []
         size = 0
+        watch = self._packing.watch
         for section in sections:
+            if watch is not None:
+                watch(section)
             if not counting or (request.budget.unit == "tokens" and section.cost):
                 self._count(waiting)
                 waiting, size = [], 0
@@ -222,6 +228,13 @@ class Account:
             self._bytes += len(piece)
             yield piece
 
+    def _scored(self) -> tuple[Shown, ...]:
+        """What is shown, with the ranking's score where there was a task."""
+        scores = {choice.path: choice.score for choice in self._selection.choices if choice.score}
+        if not scores:
+            return tuple(self._shown)
+        return tuple(replace(one, score=scores.get(one.path, 0.0)) for one in self._shown)
+
     def report(self) -> Report:
         request = self._packing.request
         tokens = self._total_tokens
@@ -237,7 +250,7 @@ class Account:
             used=self._used if request.budget.limit is not None else self._bytes,
             bytes=self._bytes,
             tokens=tokens,
-            shown=tuple(self._shown),
+            shown=self._scored(),
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
             problems=tuple(sorted(self._loader.problems, key=lambda one: (one.path, one.kind))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -74,6 +74,7 @@ class Project:
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
+        self.unticked: frozenset[str] = frozenset()
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -82,9 +83,16 @@ class Project:
         copy.outputs = tuple(os.path.relpath(os.path.abspath(path), self.place.root) for path in paths)
         return copy
 
+    def without(self, paths: Iterable[str]) -> Project:
+        """The project without these very files, as a person who looks at a list unticks them."""
+        copy = self._copy(self.settings)
+        copy.unticked = frozenset(paths)
+        return copy
+
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
+        copy.unticked = self.unticked
         copy._private = self._private
         return copy
 
@@ -95,7 +103,8 @@ class Project:
     def scan(self) -> Snapshot:
         """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
         with Root(self.place.root) as root:
-            return masked(scan(root, self.rules(), self.place.named), self.clean())
+            found = masked(scan(root, self.rules(), self.place.named), self.clean())
+        return _without(found, self.unticked) if self.unticked else found
 
     def pack(
         self,
@@ -213,3 +222,11 @@ class Project:
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
         return cleaner(self.settings, size)
+
+
+def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:
+    rule = Rule("selection", "unticked by you")
+    dropped = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if entry.path in paths]
+    excluded = sorted((*snapshot.excluded, *dropped), key=lambda item: item.path)
+    entries = tuple(entry for entry in snapshot.entries if entry.path not in paths)
+    return replace(snapshot, entries=entries, excluded=tuple(excluded))

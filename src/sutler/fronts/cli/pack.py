@@ -56,6 +56,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
+    out.add_argument("--report", metavar="FILE", help="write a page about the pack there: one HTML file, no network")
     out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
@@ -79,9 +80,8 @@ def run_rendered(
     args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
 ) -> int:
     """A rendered pack: markdown, xml or json, which `unpack` reads."""
-    if args.output and args.output != "-":
-        project = project.writing_to(*outputs(args.output, args.split))
-    wants_tokens = args.counter is not None or not console.quiet or args.json
+    project = without_outputs(args, project)
+    wants_tokens = args.counter is not None or not console.quiet or args.json or bool(args.report)
     packing = project.pack(
         goal=goal,
         ask=asker(),
@@ -90,10 +90,18 @@ def run_rendered(
         diff=args.diff,
         log=args.log,
     )
+    if args.report:
+        from sutler.engine.view import watch_for
+
+        packing.watch = watch = watch_for(project)
     with console.progress("reading") as packing.progress:
         destination = told(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
-    leave_receipt(project, report, destination, args.receipt, console)
+    receipt = leave_receipt(project, report, destination, args.receipt, console)
+    if args.report:
+        from sutler.fronts.cli.report import write_report
+
+        write_report(args.report, report, watch, project, goal, receipt)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
@@ -155,6 +163,8 @@ def _assigned(packing: Packing) -> Iterator[bytes]:
 def _check_destination(args: argparse.Namespace) -> None:
     if args.output == "":
         raise UsageError("-o names no file", next_step="give a name, or '-' for stdout")
+    if args.report in ("", "-"):
+        raise UsageError("--report names no file", next_step="give a name, such as report.html")
     if args.copy and (args.output or args.split):
         raise UsageError("--copy and a file are given together", next_step="keep one destination")
 
@@ -169,7 +179,9 @@ def spelled(report: Report) -> object:
     return body
 
 
-def leave_receipt(project: Project, report: Report, destination: str, file: str | None, console: Console) -> None:
+def leave_receipt(
+    project: Project, report: Report, destination: str, file: str | None, console: Console
+) -> receipts.Receipt:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
         report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
@@ -179,6 +191,14 @@ def leave_receipt(project: Project, report: Report, destination: str, file: str 
         console.note(trouble)
     if file:
         write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
+    return receipt
+
+
+def without_outputs(args: argparse.Namespace, project: Project) -> Project:
+    """The project without what this run writes: its pack, its receipt and its page."""
+    names = outputs(args.output, args.split) if args.output and args.output != "-" else []
+    names += [name for name in (args.report, args.receipt) if name]
+    return project.writing_to(*names) if names else project
 
 
 def outputs(output: str, split: str | None) -> list[str]:
