@@ -81,6 +81,11 @@ async function copyPack() {
   }
 }
 
+function diffClass(line) {
+  if (/^(--- (a\/|\/dev\/null$)|\+\+\+ (b\/|\/dev\/null$)|@@ )/.test(line)) return "names";
+  return { "+": "plus", "-": "minus" }[line[0]] || "";
+}
+
 /** What waits: everything an approval is bound to, and the change itself, as text. */
 function approvalsPane() {
   const box = make("div", { "aria-live": "polite" });
@@ -99,7 +104,7 @@ function approvalsPane() {
   };
   const card = (one) => {
     const facts = [["rule", one.rule], ["asked by", `${one.caller}, session ${one.session}`], ["arguments", one.args], ["from", one.base || "no file"], ["to", one.result || "–"], ["until", one.expires]];
-    const lines = one.preview.split("\n").map((line) => make("span", { class: line[0] === "+" ? "plus" : line[0] === "-" ? "minus" : "", text: line || " " }));
+    const lines = one.preview.split("\n").map((line) => make("span", { class: diffClass(line), text: line || " " }));
     const said = make("span", { class: "state quiet", role: "status", text: one.whole ? "" : "Too long to be shown whole: it can be denied here, and approved in a terminal." });
     const yes = make("button", { type: "button", class: "main", text: "Approve exactly this, once", disabled: !one.whole });
     const no = make("button", { type: "button", class: "alarm", text: "Deny" });
@@ -137,7 +142,7 @@ function ledgerPane() {
     { key: "caller", title: "Caller", width: "minmax(80px, 2fr)", narrow: true, value: (row) => row.caller, cell: (row) => row.caller },
     { key: "tool", title: "Tool", width: "minmax(90px, 2fr)", value: (row) => row.tool, cell: (row) => row.tool },
     { key: "result", title: "Outcome", width: "110px", value: result, cell: result },
-    { key: "path", title: "Path", width: "minmax(110px, 4fr)", value: (row) => row.path, cell: (row) => path(row.path) },
+    { key: "path", title: "Path", width: "minmax(110px, 4fr)", value: (row) => row.path, cell: (row) => (row.path === '""' ? "–" : path(row.path)) },
     { key: "rule", title: "Rule", width: "minmax(90px, 3fr)", narrow: true, value: (row) => row.rule, cell: (row) => row.rule },
   ];
   const made = filtered({

@@ -24,29 +24,31 @@ function showHead() {
   byId("foot").textContent = `sutler ${view.version}. This page is one file and talks to nobody${document.body.hasAttribute("data-live") ? " but its own server" : ""}.`;
 }
 
-function sumsByWhy() {
+function sumsByWhy(at = state.measure) {
   const sums = new Map(Object.keys(WHY).map((why) => [why, { files: 0, cost: 0 }]));
   for (const file of state.view.files) {
     const sum = sums.get(file.why);
     sum.files += 1;
-    sum.cost += costOf(file);
+    sum.cost += file.costs[at] || 0;
   }
-  sums.get("frame").cost = Math.max(0, measure().frame);
+  sums.get("frame").cost = Math.max(0, state.view.measures[at].frame);
   return [...sums].filter(([, sum]) => sum.cost > 0 || sum.files > 0);
 }
 
+/** The meter is full when the budget is: parts are in the budget's own unit where the page has it. */
 function showMeter() {
-  const { budget } = state.view;
-  const sums = sumsByWhy();
-  const same = measure().name === budget.unit && budget.limit !== null;
-  const whole = Math.max(same ? budget.limit : measure().total, 1);
+  const { budget, measures } = state.view;
+  const at = Math.max(0, measures.findIndex((one) => one.name === budget.unit));
+  const sums = sumsByWhy(at);
+  const filled = budget.limit === null ? 1 : Math.min(1, budget.used / Math.max(budget.limit, 1));
+  const share = (sum) => (filled * sum.cost) / Math.max(measures[at].total, 1);
   const parts = sums.map(([why, sum]) => {
     const part = make("i", { class: `why-${why}` });
-    part.style.width = `${(100 * sum.cost) / whole}%`;
+    part.style.width = `${100 * share(sum)}%`;
     return part;
   });
-  const words = sums.map(([why, sum]) => `${WHY[why]} ${percent(sum.cost, whole)}`);
-  refill(byId("meter"), ...parts).setAttribute("aria-label", `By reason: ${words.join(", ")}`);
+  const words = sums.map(([why, sum]) => `${WHY[why]} ${percent(share(sum), 1)}`);
+  refill(byId("meter"), ...parts).setAttribute("aria-label", `Budget by reason: ${words.join(", ")}`);
 }
 
 function toggle(set, value) {
@@ -57,7 +59,7 @@ function toggle(set, value) {
 function showLegend() {
   const { files } = state.view;
   const chips = sumsByWhy().map(([why, sum]) => why === "frame"
-    ? make("button", { type: "button", disabled: true }, dot("why-frame"), WHY.frame, make("b", { text: percent(sum.cost, measure().total) }))
+    ? make("span", { class: "chip" }, dot("why-frame"), WHY.frame, make("b", { text: percent(sum.cost, measure().total) }))
     : make("button", { type: "button", "aria-pressed": String(state.why.has(why)), "data-why": why, onclick: () => toggle(state.why, why) },
       dot(`why-${why}`), WHY[why], make("b", { text: `${count(sum.files)} · ${percent(sum.cost, measure().total)}` })));
   const marks = [["cut", "shown in part", files.filter((file) => file.cut).length], ["redacted", "redacted", files.filter((file) => file.redacted).length]];

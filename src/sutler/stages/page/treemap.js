@@ -158,12 +158,16 @@ function hatching(colour) {
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
 /** A colour, paler the lower a file ranks among those of its pack: the map shows at a glance what the task is about. */
-function toned(hex, ground, file) {
-  if (!file || !(file.score > 0)) return hex;
-  const share = 0.4 + 0.6 * Math.min(1, file.score / state.view.best);
-  const mixed = channels(hex).map((part, at) => Math.round(part * share + channels(ground)[at] * (1 - share)));
+function toned(hex, ground, step) {
+  if (step >= STEPS) return hex;
+  const share = 0.4 + (0.6 * step) / STEPS;
+  const under = channels(ground);
+  const mixed = channels(hex).map((part, at) => Math.round(part * share + under[at] * (1 - share)));
   return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
+
+const STEPS = 16;
+const stepOf = (file) => (file && file.score > 0 ? Math.round((STEPS * file.score) / state.view.best) : STEPS);
 
 /** Black or white text, whichever can be read on a colour. */
 function readable(hex) {
@@ -192,16 +196,18 @@ function drawMap() {
   if (!treemap.tree || treemap.key !== key || treemap.files !== view.files) {
     Object.assign(treemap, { tree: treeOf(view.files, state.measure), key, files: view.files });
   }
-  const root = find(treemap.tree, state.folder);
-  const found = layOut(root, width, height, measure().frame);
-  Object.assign(treemap, found, { active: -1, hover: -1, root });
+  const place = [key, state.folder, width, height].join("\n");
+  if (treemap.place !== place || treemap.drawn !== view.files) {
+    const found = layOut(find(treemap.tree, state.folder), width, height, measure().frame);
+    Object.assign(treemap, found, { active: -1, hover: -1, place, drawn: view.files });
+  }
   pen.fillStyle = colours.ground;
   pen.fillRect(0, 0, width, height);
   drawFolders(pen, colours);
   drawCells(pen, colours);
   const canvas = byId("map");
-  canvas.dataset.cells = found.cells.length;
-  canvas.dataset.total = found.cells.reduce((sum, cell) => sum + cell.value, 0);
+  canvas.dataset.cells = treemap.cells.length;
+  canvas.dataset.total = treemap.cells.reduce((sum, cell) => sum + cell.value, 0);
   canvas.setAttribute("aria-label", `Map of ${plural(view.files.length, "file")}, ${count(measure().total)} ${measure().name} in all`);
   drawOver();
 }
@@ -236,9 +242,12 @@ function drawCells(pen, colours) {
   for (const cell of treemap.cells) {
     const file = cell.file >= 0 ? files[cell.file] : null;
     const why = file ? file.why : "frame";
-    if (!tones.has(why)) tones.set(why, colours.of(why));
-    const fill = toned(tones.get(why), colours.ground, file);
-    const ink = readable(fill);
+    const tone = `${why} ${stepOf(file)}`;
+    if (!tones.has(tone)) {
+      const mixed = toned(colours.of(why), colours.ground, stepOf(file));
+      tones.set(tone, [mixed, readable(mixed)]);
+    }
+    const [fill, ink] = tones.get(tone);
     const gap = cell.w > 4 && cell.h > 4 ? 1 : 0.25;
     const box = [cell.x + gap / 2, cell.y + gap / 2, Math.max(cell.w - gap, 0.4), Math.max(cell.h - gap, 0.4)];
     const dim = file ? !passes(file) : state.query || state.why.size || state.marks.size;
