@@ -68,6 +68,7 @@ def _listening(port: int) -> socket.socket:
     try:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((LOOPBACK, port))
+        own.listen(64)  # before the address is printed: who opens it at once must wait, not fail
     except OSError as error:
         own.close()
         raise SutlerError(
