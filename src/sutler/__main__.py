@@ -5,6 +5,23 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False  # typing costs more than a short command
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def command() -> NoReturn:
+    """The installed command. It ends without taking the interpreter apart piece by piece, which takes longer than many
+    a command: whatever was said is flushed, and files and stores are closed by whoever opened them."""
+    code = main()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream:
+                stream.flush()
+    except OSError:
+        code = code or 1
+    os._exit(code)
+
 
 def main() -> int:
     _settle_streams()
@@ -19,10 +36,12 @@ def main() -> int:
             _speak_utf8(words)
         import gc
 
-        from sutler.fronts.cli.main import run
-
         # A command makes many small values and hardly a cycle: looking for cycles every 700 allocations is for nothing.
         gc.set_threshold(100_000, 50, 50)
+        from sutler.fronts.cli.main import run
+
+        if len(words) > 1 and words[1] not in ("-h", "--help"):
+            _load_msgspec()
         return run(words)
     except KeyboardInterrupt:  # while modules were still loading
         return 130
@@ -31,6 +50,17 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"sutler: cannot write to stdout: {error.strerror}\n")
         return 1
+
+
+def _load_msgspec() -> None:
+    """msgspec asks for typing_extensions, whose import costs more than its own, and takes typing where it is absent."""
+    if "typing_extensions" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # the documented way to make an import fail
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules["typing_extensions"]
 
 
 def _settle_streams() -> None:
@@ -53,4 +83,4 @@ def _speak_utf8(words: list[str]) -> None:
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]  # the current folder: `python -m` would import msgspec.py from the tree that is packed
-    sys.exit(main())
+    command()

@@ -288,7 +288,7 @@ class Reader:
         return fd
 
 
-def write_atomic(path: str, chunks: Iterable[bytes]) -> None:
+def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact.
 
     A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
@@ -337,19 +337,19 @@ def _mode_of(fd: int, name: str) -> int | None:
     return 0o666 & ~mask
 
 
-def _write_through(path: str, chunks: Iterable[bytes]) -> None:
+def _write_through(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     with open(path, "wb", buffering=0) as stream:
         for chunk in chunks:
             _write_all(stream.fileno(), chunk)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def _write_all(fd: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
-def _replace(fd: int, name: str, chunks: Iterable[bytes], mode: int) -> None:
+def _replace(fd: int, name: str, chunks: Iterable[bytes | memoryview], mode: int) -> None:
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)

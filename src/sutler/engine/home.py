@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
-from sutler.store.base import Store
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
+
+if TYPE_CHECKING:
+    from sutler.store.base import Store
 
 
 def home(environ: Mapping[str, str]) -> str:

@@ -9,8 +9,9 @@ from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
 from sutler.engine.clean import Clean
+from sutler.engine.memory import NOTHING, Known, Memory
 from sutler.stages.fit import Material
-from sutler.values.pack import Choice, Loaded
+from sutler.values.pack import Choice, CleanText, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
 
 CEILING = 1 << 30
@@ -23,12 +24,18 @@ class Loader:
     """Fetches one choice after another for `fit`, and keeps the problems met on the way."""
 
     def __init__(
-        self, reader: Reader, clean: Clean, settings: Settings, done: Callable[[], None] | None = None
+        self,
+        reader: Reader,
+        clean: Clean,
+        settings: Settings,
+        done: Callable[[], None] | None = None,
+        memory: Memory = NOTHING,
     ) -> None:
         self._reader = reader
         self._clean = clean
         self._limit = min(settings.number("skip_over") or CEILING, CEILING)
         self._done = done
+        self._memory = memory
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
         self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
@@ -42,7 +49,12 @@ class Loader:
         if isinstance(loaded, Excluded):
             return loaded
         self.problems.extend(loaded.problems)
-        return Material(choice, loaded, self._clean(loaded.text, loaded.path))
+        if self._memory.spotless(loaded.path, loaded.digest):
+            return Material(choice, loaded, CleanText(loaded.text))
+        clean = self._clean(loaded.text, loaded.path)
+        if not clean.findings and not clean.hidden:
+            self._memory.learn(loaded.path, Known(loaded.digest))
+        return Material(choice, loaded, clean)
 
     def load(self, choice: Choice) -> Loaded | Excluded:
         path = choice.path
@@ -61,4 +73,5 @@ class Loader:
                 return Excluded(path, "undecodable", Rule("on_decode_error = skip", decoded.issue))
             problems = (Problem(path, "undecodable", decoded.issue),)
         digest = sha256(blob.data).hexdigest()
-        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems)
+        plain = blob.data if decoded.encoding == "utf-8" else b""
+        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,13 +12,14 @@ from msgspec.structs import replace
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
+from sutler.engine.making import Maker
+from sutler.engine.memory import NOTHING, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
-from sutler.stages.compose import compose_within
 from sutler.stages.count import Counter, batch_counter, counter_for, token_counter
-from sutler.stages.fit import fit_everything, frame_cost
-from sutler.stages.render import encoded, section_text, shape
+from sutler.stages.fit import frame_cost
+from sutler.stages.render import Framed, Octets, assembled, section_text, shape
 from sutler.stages.tree import drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
@@ -32,12 +34,6 @@ TREE_SHARE = 10
 
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
-
-BLOCK = 1 << 18
-"""Bytes that are written at once."""
-
-BATCH = 1 << 21
-"""Characters whose tokens are counted at once: enough to keep every core busy, little beside the whole."""
 
 
 class Packing:
@@ -74,17 +70,9 @@ class Packing:
         write_atomic(path, self.encoded())
         return self.report
 
-    def encoded(self) -> Iterator[bytes]:
+    def encoded(self) -> Iterator[Octets]:
         """The text as UTF-8 in blocks of some size, so that writing costs few system calls."""
-        waiting: list[bytes] = []
-        size = 0
-        for piece in self._pieces():
-            waiting.append(piece)
-            size += len(piece)
-            if size >= BLOCK:
-                yield b"".join(waiting)
-                waiting, size = [], 0
-        yield b"".join(waiting)
+        return self._pieces()
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns how many."""
@@ -97,30 +85,41 @@ class Packing:
         return len(texts)
 
     def __iter__(self) -> Iterator[str]:
-        return (piece.decode() for piece in self._pieces())
+        return (str(piece, "utf-8") for piece in self._pieces())
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self) -> Iterator[Octets]:
         project, request = self.project, self.request
         snapshot = project.scan()
         changed = project.changes(snapshot, request) if request.asks_history else None
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
         selection = project.select(snapshot, request, ranking, changed)
+        limited = request.budget.limit is not None
         with Root(project.place.root) as root, root.reader() as reader:
             size = sum(choice.entry.size for choice in selection.choices)
             self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
-            loader = Loader(reader, self._clean, project.settings, self._teller(selection))
+            memory = self._memory()
+            tell = self._teller(selection)
+            loader = Loader(reader, self._clean, project.settings, tell if limited else None, memory)
             loader.problems.extend(snapshot.problems)
             loader.made.update((one.choice.path, one) for one in (changed.texts if changed else ()))
             account = Account(self, snapshot, selection, loader)
-            chunks = account.everything() if request.budget.limit is None else account.within(ranking)
+            chunks = account.within(ranking) if limited else account.everything(memory, tell)
             if project.settings.text("mode") == "strict" or project.place.named:
                 # A refusal must come before the first byte: what the user named, or strict mode, may still refuse.
                 chunks = iter(list(chunks))
             left_out = named_but_out(snapshot.excluded, project.place.named)
             judge([*loader.problems, *left_out], project.settings, project.place.named, self._ask)
             yield from chunks
+        memory.save(whole=not limited and not project.place.named)
         self._report = account.report()
+
+    def _memory(self) -> Memory:
+        """What earlier packs found out; of no use where nothing is looked through and nothing counted."""
+        settings = self.project.settings
+        if self.tokens is None and not settings.flag("redact"):
+            return NOTHING
+        return memory_of(self.project.place.root, settings, self.request, os.environ)
 
     def _teller(self, selection: Selection) -> Callable[[], None] | None:
         if self.progress is None:
@@ -151,24 +150,31 @@ class Account:
         self._total_tokens: int | None = None
         self._pack_id = ""
 
-    def everything(self) -> Iterator[bytes]:
-        """No limit: stream in display order, one file in memory at a time."""
+    def everything(self, memory: Memory, tell: Callable[[], None] | None) -> Iterator[Octets]:
+        """No limit: stream in display order, a batch of files in memory at a time."""
         request = self._packing.request
         preamble = self._packing.preamble(self._selection, len)
         if self._packing.tokens is not None:
             self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
         choices = sorted(self._selection.choices, key=display_key)
-        sections = fit_everything(choices, self._loader.fetch, request.cut, self._left_out)
-        yield from self._rendered(preamble, self._seen(sections))
+        counting = self._packing.tokens is not None
+        maker = Maker(choices, self._loader, request, memory, counting=counting)
+        maker.watch = self._packing.watch
+        looked_at = counting or self._packing.project.settings.flag("redact")
+        yield from self._rendered(preamble, self._framed(maker, looked_at, tell))
 
-    def within(self, ranking: Ranking | None) -> Iterator[bytes]:
+    def within(self, ranking: Ranking | None) -> Iterator[Octets]:
         """A limit: spend it in the order of claim, then count the very text that leaves."""
+        from sutler.stages.compose import compose_within
+
         request = self._packing.request
         count = counter_for(request.budget.unit, request.budget.counter)
         preamble = self._packing.preamble(self._selection, count)
         done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count, ranking)
-        for _ in self._seen(done.sections):
-            pass
+        if self._packing.watch is not None:
+            for section in done.sections:
+                self._packing.watch(section)
+        self._shown = self._counted(done.sections)
         self._listing, self._left_out = done.fitted.listing, list(done.fitted.excluded)
         data = done.text.encode()
         self._used, self._bytes, self._pack_id = done.used, len(data), done.digest
@@ -177,42 +183,31 @@ class Account:
             self._total_tokens = done.used if counted else self._packing.tokens(done.text)
         yield data
 
-    def _seen(self, sections: Iterable[Section]) -> Iterator[Section]:
-        """Sections on their way to the renderer, each noted in the report."""
-        counting, request = self._packing.tokens is not None, self._packing.request
-        waiting: list[Section] = []
-        size = 0
-        watch = self._packing.watch
-        for section in sections:
-            if watch is not None:
-                watch(section)
-            if not counting or (request.budget.unit == "tokens" and section.cost):
-                self._count(waiting)
-                waiting, size = [], 0
-                self._shown.append(shown_of(section, section.cost if counting else None))
-            else:
-                waiting.append(section)
-                size += len(section.body.text)
-                if size >= BATCH:
-                    self._count(waiting)
-                    waiting, size = [], 0
-            yield section
-        self._count(waiting)
-
-    def _count(self, sections: Sequence[Section]) -> None:
-        """Note sections whose tokens have yet to be counted, many at once."""
-        if not sections:
-            return
+    def _counted(self, sections: Sequence[Section]) -> list[Shown]:
+        """The sections as the report has them, with their tokens if those are wanted."""
         request = self._packing.request
-        texts: list[str] = []
-        for section in sections:
-            texts += section_text(section, request.format, request.line_numbers)
+        if self._packing.tokens is None:
+            return [shown_of(section, None) for section in sections]
+        if request.budget.unit == "tokens":
+            return [shown_of(section, section.cost) for section in sections]
+        texts = [text for one in sections for text in section_text(one, request.format, request.line_numbers)]
         counts = iter(batch_counter(request.budget.counter)(texts))
-        self._shown += [shown_of(section, next(counts) + next(counts)) for section in sections]
+        return [shown_of(section, next(counts) + next(counts)) for section in sections]
 
-    def _rendered(self, preamble: Preamble, sections: Iterator[Section]) -> Iterator[bytes]:
+    def _framed(self, maker: Maker, looked_at: bool, tell: Callable[[], None] | None) -> Iterator[Framed]:
+        """Sections on their way out, each noted in the report."""
+        for batch, framed in maker.made(looked_at=looked_at):
+            self._left_out += map(maker.excluded, batch.out)
+            self._loader.problems += map(maker.problem, batch.problems)
+            self._shown += map(maker.shown, batch.pieces)
+            yield framed
+            if tell is not None:
+                for _ in range(len(batch.pieces) + len(batch.out)):
+                    tell()
+
+    def _rendered(self, preamble: Preamble, sections: Iterator[Framed]) -> Iterator[Octets]:
         request = self._packing.request
-        pieces = encoded(
+        pieces = assembled(
             preamble,
             sections,
             lambda: self._listing,

@@ -7,17 +7,19 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from sutler.engine import home
 from sutler.engine.report import WHOLE, Report
-from sutler.values.access import Receipt as StoredReceipt
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.paths import quote
-from sutler.values.wire import ContextPackInfo, ExclusionsByReason
 from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.values.access import Receipt as StoredReceipt
 
 _GROUPS = {
     "credentials": "credentials",
@@ -65,6 +67,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def pack_info(report: Report) -> Info:
     """Seed 004's `context_pack_info` of a pack."""
+    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+
     tally: Counter[str] = Counter()
     for item in report.excluded:
         kind = item.reason
@@ -108,6 +112,8 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
 
 def receipt_of_prompt(goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]) -> Receipt:
     """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to digests."""
+    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+
     info = ContextPackInfo(
         type="full",
         selection_reason=f"goal {goal}",
@@ -154,6 +160,8 @@ def _seal(receipt: Receipt, key: bytes) -> str:
 
 def record(receipt: Receipt, root: str, environ: Mapping[str, str]) -> Receipt:
     """Seal a receipt and store it."""
+    from sutler.values.access import Receipt as StoredReceipt
+
     store, _, key = home.open_store(root, environ)
     try:
         done = sealed(receipt, key)

@@ -8,10 +8,9 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.values.pack import Budget, CleanText, Listing, Section
+from sutler.values.pack import Budget, CleanText, Listing, PackType, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Problem
-from sutler.values.wire import PackType
 
 WHOLE = ("full", "summary")
 """Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
@@ -71,7 +70,8 @@ class Report(Struct, frozen=True):
         """How many invisible characters were made visible, by kind."""
         tally: Counter[str] = Counter()
         for one in self.shown:
-            tally.update(dict(one.hidden))
+            for kind, count in one.hidden:
+                tally[kind] += count
         return dict(sorted(tally.items()))
 
     def largest(self, count: int = 5) -> list[Shown]:

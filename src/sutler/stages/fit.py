@@ -8,13 +8,13 @@ refused with the figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.stages.allocate import Prices
 from sutler.stages.count import Counter
 from sutler.stages.render import section_text, shape
 from sutler.stages.shrink import head_tail
@@ -22,6 +22,9 @@ from sutler.values.errors import RefusedError
 from sutler.values.pack import Choice, CleanText, Cut, Level, Listing, Loaded, Preamble, Request, Section
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Rule
+
+if TYPE_CHECKING:
+    from sutler.stages.allocate import Prices
 
 
 class Material(Struct, frozen=True):
@@ -62,6 +65,7 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
         mode=0o100755 if entry.mode & 0o100 else 0o100644,
         language=material.choice.facts.language,
         reason=material.choice.reason,
+        data=loaded.data if whole else data,
     )
 
 
@@ -83,16 +87,6 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
         shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
         if shorter != material.clean.text:
             yield section_of(material, "head_tail", replace(material.clean, text=shorter))
-
-
-def fit_everything(choices: Iterable[Choice], fetch: Fetch, cut: Cut, left_out: list[Excluded]) -> Iterator[Section]:
-    """Without a limit nobody gives way: stream the sections in the order given, one file in memory at a time."""
-    for choice in choices:
-        material = fetch(choice)
-        if isinstance(material, Excluded):
-            left_out.append(material)
-        else:
-            yield best_rung(material, cut)
 
 
 def fit_within(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, cut: Cut) -> Fitted:
@@ -196,6 +190,8 @@ class Ledger:
 
     def prices(self) -> Prices:
         """What a section costs besides its text, roughly."""
+        from sutler.stages.allocate import Prices
+
         return Prices(header=70, gap=5) if self._unit == "tokens" else Prices(header=230, gap=12)
 
     def bytes_left(self) -> int:

@@ -11,6 +11,10 @@ import re
 
 from msgspec import Struct
 
+_LEADING = b"\xc2\xcd\xd8\xe1\xe2\xe3\xed\xef\xf3"
+_HARMLESS = bytes(set(range(256)) - {*range(9), 0x0B, *range(0x0E, 0x20), 0x7F, *_LEADING})
+"""Bytes that in UTF-8 begin no suspect and are none; the others may."""
+
 
 class Visible(Struct, frozen=True):
     """A text without hidden characters, and how many were made visible, by kind, in alphabetical order."""
@@ -19,30 +23,31 @@ class Visible(Struct, frozen=True):
     counts: tuple[tuple[str, int], ...] = ()
 
 
-_SUSPECT = re.compile(
+# Texts and not compiled: few runs need them, and `re` keeps what it has compiled.
+_SUSPECT = (
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_FLAG = re.compile(
-    "\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+_FLAG = (
+    "\U0001f3f4\U000e0067\U000e0062(?:"
+    "\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
-_EMOJI = re.compile("[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]")
-_JOINING = re.compile(
-    "[\u0590-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua8e0-\ua8ff\uaa60-\uaa7f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]"
+_EMOJI = "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+_JOINING = (
+    "[\u0590-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af"
+    "\u1a20-\u1aaf\u1b00-\u1c4f\ua840-\ua87f\ua8e0-\ua8ff\uaa60-\uaa7f\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]"
 )
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]")
-_IDEOGRAPH = re.compile(
-    "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-_SELECTABLE = re.compile("[0-9#*\u2100-\u2bff\u3000-\u303f]")
+_RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefe]"
+_IDEOGRAPH = "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_SELECTABLE = "[0-9#*\u2100-\u2bff\u3000-\u303f]"
 
 
 def visible(text: str) -> Visible:
     """`text` with every hidden character spelled out. Text that has none comes back as it is."""
-    if _SUSPECT.search(text) is None:
+    if not _may_hide(text):
         return Visible(text)
     counts: dict[str, int] = {}
-    flags = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
+    flags = {at for flag in re.finditer(_FLAG, text) for at in range(*flag.span())}
 
     def spell(found: re.Match[str]) -> str:
         at = found.start()
@@ -52,8 +57,15 @@ def visible(text: str) -> Visible:
         counts[kind] = counts.get(kind, 0) + 1
         return f"\u27e8U+{ord(found.group()):04X}\u27e9"
 
-    shown = _SUSPECT.sub(spell, text)
+    shown = re.sub(_SUSPECT, spell, text)
     return Visible(shown, tuple(sorted(counts.items())))
+
+
+def _may_hide(text: str) -> bool:
+    """Whether a suspect may be there. Most text is cleared by its bytes alone, ten times faster than by a pattern."""
+    if not text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS):
+        return False
+    return re.search(_SUSPECT, text) is not None
 
 
 def kind_of(char: str) -> str:
@@ -79,15 +91,15 @@ def _belongs(text: str, at: int) -> bool:
     if code == 0xFEFF:
         return at == 0
     if code == 0x200D:
-        return (_emoji_end(text, at - 1) and bool(_EMOJI.match(after))) or bool(_JOINING.match(before))
+        return (_emoji_end(text, at - 1) and bool(re.match(_EMOJI, after))) or bool(re.match(_JOINING, before))
     if code == 0x200C:
-        return bool(_JOINING.match(before))
+        return bool(re.match(_JOINING, before))
     if code in (0x200E, 0x200F, 0x061C):
-        return bool(_RIGHT_TO_LEFT.search(text, max(0, at - 40), at + 40))
+        return bool(re.search(_RIGHT_TO_LEFT, text[max(0, at - 40) : at + 40]))
     if 0xFE00 <= code <= 0xFE0F:
-        return bool(_EMOJI.match(before) or _SELECTABLE.match(before) or _IDEOGRAPH.match(before))
+        return bool(re.match(_EMOJI, before) or re.match(_SELECTABLE, before) or re.match(_IDEOGRAPH, before))
     if 0xE0100 <= code <= 0xE01EF:
-        return bool(_IDEOGRAPH.match(before))
+        return bool(re.match(_IDEOGRAPH, before))
     if 0x180B <= code <= 0x180E:
         return "\u1800" <= before <= "\u18af" and before != text[at]
     return False
@@ -99,4 +111,4 @@ def _emoji_end(text: str, at: int) -> bool:
         return False
     if text[at] == "\ufe0f" and at:
         at -= 1
-    return bool(_EMOJI.match(text[at]))
+    return bool(re.match(_EMOJI, text[at]))

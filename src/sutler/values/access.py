@@ -7,7 +7,6 @@ reversible, fits one line and holds no byte a database or a terminal could stumb
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Literal
 
 import msgspec
@@ -280,6 +279,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def canonical(value: object) -> str:
     """The one spelling of a value as JSON: sorted keys, ASCII, one line. What gets hashed is this text."""
+    import json  # not for those who only read a receipt
+
     return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

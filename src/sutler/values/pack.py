@@ -12,6 +12,7 @@ from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Problem
 
 Format = Literal["markdown", "xml", "json"]
 Unit = Literal["tokens", "chars", "bytes"]
+PackType = Literal["full", "summary"]
 Mode = Literal["strict", "flexible", "ignore"]
 
 Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
@@ -89,6 +90,7 @@ class Loaded(Struct, frozen=True):
     size: int
     encoding: str = "utf-8"
     problems: tuple[Problem, ...] = ()
+    data: bytes = b""  # the raw bytes, where they are the text in UTF-8: nobody need encode it again
 
 
 class Finding(Struct, frozen=True):
@@ -124,6 +126,7 @@ class Section(Struct, frozen=True):
     language: str = ""
     reason: str = ""
     cost: int = 0
+    data: bytes = b""  # the body in UTF-8, where it is at hand
 
 
 class Listing(Struct, frozen=True):
@@ -159,7 +162,7 @@ class Pack(Struct, frozen=True):
 
 
 def as_sent(pack: Pack) -> Pack:
-    """The pack without what never leaves, costs and findings: what a reader of its text gets back."""
+    """The pack without what never leaves (costs, findings, raw bytes): what a reader of its text gets back."""
     preamble = replace(pack.preamble, goal=CleanText(pack.preamble.goal.text), tree=CleanText(pack.preamble.tree.text))
-    sections = tuple(replace(one, body=CleanText(one.body.text), cost=0) for one in pack.sections)
+    sections = tuple(replace(one, body=CleanText(one.body.text), cost=0, data=b"") for one in pack.sections)
     return replace(pack, preamble=preamble, sections=sections)

@@ -11,11 +11,11 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from sutler.values.pack import PackType as PackType  # its own name here, too
 from sutler.values.snapshot import FileCategory, FileType, Importance, Problem, Reason
 
 SCHEMA_VERSION = 1
 
-PackType = Literal["full", "summary"]
 DependencyType = Literal["runtime", "dev", "peer"]
 EntrypointType = Literal["cli", "web", "api", "library", "script"]
 RiskType = Literal["security", "performance", "complexity", "coupling"]

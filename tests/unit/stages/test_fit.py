@@ -6,11 +6,11 @@ import pytest
 
 from sutler.stages.classify import facts_of
 from sutler.stages.compose import compose_within
-from sutler.stages.fit import Ledger, Material, fit_everything, rungs, trimmed
+from sutler.stages.fit import Ledger, Material, rungs, trimmed
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request
 from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, FileEntry, Rule
+from sutler.values.snapshot import Excluded, FileEntry
 
 LONG = "".join(f"line {number}\n" for number in range(1_000))
 
@@ -76,14 +76,6 @@ def test_a_spent_budget_reads_nothing_more() -> None:
     read: list[str] = []
     compose({f"f{number:03}.py": "x" * 9_000 for number in range(200)}, 12_000, read)
     assert len(read) < 50
-
-
-def test_an_exclusion_on_the_way_is_kept() -> None:
-    gone = Excluded("a.py", "unreadable", Rule("denied"))
-    left_out: list[Excluded] = []
-    choice = material("a.py", "x").choice
-    assert list(fit_everything([choice], lambda _: gone, Cut(), left_out)) == []
-    assert left_out == [gone]
 
 
 def test_trimming_gives_back_names_before_sections() -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from sutler.stages.visible import visible
+from sutler.stages.visible import _SUSPECT, _may_hide, visible
 
 
 @pytest.mark.parametrize(
@@ -58,3 +60,10 @@ def test_a_message_in_tags_or_selectors_after_an_emoji_is_shown() -> None:
 def test_visible_text_is_a_fixed_point() -> None:
     once = visible("a\u202e\u200b\U000e0041b").text
     assert visible(once).text == once
+
+
+def test_no_suspect_is_cleared_by_its_bytes_alone() -> None:
+    """The quick look at the bytes must let no character pass that the pattern would have caught."""
+    for code in range(0x110000):
+        if re.match(_SUSPECT, chr(code)):
+            assert _may_hide(f"a{chr(code)}b"), hex(code)

@@ -67,7 +67,7 @@ class Console:
     def answer_json(self, body: Mapping[str, object]) -> None:
         self.stream([json_text(body).encode()])
 
-    def stream(self, blocks: Iterable[bytes]) -> None:
+    def stream(self, blocks: Iterable[bytes | memoryview]) -> None:
         """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made harmless."""
         if sys.stdout is None:
             from sutler.values.errors import SutlerError
@@ -78,7 +78,7 @@ class Console:
             if terminal:
                 if self._progress:
                     self._progress.stop()  # the data itself is on the screen now
-                shown = harmless(block.decode("utf-8", "surrogateescape"))
+                shown = harmless(str(block, "utf-8", "surrogateescape"))
                 block = shown.encode(sys.stdout.encoding, "backslashreplace")
             _write(block)
         _write(b"")
@@ -129,7 +129,7 @@ class Progress:
             sys.stderr.flush()
 
 
-def _write(block: bytes) -> None:
+def _write(block: bytes | memoryview) -> None:
     """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left is not."""
     try:
         if block:

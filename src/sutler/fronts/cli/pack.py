@@ -95,7 +95,7 @@ def run_rendered(
 
         packing.watch = watch = watch_for(project)
     with console.progress("reading") as packing.progress:
-        destination = told(_deliver(packing, args, console))
+        destination = said(_deliver(packing, args, console), project)
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
     receipt = leave_receipt(project, report, destination, args.receipt, console)
     if args.report:
@@ -179,12 +179,17 @@ def spelled(report: Report) -> object:
     return body
 
 
+def said(text: str, project: Project) -> str:
+    """A name as the summary and the receipt show it. Who packs with --no-redact has already sent it as it is."""
+    return told(text) if project.settings.flag("redact") else text
+
+
 def leave_receipt(
     project: Project, report: Report, destination: str, file: str | None, console: Console
 ) -> receipts.Receipt:
     """Store what left, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
+        report, project=said(project.name, project), destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:

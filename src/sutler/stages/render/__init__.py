@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from sutler.stages.render.pieces import LateListing, Shape, assemble, numbered
+from sutler.stages.render.pieces import Framed, LateListing, Octets, Shape, assemble, frame_of, numbered
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Format, Pack, Preamble, Section
 
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
 
 __all__ = [
+    "Framed",
+    "Octets",
     "Shape",
+    "assembled",
     "encoded",
+    "framed",
     "group",
     "merge",
     "parse",
@@ -64,7 +68,12 @@ def render(
             piece = next(pieces)
         except StopIteration as stop:
             return str(stop.value)
-        yield piece.decode()
+        yield str(piece, "utf-8")
+
+
+def framed(sections: Iterable[Section], format: Format, line_numbers: bool = False) -> Framed:
+    """Sections between their frames, ready for `assembled`. At least one."""
+    return frame_of(shape(format), sections, line_numbers)
 
 
 def encoded(
@@ -74,7 +83,20 @@ def encoded(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Generator[bytes, None, str]:
+) -> Generator[Octets, None, str]:
+    """`assembled` from sections, one body in memory at a time."""
+    frames = (framed([section], format, line_numbers) for section in sections)
+    return assembled(preamble, frames, listing, format=format, line_numbers=line_numbers)
+
+
+def assembled(
+    preamble: Preamble,
+    sections: Iterable[Framed],
+    listing: LateListing,
+    *,
+    format: Format,
+    line_numbers: bool = False,
+) -> Generator[Octets, None, str]:
     """The pack in UTF-8, piece by piece. `listing` may be a function: it is called after the last section. Returns
     the digest in the ending, which identifies the pack.
 
@@ -83,10 +105,8 @@ def encoded(
     require_unicode("goal", preamble.goal.text)
     require_unicode("tree", preamble.tree.text)
     seal = sha256()
-    for is_body, text in assemble(shape(format), preamble, sections, listing, line_numbers):
-        piece = text.encode()
-        if not is_body:
-            seal.update(piece)
+    for piece, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
+        seal.update(frames)
         yield piece
     digest = seal.hexdigest()
     yield shape(format).ending(digest).encode()

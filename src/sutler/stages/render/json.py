@@ -13,6 +13,7 @@ from sutler.values.pack import Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote
 
 GLUE = ",\n"
+VERBATIM = False
 
 
 class ShownFile(Struct, frozen=True, forbid_unknown_fields=True):

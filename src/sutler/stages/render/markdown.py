@@ -14,6 +14,7 @@ from sutler.values.pack import Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote, unquote
 
 GLUE = ""
+VERBATIM = True
 SIGNATURE = "# sutler pack\n"
 HEAD_LINES = 4  # a blank line, the heading, a blank line, the fence
 LISTING = ("\n## Not shown\n\n```text\n", "```\n")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -21,6 +21,7 @@ from msgspec.json import encode
 from sutler.values.pack import Level, Listing, Part, Preamble, Section
 from sutler.values.paths import RelPath, quote
 
+Octets = bytes | memoryview
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
 ABOUT = (
@@ -38,6 +39,10 @@ class Shape(Protocol):
     @property
     def GLUE(self) -> str:  # noqa: N802 (a module's constant)
         """What stands between two sections, and between two listed paths."""
+
+    @property
+    def VERBATIM(self) -> bool:  # noqa: N802 (a module's constant)
+        """Whether `shown` gives every text back as it is."""
 
     def opening(self, preamble: Preamble, line_numbers: bool) -> str:
         """Everything before the first section."""
@@ -94,23 +99,56 @@ class End(Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
 
 
-def assemble(
-    shape: Shape, preamble: Preamble, sections: Iterable[Section], listing: LateListing, line_numbers: bool
-) -> Iterator[tuple[bool, str]]:
-    """Every piece but the ending, each with whether it is a body. The listing is asked for last."""
-    yield False, shape.opening(preamble, line_numbers)
+class Framed(NamedTuple):
+    """Sections in their format, in UTF-8: all their text, that of it which is not a body, and their manifest lines."""
+
+    text: Octets
+    frames: Octets
+    lines: Octets
+
+
+def frame_of(shape: Shape, sections: Iterable[Section], line_numbers: bool) -> Framed:
+    """The sections between their frames, glue between them."""
+    text: list[bytes] = []
+    frames: list[str] = []
     lines: list[str] = []
+    verbatim = shape.VERBATIM and not line_numbers
+    between = ""
     for section in sections:
         head, tail = shape.frame(section)
-        text = section.body.text
-        yield False, shape.GLUE + head if lines else head
-        yield True, shape.shown(numbered(text) if line_numbers else text)
-        yield False, tail
+        if verbatim:
+            body = section.data or section.body.text.encode()
+        else:
+            body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
+        frame = f"{between}{head}"
+        text += (frame.encode(), body)
+        frames.append(frame)
         lines.append(shape.manifest_line(section))
+        between = tail + shape.GLUE
+    last = between.removesuffix(shape.GLUE)
+    text.append(last.encode())
+    frames.append(last)
+    return Framed(b"".join(text), "".join(frames).encode(), "".join(lines).encode())
+
+
+def assemble(
+    shape: Shape, preamble: Preamble, framed: Iterable[Framed], listing: LateListing, line_numbers: bool
+) -> Iterator[tuple[Octets, Octets]]:
+    """Every piece but the ending, each with that part of it which is not a body. The listing is asked for last."""
+    opening = shape.opening(preamble, line_numbers).encode()
+    yield opening, opening
+    lines: list[Octets] = []
+    glue = shape.GLUE.encode()
+    for one in framed:
+        if not one.frames:
+            continue
+        if glue and lines:
+            yield glue, glue
+        yield one.text, one.frames
+        lines.append(one.lines)
     known = listing if isinstance(listing, Listing) else listing()
-    yield False, shape.closing(preamble, known, line_numbers)
-    for line in lines:
-        yield False, line
+    closing = shape.closing(preamble, known, line_numbers).encode() + b"".join(lines)
+    yield closing, closing
 
 
 def line_of(section: Section) -> Line:

@@ -13,6 +13,7 @@ from sutler.values.pack import Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote, unquote
 
 GLUE = ""
+VERBATIM = True
 SIGNATURE = '<sutler-pack version="1">\n'
 HEAD_LINES = 1
 LISTING = ("<not-shown>\n", "</not-shown>\n")

@@ -1,0 +1,208 @@
+"""Choices become framed sections, batch by batch: loaded, cleaned, counted and put between their frames.
+
+A batch is made in this process or in a child, with the same result: what comes back names files by their number, so
+that no name has to be carried over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from sutler.engine import workers
+from sutler.engine.memory import UNCOUNTED, Known, Memory
+from sutler.engine.report import Shown
+from sutler.stages.count import batch_counter
+from sutler.stages.fit import best_rung
+from sutler.stages.render import Framed, framed, section_text
+from sutler.values.pack import Choice, Level, Request, Section
+from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
+
+if TYPE_CHECKING:
+    from sutler.engine.load import Loader
+
+BATCH = 1 << 18
+"""Bytes of files that are made at once."""
+BATCH_FILES = 128
+MANY_BYTES = 1_500_000
+"""From this many bytes on that must be looked through or counted, more processes are worth their start. Reading and
+rendering alone are not: carrying a text from one process to another costs as much."""
+
+
+NO_TEXT = Framed(b"", b"", b"")
+
+
+class Piece(Struct, frozen=True, array_like=True, gc=False):
+    """One file that enters, as the report has it."""
+
+    number: int
+    level: Level
+    length: int
+    sha256: str
+    tokens: int | None
+    rules: tuple[str, ...]
+    hidden: tuple[tuple[str, int], ...]
+    source: str  # the raw file's digest where the file is spotless and whole, else empty
+
+
+class Out(Struct, frozen=True, array_like=True, gc=False):
+    number: int
+    reason: Reason
+    rule: Rule
+
+
+class Batch(Struct, frozen=True, array_like=True):
+    pieces: list[Piece]
+    out: list[Out]
+    problems: list[tuple[int, ProblemKind, str]]
+
+
+class Made(NamedTuple):
+    """A batch and its text."""
+
+    batch: Batch
+    framed: Framed
+
+
+class Maker:
+    """Makes sections of `choices`, in their order."""
+
+    def __init__(
+        self, choices: Sequence[Choice], loader: Loader, request: Request, memory: Memory, *, counting: bool
+    ) -> None:
+        self._choices = choices
+        self._loader = loader
+        self._request = request
+        self._memory = memory
+        self._counting = counting
+        self._cuts = _cuts(choices)
+        self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
+
+    def made(self, *, looked_at: bool) -> Iterator[Made]:
+        """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
+        batches = len(self._cuts) - 1
+        if self._worth_children(looked_at):
+            answers = workers.in_children(batches, self._packed, workers.cores())
+            return (_unpacked(answer) for answer in answers)
+        return (self._make(index) for index in range(batches))
+
+    def _worth_children(self, looked_at: bool) -> bool:
+        if (
+            not looked_at
+            or self.watch is not None
+            or workers.cores() < 2
+            or self._loader.made
+            or not workers.may_fork()
+        ):
+            return False
+        known = self._memory.known
+        return sum(choice.entry.size for choice in self._choices if choice.path not in known) > MANY_BYTES
+
+    def _packed(self, index: int) -> workers.Answer:
+        batch, framed = self._make(index)
+        return [msgspec.msgpack.encode(batch), *framed]
+
+    def _make(self, index: int) -> Made:
+        loader, request, batch = self._loader, self._request, Batch([], [], [])
+        numbers: list[int] = []
+        sections: list[Section] = []
+        for number in range(self._cuts[index], self._cuts[index + 1]):
+            before = len(loader.problems)
+            material = loader.fetch(self._choices[number])
+            if len(loader.problems) > before:
+                batch.problems.extend((number, one.kind, one.detail) for one in loader.problems[before:])
+                del loader.problems[before:]
+            if isinstance(material, Excluded):
+                batch.out.append(Out(number, material.reason, material.rule))
+            else:
+                numbers.append(number)
+                sections.append(best_rung(material, request.cut))
+        if self.watch is not None:
+            for section in sections:
+                self.watch(section)
+        batch.pieces.extend(map(_piece, numbers, sections, self._counts(sections)))
+        return Made(batch, framed(sections, request.format, request.line_numbers) if sections else NO_TEXT)
+
+    def _counts(self, sections: Sequence[Section]) -> Sequence[int | None]:
+        """The tokens of each section's framed text and its line, from memory where they are known."""
+        if not self._counting:
+            return [None] * len(sections)
+        request = self._request
+        counts: list[int | None] = []
+        texts: list[str] = []
+        for section in sections:
+            known = self._memory.tokens(section.path, section.source, about(section)) if _whole(section) else UNCOUNTED
+            counts.append(None if known == UNCOUNTED else known)
+            if known == UNCOUNTED:
+                texts += section_text(section, request.format, request.line_numbers)
+        fresh = iter(batch_counter(request.budget.counter)(texts) if texts else ())
+        return [next(fresh) + next(fresh) if count is None else count for count in counts]
+
+    def shown(self, piece: Piece) -> Shown:
+        """The piece as the report has it; what is worth knowing next time is remembered."""
+        choice = self._choices[piece.number]
+        if piece.source:
+            exact = 0o100755 if choice.entry.mode & 0o100 else 0o100644
+            tokens = UNCOUNTED if piece.tokens is None else piece.tokens
+            self._memory.learn(choice.path, Known(piece.source, tokens, f"{exact:o} {choice.reason}"))
+        return Shown(
+            choice.path,
+            piece.level,
+            piece.length,
+            piece.tokens,
+            0,
+            choice.reason,
+            piece.sha256,
+            piece.rules,
+            piece.hidden,
+        )
+
+    def problem(self, found: tuple[int, ProblemKind, str]) -> Problem:
+        number, kind, detail = found
+        return Problem(self._choices[number].path, kind, detail)
+
+    def excluded(self, out: Out) -> Excluded:
+        return Excluded(self._choices[out.number].path, out.reason, out.rule)
+
+
+def about(section: Section) -> str:
+    """What a section's line in the manifest says besides its content, path and language."""
+    return f"{section.mode:o} {section.reason}"
+
+
+def _whole(section: Section) -> bool:
+    return section.level == "full" and not section.body.findings and not section.body.hidden
+
+
+def _piece(number: int, section: Section, tokens: int | None) -> Piece:
+    body = section.body
+    return Piece(
+        number,
+        section.level,
+        section.length,
+        section.sha256,
+        tokens,
+        tuple([finding.rule for finding in body.findings if finding.confidence > 0]) if body.findings else (),
+        body.hidden,
+        section.source if _whole(section) else "",
+    )
+
+
+def _unpacked(answer: workers.Answer) -> Made:
+    about, text, frames, lines = answer
+    # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
+    return Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
+
+
+def _cuts(choices: Sequence[Choice]) -> list[int]:
+    """Where each batch begins, and the end."""
+    cuts, size = [0], 0
+    for number, choice in enumerate(choices):
+        if size >= BATCH or number - cuts[-1] >= BATCH_FILES:
+            cuts.append(number)
+            size = 0
+        size += choice.entry.size
+    return [*cuts, len(choices)] if choices else [0]

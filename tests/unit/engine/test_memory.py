@@ -1,0 +1,115 @@
+"""What is remembered between packs: never a wrong answer, never a text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sutler
+from sutler.engine import home
+
+SECRET = "ghp_" + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    yield
+
+
+def tree(at: Path) -> Path:
+    root = at / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "README.md").write_text("# A project\n")
+    for number in range(12):
+        (root / "src" / f"m{number}.py").write_text(f"def f{number}():\n    return {number}\n" * 20)
+    (root / "src" / "key.py").write_text(f'TOKEN = "{SECRET}"\n')
+    return root
+
+
+def pack(root: Path) -> tuple[str, int | None]:
+    packing = sutler.Project(root).pack(max_bytes=0)
+    return packing.text(), packing.report.tokens
+
+
+def facts() -> list[Path]:
+    return sorted(Path(home.cache_folder(os.environ)).glob("facts-*.bin"))
+
+
+def test_a_second_pack_is_the_same(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    first = pack(root)
+    assert facts()
+    assert pack(root) == first
+    assert SECRET not in first[0]
+
+
+def test_what_is_kept_holds_no_text(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    (kept,) = facts()
+    data = kept.read_bytes()
+    assert b"src/m1.py" in data
+    assert b"return" not in data
+    assert b"key.py" not in data  # a file with a finding is looked at again each time
+    assert SECRET.encode() not in data
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_a_changed_file_is_looked_at_again_whatever_its_time_says(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    file = root / "src" / "m3.py"
+    before = file.stat()
+    old = file.read_text()
+    line = f'TOKEN = "{SECRET}"\n'
+    file.write_text(line + old[len(line) :])
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+    assert SECRET not in pack(root)[0]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93", b"not msgpack", b"\x92\x01\x81\xa1a\x93\xa1b\xc0\xc0"])
+def test_a_damaged_memory_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    root = tree(tmp_path)
+    first = pack(root)
+    (kept,) = facts()
+    good = kept.read_bytes()
+    kept.write_bytes(damage)
+    assert pack(root) == first
+    assert kept.read_bytes() == good
+
+
+def test_another_counter_has_another_memory(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    assert sutler.Project(root).pack(max_bytes=0, counter="cl100k_base").text()
+    assert len(facts()) == 2
+
+
+def test_a_memory_of_raw_packs_never_speaks_for_clean_ones(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    raw = sutler.Project(root).pack(max_bytes=0, redact=False).text()
+    assert SECRET in raw
+    assert SECRET not in pack(root)[0]
+
+
+def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree(tmp_path)
+    (root / "src" / "bin.dat").write_bytes(b"\0\1\2")
+    (root / "src" / "latin.txt").write_bytes("Stra\xdfe\n".encode("latin-1") * 3)
+    os.mkdir(os.path.join(os.fsencode(root), b"\xff"))
+    Path(os.fsdecode(os.path.join(os.fsencode(root), b"\xff", b"\xfe.py"))).write_text("x = 1\n")
+    alone = pack(root)
+    for one in facts():
+        one.unlink()
+    monkeypatch.setattr("sutler.engine.making.MANY_BYTES", 10)
+    monkeypatch.setattr("sutler.engine.making.BATCH", 1000)
+    monkeypatch.setattr("sutler.engine.workers.cores", lambda: 2)
+    monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
+    assert pack(root) == alone
+    assert pack(root) == alone

@@ -1,0 +1,71 @@
+"""Work in children: the same answers in the same order, whatever happens to a child."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from sutler.engine.workers import Answer, in_children, may_fork
+
+
+def flat(answers: list[Answer]) -> list[list[bytes]]:
+    return [[bytes(buffer) for buffer in answer] for answer in answers]
+
+
+def work(index: int) -> Answer:
+    return [str(index).encode(), b"", b"x" * (index * 70_000)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 40])
+@pytest.mark.parametrize("children", [1, 2, 3])
+def test_answers_come_in_order(count: int, children: int) -> None:
+    assert flat(list(in_children(count, work, children))) == flat([work(index) for index in range(count)])
+
+
+def test_the_work_is_done_elsewhere() -> None:
+    pids = {bytes(answer[0]) for answer in in_children(6, lambda _: [str(os.getpid()).encode()], 2)}
+    assert len(pids) == 2
+    assert str(os.getpid()).encode() not in pids
+
+
+def test_a_child_that_is_killed_loses_nothing() -> None:
+    mother = os.getpid()
+
+    def deadly(index: int) -> Answer:
+        if index == 5 and os.getpid() != mother:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(index)
+
+    assert flat(list(in_children(12, deadly, 2))) == flat([work(index) for index in range(12)])
+
+
+def test_an_error_is_raised_here() -> None:
+    def failing(index: int) -> Answer:
+        if index == 3:
+            raise ValueError("the third")
+        return work(index)
+
+    with pytest.raises(ValueError, match="the third"):
+        list(in_children(8, failing, 2))
+
+
+def test_who_stops_early_leaves_no_child_behind() -> None:
+    answers = in_children(40, work, 2)
+    next(answers)
+    answers.close()  # type: ignore[attr-defined]  # a generator
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_no_fork_beside_another_thread() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert not may_fork()
+    finally:
+        done.set()
+        thread.join()
