@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Position, expect
 
 from tests.browsers import Sight, watching
 from tests.conftest import Plant, Sutler, grow
@@ -142,7 +142,7 @@ def test_a_click_opens_outline_and_excerpt(chromium: Browser, report: tuple[Path
     with watching(chromium) as sight:
         page = opened(sight, report[0])
         [cell] = [one for one in page.evaluate("sutler.cells()") if one["path"] == "src/cart.py"]
-        middle = {"x": cell["x"] + cell["w"] / 2, "y": cell["y"] + cell["h"] / 2}
+        middle: Position = {"x": cell["x"] + cell["w"] / 2, "y": cell["y"] + cell["h"] / 2}
         page.locator("#map").hover(position=middle)
         expect(page.locator("#tip")).to_contain_text("src/cart.py")
         expect(page.locator("#tip")).to_contain_text(f"{cell['value']:,} tokens")
@@ -205,7 +205,7 @@ def test_names_for_who_cannot_see_it(chromium: Browser, report: tuple[Path, dict
     with watching(chromium) as sight:
         page = opened(sight, report[0])
         for role in ("button", "tab", "searchbox"):
-            for one in page.get_by_role(role).all():  # type: ignore[arg-type]  # a tuple of known roles
+            for one in page.get_by_role(role).all():
                 assert one.inner_text() or one.get_attribute("aria-label")
         assert "8 files" in (page.get_by_role("application").get_attribute("aria-label") or "")
         assert page.get_by_role("grid", name="Files in the pack").get_attribute("aria-rowcount") == "9"

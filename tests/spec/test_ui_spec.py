@@ -108,7 +108,8 @@ def test_requests_are_checked_like_any_input(plant: Plant) -> None:
     with serving(plant(TREE)) as served:
         home, own = served.enter()
         where = f"{home}api/pack"
-        for body in ({"unknown": 1}, {"max_tokens": "many"}, [], {"max_tokens": 0}):
+        wrong: list[object] = [{"unknown": 1}, {"max_tokens": "many"}, [], {"max_tokens": 0}]
+        for body in wrong:
             status, _, answer = served.ask(where, own, method="POST", body=body)
             assert status == 400, answer
             assert json.loads(answer)["error"]["what"]
@@ -143,7 +144,7 @@ def test_a_change_of_the_selection_changes_the_pack(chromium: Browser, plant: Pl
         page.get_by_label("Goal").fill("how many wheels has the cart")
         page.get_by_role("button", name="Pack", exact=True).click()
         expect(page.locator("#goal")).to_have_text("how many wheels has the cart")
-        page.get_by_label("Tokens").fill("3")
+        page.get_by_role("spinbutton", name="Tokens").fill("3")
         page.get_by_role("button", name="Pack", exact=True).click()
         expect(page.locator("#live-state")).to_contain_text("the budget is 3")
         assert [line for line in sight.said if "422" not in line] == []  # the browser notes the refusal by itself

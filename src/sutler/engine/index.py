@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -48,8 +48,14 @@ class Kept(Struct, frozen=True, array_like=True):
     index: bytes
 
 
-def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Mapping[str, str]) -> Index:
-    """The index of these files, brought up to date and kept for the next run."""
+def index_of(
+    entries: Sequence[FileEntry],
+    root: Root,
+    clean: Clean,
+    environ: Mapping[str, str],
+    tell: Callable[[str, int, int], None] | None = None,
+) -> Index:
+    """The index of these files, brought up to date and kept for the next run. `tell` hears how far it has come."""
     from sutler.stages.redact import rules_digest
 
     name = f"index-{project_id(root.host_path, home.key(environ))}.bin"
@@ -64,7 +70,11 @@ def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Ma
         wanted = sorted(current) if index is None or worn(index) else stale(index, current)
         if index is not None and not wanted and files == known:
             return index
-        fresh = list(_extracted(wanted, current, _Texts(texts, reader, clean)))
+        fresh = []
+        for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
+            fresh.append(found)
+            if tell is not None:
+                tell("indexing", len(fresh), len(wanted))
     index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
     data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
     home.keep(name, data, environ)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
+
+Tell = Callable[[str, int, int], None]
+"""Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
 
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
@@ -75,6 +78,7 @@ class Project:
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
         self.unticked: frozenset[str] = frozenset()
+        self.tell: Tell | None = None
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -92,7 +96,7 @@ class Project:
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
-        copy.unticked = self.unticked
+        copy.unticked, copy.tell = self.unticked, self.tell
         copy._private = self._private
         return copy
 
@@ -103,7 +107,9 @@ class Project:
     def scan(self) -> Snapshot:
         """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
         with Root(self.place.root) as root:
-            found = masked(scan(root, self.rules(), self.place.named), self.clean())
+            tell = self.tell
+            counted = None if tell is None else lambda count: tell("scanning", count, 0)
+            found = masked(scan(root, self.rules(), self.place.named, counted), self.clean())
         return _without(found, self.unticked) if self.unticked else found
 
     def pack(
@@ -187,7 +193,8 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
-            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            clean = cleaner(settings, sum(entry.size for entry in entries))
+            index = index_of(entries, root, clean, os.environ, self.tell)
             past = past_of(root, os.environ)
         return Ranking(task, index, rank(index, task, past, limit=RANKED))
 

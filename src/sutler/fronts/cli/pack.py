@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -94,7 +95,7 @@ def run_rendered(
         from sutler.engine.view import watch_for
 
         packing.watch = watch = watch_for(project)
-    with console.progress("reading") as packing.progress:
+    with following(packing, console):
         destination = said(_deliver(packing, args, console), project)
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
     receipt = leave_receipt(project, report, destination, args.receipt, console)
@@ -106,6 +107,15 @@ def run_rendered(
         console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
     return 0
+
+
+@contextmanager
+def following(packing: Packing, console: Console) -> Iterator[None]:
+    """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to show them."""
+    with console.progress("reading and redacting" if packing.project.settings.flag("redact") else "reading") as bar:
+        packing.progress = bar
+        packing.project.tell = bar.tell if bar else None
+        yield
 
 
 def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> str:
@@ -232,7 +242,7 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     counter = packing.request.budget.counter
     if counter == "none":
         raise UsageError("--counter none counts nothing", next_step="name a vocabulary, or leave the flag out")
-    with console.progress("reading") as packing.progress:
+    with following(packing, console):
         text = packing.text()
     tokens = token_counter(counter)(text)  # counts of pieces need not add up to this
     if args.json:
