@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,15 +13,8 @@ from sutler.engine import home
 from sutler.values.pack import CleanText
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 
-if TYPE_CHECKING:
-    from sutler.stages.redact import Engine
-
 Clean = Callable[[str, str], CleanText]
 """Redact a whole text; the second argument is the path it came from."""
-
-COMPILE_ABOVE = 3_000_000
-"""Bytes of text from which compiling the multi-pattern database (about a second, once) pays at once."""
-
 
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 
@@ -37,12 +29,13 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets replaced."""
     if not settings.flag("redact"):
         return as_it_is
+    from sutler.engine.database import engine_for
     from sutler.stages.redact import Allow, redact
     from sutler.stages.visible import visible
 
     key = home.key(environ)
     allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"))
-    engine = _engine(size, environ)
+    engine = engine_for(size, environ)
 
     def clean(text: str, path: str) -> CleanText:
         seen = visible(text)
@@ -73,37 +66,6 @@ def told_all(body: object) -> Any:
         return {walk(name): walk(one) for name, one in value.items()} if isinstance(value, dict) else value
 
     return walk(msgspec.to_builtins(body))
-
-
-def _engine(size: int, environ: Mapping[str, str]) -> Engine:
-    """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
-    from sutler.stages.redact import compile_database, hyperscan_engine, rules_digest, stdlib_engine
-
-    try:
-        import hyperscan
-    except ImportError:  # no wheel for this platform
-        return stdlib_engine()
-    tag = sha256(f"{rules_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}".encode()).hexdigest()[:24]
-    name = f"secrets-{tag}.hs"
-    data = home.cached(name, environ)
-    if data is None:
-        if size < COMPILE_ABOVE:
-            return stdlib_engine()
-        data = compile_database()
-        home.keep(name, data, environ)
-    try:
-        return hyperscan_engine(data)
-    except Exception:  # a damaged or foreign database must never cost more than time
-        return stdlib_engine()
-
-
-def _processor() -> str:
-    """Names the processor: a database is only valid for the features it was compiled for."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            return next((line for line in stream if line.startswith(("flags", "Features"))), "")
-    except OSError:
-        return os.uname().machine
 
 
 def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:

@@ -9,9 +9,9 @@ from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
 from sutler.engine.clean import Clean
-from sutler.engine.memory import NOTHING, Known, Memory
+from sutler.engine.memory import NOTHING, Memory, known_of
 from sutler.stages.fit import Material
-from sutler.values.pack import Choice, CleanText, Loaded
+from sutler.values.pack import Choice, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
 
 CEILING = 1 << 30
@@ -49,11 +49,10 @@ class Loader:
         if isinstance(loaded, Excluded):
             return loaded
         self.problems.extend(loaded.problems)
-        if self._memory.spotless(loaded.path, loaded.digest):
-            return Material(choice, loaded, CleanText(loaded.text))
-        clean = self._clean(loaded.text, loaded.path)
-        if not clean.findings and not clean.hidden:
-            self._memory.learn(loaded.path, Known(loaded.digest))
+        clean = self._memory.clean(loaded)
+        if clean is None:
+            clean = self._clean(loaded.text, loaded.path)
+            self._memory.learn(loaded.path, known_of(loaded, clean))
         return Material(choice, loaded, clean)
 
     def load(self, choice: Choice) -> Loaded | Excluded:

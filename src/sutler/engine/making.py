@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.engine import workers
-from sutler.engine.memory import UNCOUNTED, Known, Memory
+from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import batch_counter
-from sutler.stages.fit import best_rung
+from sutler.stages.fit import Material, best_rung
 from sutler.stages.render import Framed, framed, section_text
 from sutler.values.pack import Choice, Level, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
@@ -45,7 +46,7 @@ class Piece(Struct, frozen=True, array_like=True, gc=False):
     tokens: int | None
     rules: tuple[str, ...]
     hidden: tuple[tuple[str, int], ...]
-    source: str  # the raw file's digest where the file is spotless and whole, else empty
+    known: Known | None  # to be remembered: a file that is shown whole
 
 
 class Out(Struct, frozen=True, array_like=True, gc=False):
@@ -109,6 +110,7 @@ class Maker:
         loader, request, batch = self._loader, self._request, Batch([], [], [])
         numbers: list[int] = []
         sections: list[Section] = []
+        known: list[Known | None] = []
         for number in range(self._cuts[index], self._cuts[index + 1]):
             before = len(loader.problems)
             material = loader.fetch(self._choices[number])
@@ -120,11 +122,21 @@ class Maker:
             else:
                 numbers.append(number)
                 sections.append(best_rung(material, request.cut))
+                known.append(self._known(material, sections[-1]))
         if self.watch is not None:
             for section in sections:
                 self.watch(section)
-        batch.pieces.extend(map(_piece, numbers, sections, self._counts(sections)))
+        batch.pieces.extend(map(_piece, numbers, sections, self._counts(sections), known))
         return Made(batch, framed(sections, request.format, request.line_numbers) if sections else NO_TEXT)
+
+    def _known(self, material: Material, section: Section) -> Known | None:
+        """What to remember of a file: what was known already, or what was found out just now."""
+        if section.level != "full" or not self._memory:
+            return None
+        old = self._memory.known.get(section.path)
+        if old is not None and old.digest == section.source:
+            return old
+        return known_of(material.loaded, material.clean)
 
     def _counts(self, sections: Sequence[Section]) -> Sequence[int | None]:
         """The tokens of each section's framed text and its line, from memory where they are known."""
@@ -134,7 +146,9 @@ class Maker:
         counts: list[int | None] = []
         texts: list[str] = []
         for section in sections:
-            known = self._memory.tokens(section.path, section.source, about(section)) if _whole(section) else UNCOUNTED
+            known = UNCOUNTED
+            if section.level == "full":
+                known = self._memory.tokens(section.path, section.source, about(section))
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
                 texts += section_text(section, request.format, request.line_numbers)
@@ -144,10 +158,7 @@ class Maker:
     def shown(self, piece: Piece) -> Shown:
         """The piece as the report has it; what is worth knowing next time is remembered."""
         choice = self._choices[piece.number]
-        if piece.source:
-            exact = 0o100755 if choice.entry.mode & 0o100 else 0o100644
-            tokens = UNCOUNTED if piece.tokens is None else piece.tokens
-            self._memory.learn(choice.path, Known(piece.source, tokens, f"{exact:o} {choice.reason}"))
+        self._memory.learn(choice.path, piece.known)
         return Shown(
             choice.path,
             piece.level,
@@ -165,6 +176,7 @@ class Maker:
         return Problem(self._choices[number].path, kind, detail)
 
     def excluded(self, out: Out) -> Excluded:
+        self._memory.learn(self._choices[out.number].path, NO_TEXT_INSIDE)
         return Excluded(self._choices[out.number].path, out.reason, out.rule)
 
 
@@ -173,12 +185,10 @@ def about(section: Section) -> str:
     return f"{section.mode:o} {section.reason}"
 
 
-def _whole(section: Section) -> bool:
-    return section.level == "full" and not section.body.findings and not section.body.hidden
-
-
-def _piece(number: int, section: Section, tokens: int | None) -> Piece:
+def _piece(number: int, section: Section, tokens: int | None, known: Known | None) -> Piece:
     body = section.body
+    if known is not None and tokens is not None:
+        known = replace(known, tokens=tokens, about=about(section))
     return Piece(
         number,
         section.level,
@@ -187,7 +197,7 @@ def _piece(number: int, section: Section, tokens: int | None) -> Piece:
         tokens,
         tuple([finding.rule for finding in body.findings if finding.confidence > 0]) if body.findings else (),
         body.hidden,
-        section.source if _whole(section) else "",
+        known,
     )
 
 

@@ -89,7 +89,7 @@ class Packing:
 
     def _pieces(self) -> Iterator[Octets]:
         project, request = self.project, self.request
-        snapshot = project.scan()
+        snapshot = self._scanned()
         changed = project.changes(snapshot, request) if request.asks_history else None
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
@@ -113,6 +113,15 @@ class Packing:
             yield from chunks
         memory.save(whole=not limited and not project.place.named)
         self._report = account.report()
+
+    def _scanned(self) -> Snapshot:
+        """The tree. Who packs all of it will want the redactor's database, which can be made meanwhile."""
+        if self.request.budget.limit is not None or not self.project.settings.flag("redact"):
+            return self.project.scan()
+        from sutler.engine.database import compiled_ahead
+
+        with compiled_ahead(os.environ) as ahead:
+            return self.project.scan(lambda found: ahead.settle(sum(entry.size for entry in found.entries)))
 
     def _memory(self) -> Memory:
         """What earlier packs found out; of no use where nothing is looked through and nothing counted."""

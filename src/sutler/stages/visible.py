@@ -11,9 +11,20 @@ import re
 
 from msgspec import Struct
 
-_LEADING = b"\xc2\xcd\xd8\xe1\xe2\xe3\xed\xef\xf3"
-_HARMLESS = bytes(set(range(256)) - {*range(9), 0x0B, *range(0x0E, 0x20), 0x7F, *_LEADING})
-"""Bytes that in UTF-8 begin no suspect and are none; the others may."""
+_BY_LEADING_BYTE = {
+    0xC2: rb"\xc2[\x80-\x9f\xad]",
+    0xCD: rb"\xcd\x8f",
+    0xD8: rb"\xd8\x9c",
+    0xE1: rb"\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])",
+    0xE2: rb"\xe2(?:\x80[\x8b-\x8f\xa8-\xae]|\x81[\xa0-\xaf])",
+    0xE3: rb"\xe3\x85\xa4",
+    0xED: rb"\xed[\xa0-\xbf]",
+    0xEF: rb"\xef(?:\xb7[\x90-\xaf]|\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xbb\xbe\xbf])",
+    0xF3: rb"\xf3\xa0",
+}
+"""The suspects again, in UTF-8 and sorted by their first byte: a search for one byte is several times faster."""
+_HARMLESS = bytes(set(range(256)) - {*range(9), 0x0B, *range(0x0E, 0x20), 0x7F, *_BY_LEADING_BYTE})
+"""Bytes that in UTF-8 begin no suspect and are none."""
 
 
 class Visible(Struct, frozen=True):
@@ -62,10 +73,12 @@ def visible(text: str) -> Visible:
 
 
 def _may_hide(text: str) -> bool:
-    """Whether a suspect may be there. Most text is cleared by its bytes alone, ten times faster than by a pattern."""
-    if not text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS):
-        return False
-    return re.search(_SUSPECT, text) is not None
+    """Whether a suspect is there. Most text is cleared by its bytes alone, ten times faster than by a pattern."""
+    data = text.encode("utf-8", "surrogatepass")
+    for byte in sorted(set(data.translate(None, _HARMLESS))):
+        if byte not in _BY_LEADING_BYTE or re.search(_BY_LEADING_BYTE[byte], data):
+            return True
+    return False
 
 
 def kind_of(char: str) -> str:

@@ -1,0 +1,108 @@
+"""The redactor's multi-pattern database: compiled once for this machine and these rules, then read from the cache.
+
+Compiling takes half a second, so a run that will need it can have a child begin with it while the tree is scanned.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from sutler.engine import home, workers
+
+if TYPE_CHECKING:
+    from sutler.stages.redact import Engine
+
+COMPILE_ABOVE = 3_000_000
+"""Bytes of text from which compiling pays at once."""
+
+
+def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
+    """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
+    from sutler.stages.redact import hyperscan_engine, stdlib_engine
+
+    name = _name()
+    if not name:
+        return stdlib_engine()
+    data = home.cached(name, environ)
+    if data is None:
+        if size < COMPILE_ABOVE:
+            return stdlib_engine()
+        data = _compiled(name, environ)
+    try:
+        return hyperscan_engine(data)
+    except Exception:  # a damaged or foreign database must never cost more than time
+        return stdlib_engine()
+
+
+def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
+    from sutler.stages.redact import compile_database
+
+    data = compile_database()
+    home.keep(name, data, environ)
+    return data
+
+
+def _name() -> str:
+    """The database's name in the cache; empty where there is no engine that could use it."""
+    from sutler.stages.redact import rules_digest
+
+    try:
+        import hyperscan
+    except ImportError:  # no wheel for this platform
+        return ""
+    key = f"{rules_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}"
+    return f"secrets-{sha256(key.encode()).hexdigest()[:24]}.hs"
+
+
+def _processor() -> str:
+    """Names the processor: a database is only valid for the features it was compiled for."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            return next((line for line in stream if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return os.uname().machine
+
+
+class Ahead:
+    """A child that compiles the database into the cache, or nobody."""
+
+    __slots__ = ("_pid",)
+
+    def __init__(self, pid: int = 0) -> None:
+        self._pid = pid
+
+    def settle(self, size: int) -> None:
+        """Now it is known how much text there is: wait for the child if the database is worth it, else stop it."""
+        if self._pid:
+            if size < COMPILE_ABOVE:
+                os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+
+@contextmanager
+def compiled_ahead(environ: Mapping[str, str]) -> Iterator[Ahead]:
+    """Have the database made while other work goes on, if it is not there yet."""
+    ahead = Ahead(_start(environ) if workers.cores() > 1 and workers.may_fork() else 0)
+    try:
+        yield ahead
+    finally:
+        ahead.settle(0)
+
+
+def _start(environ: Mapping[str, str]) -> int:
+    name = _name()
+    if not name or home.cached(name, environ) is not None:
+        return 0
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        _compiled(name, environ)
+    finally:
+        os._exit(0)  # whatever came of it, the parent looks into the cache
