@@ -24,9 +24,10 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests of a process. It must be there: a page that nobody opened is not tested."""
+    """One browser for all tests of a module. It must be there: a page that nobody opened is not tested. Playwright
+    keeps an event loop running while it is open, and other tests need to run theirs."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         yield browser
