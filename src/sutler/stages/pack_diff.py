@@ -55,7 +55,7 @@ class _Seen(Struct, frozen=True):
 
 
 _ABSENT = _Seen("", note="not in the project")
-_UNNAMED = _Seen("", note="not named: there was no room for its name, or it is not in the project")
+_UNNAMED = _Seen("", note="no room for its name, or gone")
 
 
 def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:

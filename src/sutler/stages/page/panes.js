@@ -82,7 +82,7 @@ function comparePane() {
   ];
   const made = filtered({
     label: "Differences between the packs", hint: "Filter by path, change or reason", columns, empty: "The packs show the same.",
-    sort: { key: "path", way: "ascending" },
+    sort: { key: "delta", way: "descending" },
     text: (row) => `${row.path} ${KIND[row.kind]} ${row.why}`,
     tally: (rows, all) => `${count(rows.length)} of ${plural(all.length, "difference")}`,
   });
