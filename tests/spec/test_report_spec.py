@@ -293,6 +293,8 @@ def test_hostile_names_and_contents_are_harmless(
             assert not any("\u202e" in path for path in shown)
             assert page.evaluate("[document.images.length, document.querySelectorAll('svg').length]") == [0, 0]
             assert page.locator("#goal").inner_text() == goal
+            scores = [row.get("score") for row in page.evaluate("sutler.view().files")]
+            assert all(isinstance(one, float | int) for one in scores) == (file is pages[0])  # a file holds none
             page.locator("#pane-files .row", has_text="end.html").click()
             expect(page.get_by_role("dialog")).to_contain_text("</script><script>alert(1)</script>")
             assert page.title() == "project: sutler report"

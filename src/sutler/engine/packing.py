@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import Clean, as_it_is
 from sutler.engine.load import Loader
@@ -53,6 +51,7 @@ class Packing:
         self.tokens: Counter | None = token_counter(request.budget.counter) if count_tokens else None
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
+        self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
 
@@ -94,6 +93,8 @@ class Packing:
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
         selection = project.select(snapshot, request, ranking, changed)
+        if ranking is not None:
+            self.scores = {choice.path: choice.score for choice in selection.choices}
         limited = request.budget.limit is not None
         with Root(project.place.root) as root, root.reader() as reader:
             size = sum(choice.entry.size for choice in selection.choices)
@@ -232,13 +233,6 @@ class Account:
             self._bytes += len(piece)
             yield piece
 
-    def _scored(self) -> tuple[Shown, ...]:
-        """What is shown, with the ranking's score where there was a task."""
-        scores = {choice.path: choice.score for choice in self._selection.choices if choice.score}
-        if not scores:
-            return tuple(self._shown)
-        return tuple(replace(one, score=scores.get(one.path, 0.0)) for one in self._shown)
-
     def report(self) -> Report:
         request = self._packing.request
         tokens = self._total_tokens
@@ -254,7 +248,7 @@ class Account:
             used=self._used if request.budget.limit is not None else self._bytes,
             bytes=self._bytes,
             tokens=tokens,
-            shown=self._scored(),
+            shown=tuple(self._shown),
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
             problems=tuple(sorted(self._loader.problems, key=lambda one: (one.path, one.kind))),

@@ -28,7 +28,6 @@ class Shown(Struct, frozen=True, gc=False):
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
-    score: float | None = None  # of the ranking, where a task is known
 
     @property
     def findings(self) -> int:

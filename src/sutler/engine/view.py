@@ -50,6 +50,7 @@ class Watch:
         self._room = DETAILS
         self.details: dict[str, Detail] = {}
         self.languages: dict[str, str] = {}
+        self.scores: dict[str, float] = {}  # of the ranking, where a task is known
 
     def __call__(self, section: Section) -> None:
         self.languages[section.path] = section.language
@@ -122,7 +123,7 @@ def _row(one: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
         why=stage.why_of(one.reason, one.path),
         reason=stage.plain(one.reason),
         cut=one.level not in WHOLE,
-        score=one.score,
+        score=watch.scores.get(one.path),
         language=watch.languages.get(one.path, ""),
         redacted=one.findings,
         hidden=sum(count for _, count in one.hidden),

@@ -102,6 +102,7 @@ def run_rendered(
     if args.report:
         from sutler.fronts.cli.report import write_report
 
+        watch.scores = packing.scores
         write_report(args.report, report, watch, project, goal, receipt)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})

@@ -65,6 +65,7 @@ class Acts:
             packing.watch = watch = watch_for(project)
             for _ in packing.encoded():
                 pass
+            watch.scores = packing.scores
         return view_of_run(packing.report, watch, project=told(project.name), goal=told(wanted.goal))
 
     def text(self, wanted: Wanted) -> bytes:
