@@ -1,4 +1,4 @@
-"""Make the pictures of the report page: python docs/make_screens.py DIR. Packs DIR, opens the page in Chromium, looks."""
+"""Make the pictures of the report page in Chromium: python docs/make_screens.py DIR packs DIR and looks."""
 
 from __future__ import annotations
 
