@@ -33,8 +33,6 @@ from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import ROOT
 from sutler.version import VERSION
 
-# the table
-
 ParamType = Literal["string", "integer", "boolean", "strings"]
 
 
@@ -70,7 +68,7 @@ TOOLS: tuple[Tool, ...] = (
         "list",
         "List the files that may be read, sorted by path.",
         (_GLOBS,),
-        "paths, how many were withheld by policy, how many problems the scan met",
+        "paths, how many problems the scan met, and for a person how many policy withheld",
         {"globs": ["src/**/*.py"]},
         lambda door, given: door.list_files(given["globs"]),
     ),
@@ -322,8 +320,9 @@ def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
     added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
     added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
     added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
-    limits = _limits(globs("limits"), layer.origin)
-    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits or rules.limits)
+    limits = _limits(globs("limits"), layer.origin) or rules.limits
+    portable = bool(layer.values.get("portable_names", rules.portable))
+    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits, portable=portable)
 
 
 def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
@@ -378,10 +377,11 @@ def open_door(
     import time
 
     from sutler.disk.root import Root
+    from sutler.goals.summarise import teller_of
 
     env = os.environ if environ is None else environ
     now = clock or time.time
-    project = Project(path)
+    project = Project(cwd=os.path.abspath(path))  # exactly this folder is the root, wherever one stands
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:
@@ -390,7 +390,8 @@ def open_door(
             gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            door = Door(root, gate, Setup(scan, _count, ruleset, _outline))
+            teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
+            door = Door(root, gate, Setup(scan, _count, ruleset, _outline, teller))
             reconcile(door)
             yield door
         ledger.close(stamp(now()))

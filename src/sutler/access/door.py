@@ -6,7 +6,6 @@ never looks at what a file says to decide what may happen.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
@@ -19,7 +18,7 @@ from sutler.access import outline as structure
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
-from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
+from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
 from sutler.access.session import Session, fold, received, stale
@@ -28,7 +27,7 @@ from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -40,7 +39,6 @@ MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 _LISTS = ("list_files", "get_session")
-_CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
 class Setup(Struct, frozen=True):
@@ -51,6 +49,7 @@ class Setup(Struct, frozen=True):
     count: Callable[[str], int]
     ruleset: str
     outline: structure.Outline = structure.outline
+    teller: structure.Teller = structure.SILENT
 
 
 class SessionView(Struct, frozen=True):
@@ -114,7 +113,8 @@ class Door:
             snapshot = self.snapshot()
             wanted = list(self._matching(snapshot, globs))
             shown = tuple(quote(entry.path) for entry in self.readable(wanted))
-            listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
+            withheld = len(wanted) - len(shown) if self._profile == PERSON else None
+            listing = Listing(shown, withheld, len(snapshot.problems))
             text = "\n".join(shown)
             return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
 
@@ -145,7 +145,7 @@ class Door:
         args = tuple((name, value) for name, value in (("cursor", cursor), ("known", known)) if value)
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
-            first, version = _cursor(cursor)
+            first, version = place_of(cursor)
             page = self.pages.read(where, first, None, bounds)
             if version and page.version != version:
                 raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
@@ -246,9 +246,8 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        wanted = list(self._matching(self.snapshot(), globs))
-        readable = self.readable(wanted)
-        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
+        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
+        left = MAX_SEARCHED
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
@@ -288,13 +287,15 @@ class Door:
             if max_tokens < 1:
                 raise UsageError("a summary has at least one token")
             page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
-            key = f"{structure.VERSION} {self.setup.ruleset} {self.gate.rules.digest} {max_tokens} {quote(where)}"
+            rules = f"{structure.VERSION}{self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
+            key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
                 total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
-                symbols = self.setup.outline(where, page.text)
-                cached = structure.summary(head, symbols, page.text, max_tokens, self.setup.count).encode()
+                words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
+                symbols = () if words else self.setup.outline(where, page.text)
+                cached = structure.summary(head, symbols, words or page.text, max_tokens, self.setup.count).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = cached.decode()
             return text, Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
@@ -367,15 +368,6 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
-
-
-def _cursor(text: str) -> tuple[int, str]:
-    if not text:
-        return 1, ""
-    match = _CURSOR.fullmatch(text)
-    if match is None:
-        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
-    return int(match[1]), match[2]
 
 
 def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:

@@ -31,6 +31,7 @@ from sutler.stages.merge import merge
 from sutler.values.access import Call, Outcome, PatchResult, version_id
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
+from sutler.values.portable import unportable
 
 MAX_BYTES = 16 << 20
 ANY = "any"
@@ -287,6 +288,12 @@ class Writer:
 
     def _plan(self, order: Order) -> Plan:
         before = held(self._door.root, order.path, MAX_BYTES)
+        if not before.digest and self._gate.rules.portable and (why := unportable(order.path)):
+            raise RefusedError(
+                f"{quote(order.path)[:200]} is not a name that every platform can have: {why}",
+                rule="portable_names",
+                next_step="choose another name",
+            )
         if order.exact is not None:
             if order.base != ANY and not _names(order.base, before.digest):
                 raise stale(self._door, order.path, order.base)

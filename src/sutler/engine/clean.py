@@ -16,6 +16,9 @@ from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 Clean = Callable[[str, str], CleanText]
 """Redact a whole text; the second argument is the path it came from."""
 
+PER_FILE = 1_000
+"""What one more text costs the plain engine, in bytes of text: a hundred thousand tiny files are much work."""
+
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 
 
@@ -43,6 +46,24 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
         return replace(done, hidden=seen.counts) if seen.counts else done
 
     return clean
+
+
+class Redactor:
+    """A cleaner that is set up when it is first needed: what is known already needs none."""
+
+    __slots__ = ("_clean", "_make")
+
+    def __init__(self, make: Callable[[], Clean]) -> None:
+        self._make = make
+        self._clean: Clean | None = None
+
+    def __call__(self, text: str, path: str) -> CleanText:
+        return self.ready()(text, path)
+
+    def ready(self) -> Clean:
+        if self._clean is None:
+            self._clean = self._make()
+        return self._clean
 
 
 def told(text: str) -> str:
@@ -95,6 +116,11 @@ def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
         excluded=tuple(sorted(excluded, key=lambda item: item.path)),
         problems=tuple(sorted(problems, key=lambda one: (one.path, one.kind, one.detail))),
     )
+
+
+def names_of(snapshot: Snapshot) -> str:
+    """Everything that `masked` looks through, in one text."""
+    return "\n".join([*(entry.path for entry in snapshot.entries), *_texts(snapshot)])
 
 
 def _texts(snapshot: Snapshot) -> list[str]:

@@ -76,6 +76,12 @@ class Ahead:
     def __init__(self, pid: int = 0) -> None:
         self._pid = pid
 
+    def done(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        if self._pid and os.waitpid(self._pid, os.WNOHANG)[0]:
+            self._pid = 0
+        return not self._pid
+
     def settle(self, size: int) -> None:
         """Now it is known how much text there is: wait for the child if the database is worth it, else stop it."""
         if self._pid:
@@ -86,9 +92,9 @@ class Ahead:
 
 
 @contextmanager
-def compiled_ahead(environ: Mapping[str, str]) -> Iterator[Ahead]:
-    """Have the database made while other work goes on, if it is not there yet."""
-    ahead = Ahead(_start(environ) if workers.cores() > 1 and workers.may_fork() else 0)
+def compiled_ahead(environ: Mapping[str, str], *, wanted: bool) -> Iterator[Ahead]:
+    """Have the database made while other work goes on, if it is `wanted` and not there yet."""
+    ahead = Ahead(_start(environ) if wanted and workers.cores() > 1 and workers.may_fork() else 0)
     try:
         yield ahead
     finally:

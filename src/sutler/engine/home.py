@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
 
 if TYPE_CHECKING:
     from sutler.store.base import Store
+
+
+CACHE_LIMIT = 512_000_000
+"""Bytes that the cache may take; beyond that the oldest part of it goes."""
 
 
 def home(environ: Mapping[str, str]) -> str:
@@ -82,6 +86,61 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
         return None
 
 
+class Cached(NamedTuple):
+    """One file of the cache: what it is for, its name, size and age."""
+
+    kind: str
+    name: str
+    size: int
+    mtime: float
+
+
+KINDS = {
+    "facts": "what packs found out about files",
+    "history": "commit messages, cleaned",
+    "index": "facts for ranking",
+    "secrets": "the redactor's compiled rules",
+}
+"""What lies in the cache, by the first word of a file's name."""
+
+
+def cache_files(environ: Mapping[str, str]) -> list[Cached]:
+    """Everything in the cache that is ours, by name."""
+    folder = cache_folder(environ)
+    found: list[Cached] = []
+    try:
+        with os.scandir(folder) as listing:
+            for entry in listing:
+                kind = entry.name.partition("-")[0]
+                if kind in KINDS and entry.is_file(follow_symlinks=False):
+                    state = entry.stat(follow_symlinks=False)
+                    found.append(Cached(kind, entry.name, state.st_size, state.st_mtime))
+    except OSError:
+        return []
+    return sorted(found, key=lambda one: one.name)
+
+
+def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Remove files from the cache; one that is gone already is no matter."""
+    folder = cache_folder(environ)
+    for name in names:
+        try:
+            os.unlink(os.path.join(folder, name))
+        except OSError:
+            continue
+
+
+def _make_room(environ: Mapping[str, str]) -> None:
+    """Forget what was not written for longest, until the cache is within its limit."""
+    files = sorted(cache_files(environ), key=lambda one: (one.mtime, one.name))
+    total = sum(one.size for one in files)
+    for one in files:
+        if total <= CACHE_LIMIT:
+            return
+        forget([one.name], environ)
+        total -= one.size
+
+
 def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
     """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss."""
     try:
@@ -89,5 +148,6 @@ def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
         temporary = f"{path}.{os.urandom(8).hex()}"
         private_file(temporary, data)
         os.replace(temporary, path)
+        _make_room(environ)
     except (OSError, SutlerError):
         return

@@ -25,6 +25,7 @@ from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
 from sutler.store.state import project_id
 from sutler.values.facts import Facts, History
+from sutler.values.paths import wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
 VERSION = 2
@@ -55,8 +56,11 @@ def index_of(
     environ: Mapping[str, str],
     tell: Callable[[str, int, int], None] | None = None,
 ) -> Index:
-    """The index of these files, brought up to date and kept for the next run. `tell` hears how far it has come."""
+    """The index of these files, brought up to date and kept for the next run; `tell` hears how far it has come. A file
+    whose name is not UTF-8 cannot be kept and is not indexed: it ranks by nothing."""
     from sutler.stages.redact import rules_digest
+
+    entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
 
     name = f"index-{project_id(root.host_path, home.key(environ))}.bin"
     rules = rules_digest()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from hashlib import sha256
 
 from sutler.config import Settings
 from sutler.disk.root import Reader
 from sutler.disk.text import decode
-from sutler.engine.clean import Clean
+from sutler.engine.clean import Clean, Redactor
 from sutler.engine.memory import NOTHING, Memory, known_of
 from sutler.stages.fit import Material
 from sutler.values.pack import Choice, Loaded
@@ -39,6 +40,11 @@ class Loader:
         self._skip = settings.text("on_decode_error") == "skip"
         self.problems: list[Problem] = []
         self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
+
+    def prepare(self) -> None:
+        """Set up now what would be set up on first use: children inherit it."""
+        if isinstance(self._clean, Redactor):
+            self._clean.ready()
 
     def fetch(self, choice: Choice) -> Material | Excluded:
         if self._done is not None:
@@ -73,4 +79,17 @@ class Loader:
             problems = (Problem(path, "undecodable", decoded.issue),)
         digest = sha256(blob.data).hexdigest()
         plain = blob.data if decoded.encoding == "utf-8" else b""
-        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain)
+        sight = sight_of(blob.stat)
+        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain, sight)
+
+    def unchanged(self, choice: Choice, sight: tuple[int, ...]) -> bytes | None:
+        """The bytes of a file that still looks the same as then, else None."""
+        blob = self._reader.read(choice.path, self._limit)
+        if isinstance(blob, Problem) or sight_of(blob.stat) != sight or len(blob.data) != blob.stat.st_size:
+            return None
+        return blob.data
+
+
+def sight_of(state: os.stat_result) -> tuple[int, ...]:
+    """What changes whenever a file is written: its time of change cannot be set back."""
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino

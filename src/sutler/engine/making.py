@@ -7,6 +7,7 @@ that no name has to be carried over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.engine import workers
-from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, known_of
+from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import batch_counter
 from sutler.stages.fit import Material, best_rung
-from sutler.stages.render import Framed, framed, section_text
-from sutler.values.pack import Choice, Level, Request, Section
+from sutler.stages.render import Dressed, Framed, dressed, framed, section_text, shape
+from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
 if TYPE_CHECKING:
@@ -86,9 +87,29 @@ class Maker:
         """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
         batches = len(self._cuts) - 1
         if self._worth_children(looked_at):
+            self._loader.prepare()
+            if self._counting:
+                batch_counter(self._request.budget.counter)
             answers = workers.in_children(batches, self._packed, workers.cores())
             return (_unpacked(answer) for answer in answers)
         return (self._make(index) for index in range(batches))
+
+    def count_ahead(self, done: Callable[[], bool]) -> None:
+        """Until `done`, count files as they are: most need no redaction, and their count will hold."""
+        for start, stop in pairwise(self._cuts):
+            if done():
+                return
+            found = (self._loader.load(choice) for choice in self._choices[start:stop])
+            sections = [self._unredacted(*pair) for pair in zip(self._choices[start:stop], found, strict=True)]
+            whole = [section for section in sections if section is not None and section.level == "full"]
+            for section, tokens in zip(whole, self._counts(whole), strict=True):
+                self._memory.suppose(section, tokens or 0)
+        self._loader.problems.clear()
+
+    def _unredacted(self, choice: Choice, loaded: Loaded | Excluded) -> Section | None:
+        if isinstance(loaded, Excluded):
+            return None
+        return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _worth_children(self, looked_at: bool) -> bool:
         if (
@@ -107,36 +128,75 @@ class Maker:
         return [msgspec.msgpack.encode(batch), *framed]
 
     def _make(self, index: int) -> Made:
-        loader, request, batch = self._loader, self._request, Batch([], [], [])
-        numbers: list[int] = []
-        sections: list[Section] = []
-        known: list[Known | None] = []
+        batch, request = Batch([], [], []), self._request
+        ready: list[Dressed] = []
+        waiting: list[tuple[int, Section, Known | None]] = []
         for number in range(self._cuts[index], self._cuts[index + 1]):
-            before = len(loader.problems)
-            material = loader.fetch(self._choices[number])
-            if len(loader.problems) > before:
-                batch.problems.extend((number, one.kind, one.detail) for one in loader.problems[before:])
-                del loader.problems[before:]
-            if isinstance(material, Excluded):
-                batch.out.append(Out(number, material.reason, material.rule))
-            else:
-                numbers.append(number)
-                sections.append(best_rung(material, request.cut))
-                known.append(self._known(material, sections[-1]))
-        if self.watch is not None:
-            for section in sections:
+            quick = self._unchanged(number)
+            if quick is None:
+                self._look(number, batch, waiting)
+                continue
+            self._finish(waiting, batch, ready)
+            batch.pieces.append(quick[0])
+            ready.append(quick[1])
+        self._finish(waiting, batch, ready)
+        return Made(batch, framed(ready, request.format) if ready else NO_TEXT)
+
+    def _unchanged(self, number: int) -> tuple[Piece, Dressed] | None:
+        """A file that is known to be spotless and has not changed: its bytes go out as they are."""
+        choice = self._choices[number]
+        known = self._memory.known.get(choice.path)
+        if self.watch is not None:  # who watches wants to see the text
+            return None
+        if known is None or not known.sight or (self._counting and known.tokens == UNCOUNTED):
+            return None
+        cut = self._request.cut.max_file_bytes
+        if known.about != about(choice.entry.mode, choice.reason) or (cut and known.sight[0] > cut):
+            return None
+        data = self._loader.unchanged(choice, known.sight)
+        if data is None:
+            return None
+        head, tail, line = known.frame
+        tokens = known.tokens if self._counting else None
+        return Piece(number, "full", len(data), known.digest, tokens, (), (), known), Dressed(head, data, tail, line)
+
+    def _look(self, number: int, batch: Batch, waiting: list[tuple[int, Section, Known | None]]) -> None:
+        """Load and clean one file."""
+        loader = self._loader
+        before = len(loader.problems)
+        material = loader.fetch(self._choices[number])
+        batch.problems.extend((number, one.kind, one.detail) for one in loader.problems[before:])
+        del loader.problems[before:]
+        if isinstance(material, Excluded):
+            batch.out.append(Out(number, material.reason, material.rule))
+        else:
+            section = best_rung(material, self._request.cut)
+            if self.watch is not None:
                 self.watch(section)
-        batch.pieces.extend(map(_piece, numbers, sections, self._counts(sections), known))
-        return Made(batch, framed(sections, request.format, request.line_numbers) if sections else NO_TEXT)
+            waiting.append((number, section, self._known(material, section)))
+
+    def _finish(self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed]) -> None:
+        """Count and dress what has been looked at."""
+        if not waiting:
+            return
+        request = self._request
+        counts = self._counts([section for _, section, _ in waiting])
+        for (number, section, known), tokens in zip(waiting, counts, strict=True):
+            done = dressed(section, request.format, request.line_numbers)
+            ready.append(done)
+            batch.pieces.append(_piece(number, section, tokens, known and _framed(known, section, done)))
+        waiting.clear()
 
     def _known(self, material: Material, section: Section) -> Known | None:
         """What to remember of a file: what was known already, or what was found out just now."""
         if section.level != "full" or not self._memory:
             return None
-        old = self._memory.known.get(section.path)
-        if old is not None and old.digest == section.source:
-            return old
-        return known_of(material.loaded, material.clean)
+        loaded, old = material.loaded, self._memory.known.get(section.path)
+        known = old if old is not None and old.digest == section.source else known_of(loaded, material.clean)
+        verbatim = loaded.data and section.data is loaded.data and not self._request.line_numbers
+        if known is None or not verbatim or not shape(self._request.format).VERBATIM:
+            return known
+        return replace(known, sight=self._memory.trusted(loaded.sight))
 
     def _counts(self, sections: Sequence[Section]) -> Sequence[int | None]:
         """The tokens of each section's framed text and its line, from memory where they are known."""
@@ -146,9 +206,7 @@ class Maker:
         counts: list[int | None] = []
         texts: list[str] = []
         for section in sections:
-            known = UNCOUNTED
-            if section.level == "full":
-                known = self._memory.tokens(section.path, section.source, about(section))
+            known = self._memory.tokens(section) if section.level == "full" else UNCOUNTED
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
                 texts += section_text(section, request.format, request.line_numbers)
@@ -180,15 +238,15 @@ class Maker:
         return Excluded(self._choices[out.number].path, out.reason, out.rule)
 
 
-def about(section: Section) -> str:
-    """What a section's line in the manifest says besides its content, path and language."""
-    return f"{section.mode:o} {section.reason}"
+def _framed(known: Known, section: Section, done: Dressed) -> Known:
+    frame = (done.head, done.tail, done.line) if known.sight else ("", "", "")
+    return replace(known, about=about(section.mode, section.reason), frame=frame)
 
 
 def _piece(number: int, section: Section, tokens: int | None, known: Known | None) -> Piece:
     body = section.body
     if known is not None and tokens is not None:
-        known = replace(known, tokens=tokens, about=about(section))
+        known = replace(known, tokens=tokens)
     return Piece(
         number,
         section.level,

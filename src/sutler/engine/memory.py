@@ -2,13 +2,14 @@
 
 Kept is what redaction made of a content, and what it cost in tokens. Of most files that is a digest and a number; of
 one that held something to redact, the lines that changed, as they may leave. A file counts as known when its bytes
-have the digest on record, so no clock and no time stamp is trusted. A memory that is damaged, old or of other rules is
-ignored and made anew.
+have the digest on record; or when it is the very inode, of the same size and times, the time of change among them, and
+was left alone for some seconds before it was read. A memory that is damaged, old or of other rules is ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,19 @@ from msgspec import Struct
 
 from sutler.engine import home
 from sutler.store.state import project_id
-from sutler.values.pack import CleanText, Finding, Loaded
+from sutler.values.pack import CleanText, Finding, Loaded, Section
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
     from sutler.config import Settings
     from sutler.values.pack import Request
 
-_FORMAT = 1
+_FORMAT = 3
 UNCOUNTED = -1
-MOST_KEPT = 20_000
+RACY_NS = 2_000_000_000
+"""A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
+MOST_FIGURES = 200
+MOST_KEPT = 1_000_000
 """Characters of changed lines that are kept of one file."""
 
 
@@ -40,6 +44,8 @@ class Known(Struct, frozen=True, array_like=True, omit_defaults=True):
     lines: dict[int, str] = {}
     findings: tuple[Finding, ...] = ()
     hidden: tuple[tuple[str, int], ...] = ()
+    sight: tuple[int, ...] = ()  # by which the very same file is known without another look; only if spotless
+    frame: tuple[str, str, str] = ("", "", "")  # head, tail and manifest line, for that case
 
 
 def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
@@ -57,16 +63,36 @@ NO_TEXT_INSIDE = Known("")
 """A file that stayed out when it was read. No content has this digest; it only says that there is nothing to do."""
 
 
+class Kept(Struct, frozen=True, array_like=True):
+    """The memory as it lies in the cache. Figures are about texts of the pack itself, by kind and digest."""
+
+    format: int
+    files: dict[str, Known]
+    figures: dict[str, int]
+
+
+NOT_KEPT = Kept(0, {}, {})
+
+
+def about(mode: int, reason: str) -> str:
+    """What a section's line in the manifest says besides its content, path and language."""
+    return f"{'100755' if mode & 0o100 else '100644'} {reason}"
+
+
 class Memory:
     """Known files by path. `learn` adds to it; `save` keeps it, if there is anything new."""
 
-    __slots__ = ("_environ", "_fresh", "_name", "_old")
+    __slots__ = ("_environ", "_figures", "_fresh", "_name", "_noted", "_old", "_started", "_supposed")
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
         self._name = name
         self._environ = environ
-        self._old = _read(home.cached(name, environ)) if name else {}
+        kept = _read(home.cached(name, environ)) if name else NOT_KEPT
+        self._old, self._figures = kept.files, kept.figures
         self._fresh: dict[str, Known] = {}
+        self._supposed: dict[str, Known] = {}
+        self._noted: dict[str, int] = {}
+        self._started = time.time_ns()
 
     def __bool__(self) -> bool:
         """Whether anything is kept at all."""
@@ -89,11 +115,32 @@ class Memory:
             lines[number] = line
         return CleanText("\n".join(lines), known.findings, known.hidden)
 
-    def tokens(self, path: str, digest: str, about: str) -> int:
-        """What the file costs, or UNCOUNTED."""
-        known = self._old.get(path)
-        same = known is not None and known.digest == digest and known.about == about
+    def tokens(self, section: Section) -> int:
+        """What a whole file costs, or UNCOUNTED."""
+        known = self._old.get(section.path)
+        if known is None and not section.body.findings and not section.body.hidden:
+            known = self._supposed.get(section.path)
+        same = (
+            known is not None and known.digest == section.source and known.about == about(section.mode, section.reason)
+        )
         return known.tokens if same and known is not None else UNCOUNTED
+
+    def suppose(self, section: Section, tokens: int) -> None:
+        """What the file costs if nothing in it needs redaction. Holds for this run only."""
+        self._supposed[section.path] = Known(section.source, tokens, about(section.mode, section.reason))
+
+    def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
+        """A figure about a text: from memory, or made and noted."""
+        if not self._name:
+            return make()
+        key = f"{kind} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        value = self._figures.get(key, self._noted.get(key))
+        self._noted[key] = make() if value is None else value
+        return self._noted[key]
+
+    def trusted(self, sight: tuple[int, ...]) -> tuple[int, ...]:
+        """The sight of a file if it may be relied on, else nothing."""
+        return sight if sight and max(sight[1:3]) < self._started - RACY_NS else ()
 
     def learn(self, path: str, known: Known | None) -> None:
         if known is not None and self._name:
@@ -102,9 +149,13 @@ class Memory:
     def save(self, *, whole: bool) -> None:
         """Keep what this run found out. One that saw the `whole` project forgets the files it did not see."""
         files = self._fresh if whole else {**self._old, **self._fresh}
-        if self._name and files != self._old:
+        figures = {**self._figures, **self._noted}
+        if len(figures) > MOST_FIGURES:
+            figures = self._noted
+        if self._name and (files, figures) != (self._old, self._figures):
             files = {path: known for path, known in sorted(files.items()) if _speakable(path)}
-            home.keep(self._name, msgspec.msgpack.encode((_FORMAT, files)), self._environ)
+            home.keep(self._name, msgspec.msgpack.encode(Kept(_FORMAT, files, figures)), self._environ)
+            self._old, self._figures = files, figures
 
 
 NOTHING = Memory("", {})
@@ -115,7 +166,7 @@ def memory_of(root: str, settings: Settings, request: Request, environ: Mapping[
     """The memory of a project for packs of this kind: other rules, another format or vocabulary, another memory."""
     rules = ""
     if settings.flag("redact"):
-        from sutler.stages.redact import rules_digest
+        from sutler.stages.redact.table import rules_digest
 
         rules = rules_digest()
     kind = (
@@ -132,14 +183,14 @@ def memory_of(root: str, settings: Settings, request: Request, environ: Mapping[
     return Memory(f"facts-{project_id(root, home.key(environ))}-{tag}.bin", environ)
 
 
-def _read(data: bytes | None) -> dict[str, Known]:
+def _read(data: bytes | None) -> Kept:
     if data is None:
-        return {}
+        return NOT_KEPT
     try:
-        version, files = msgspec.msgpack.decode(data, type=tuple[int, dict[str, Known]], strict=True)
+        kept = msgspec.msgpack.decode(data, type=Kept)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return files if version == _FORMAT else {}
+        return NOT_KEPT
+    return kept if kept.format == _FORMAT else NOT_KEPT
 
 
 def _speakable(path: str) -> bool:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
-from sutler.engine.clean import Clean, as_it_is
+from sutler.engine.clean import Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
 from sutler.engine.making import Maker
 from sutler.engine.memory import NOTHING, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
-from sutler.stages.count import Counter, batch_counter, counter_for, token_counter
+from sutler.stages.count import Counter, batch_counter, counter_for, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
 from sutler.stages.tree import drawn_within
@@ -26,6 +27,9 @@ from sutler.values.snapshot import Excluded, Snapshot
 if TYPE_CHECKING:
     from sutler.engine.project import Project
     from sutler.stages.task_fit import Ranking
+
+NAME_WEIGHT = 1000
+"""Looking through a name takes as long as looking through this many bytes of text."""
 
 TREE_SHARE = 10
 """The drawing of the tree may take one part in this many of a budget."""
@@ -48,7 +52,10 @@ class Packing:
         self.project = project
         self.request = request
         self._ask = ask
-        self.tokens: Counter | None = token_counter(request.budget.counter) if count_tokens else None
+        if count_tokens:
+            require_vocabulary(request.budget.counter)
+        self.tokens: Counter | None = self._tokens if count_tokens else None
+        self.memory = NOTHING
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
@@ -88,18 +95,16 @@ class Packing:
 
     def _pieces(self) -> Iterator[Octets]:
         project, request = self.project, self.request
-        snapshot = self._scanned()
+        limited = request.budget.limit is not None
+        memory = self.memory = self._memory()
+        snapshot, early = self._scanned(memory)
         changed = project.changes(snapshot, request) if request.asks_history else None
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
-        selection = project.select(snapshot, request, ranking, changed)
+        selection = early or project.select(snapshot, request, ranking, changed)
         if ranking is not None:
             self.scores = {choice.path: choice.score for choice in selection.choices}
-        limited = request.budget.limit is not None
         with Root(project.place.root) as root, root.reader() as reader:
-            size = sum(choice.entry.size for choice in selection.choices)
-            self._clean = project.clean(min(size, (request.budget.limit or size) * 4))
-            memory = self._memory()
             tell = self._teller(selection)
             loader = Loader(reader, self._clean, project.settings, tell if limited else None, memory)
             loader.problems.extend(snapshot.problems)
@@ -112,17 +117,69 @@ class Packing:
             left_out = named_but_out(snapshot.excluded, project.place.named)
             judge([*loader.problems, *left_out], project.settings, project.place.named, self._ask)
             yield from chunks
-        memory.save(whole=not limited and not project.place.named)
         self._report = account.report()
+        self._remember()
 
-    def _scanned(self) -> Snapshot:
-        """The tree. Who packs all of it will want the redactor's database, which can be made meanwhile."""
-        if self.request.budget.limit is not None or not self.project.settings.flag("redact"):
-            return self.project.scan()
-        from sutler.engine.database import compiled_ahead
+    def _scanned(self, memory: Memory) -> tuple[Snapshot, Selection | None]:
+        """The tree, its names looked through; and what is chosen of it, where no task has a say in that."""
+        project, request = self.project, self.request
+        redact = project.settings.flag("redact")
+        limited = request.budget.limit is not None
+        if limited or request.goal or request.asks_history:
+            found = project.found()
+            self._clean = self._redactor(found)
+            return self._masked(found), None
+        with compiled_ahead(os.environ, wanted=redact and not memory.known) as ahead:
+            found = project.found()
+            early = project.select(found, request)
+            if self.tokens is not None and not ahead.done():
+                with Root(project.place.root) as root, root.reader() as reader:
+                    loader = Loader(reader, as_it_is, project.settings)
+                    choices = sorted(early.choices, key=display_key)
+                    Maker(choices, loader, request, memory, counting=True).count_ahead(ahead.done)
+            ahead.settle(sum(entry.size for entry in found.entries))
+        self._clean = self._redactor(found)
+        snapshot = self._masked(found)
+        return snapshot, early if snapshot is found else None
 
-        with compiled_ahead(os.environ) as ahead:
-            return self.project.scan(lambda found: ahead.settle(sum(entry.size for entry in found.entries)))
+    def _redactor(self, found: Snapshot) -> Clean:
+        """The cleaner for what is to come; names are dense, and looking through them counts as well."""
+        limit = self.request.budget.limit
+        size = sum(entry.size for entry in found.entries)
+        size = size if limit is None else min(size, limit * 4)
+        project = self.project
+        weight = max(size, len(found.entries) * NAME_WEIGHT)
+        return Redactor(lambda: project.clean(weight)) if project.settings.flag("redact") else as_it_is
+
+    def _masked(self, found: Snapshot) -> Snapshot:
+        """No secret in any name. That all names are harmless is remembered."""
+        if not self.project.settings.flag("redact"):
+            return found
+        looked_at: list[Snapshot] = []
+
+        def harmless() -> int:
+            looked_at.append(masked(found, self._clean))
+            return int(looked_at[0] is found)
+
+        if self.memory.figure("names", names_of(found), harmless):
+            return found
+        return looked_at[0] if looked_at else masked(found, self._clean)
+
+    def said(self, text: str) -> str:
+        """A short text as a summary or a record may quote it. Who packs without redaction has sent it as it is."""
+        if not self.project.settings.flag("redact"):
+            return text
+        harmless = self.memory.figure("told", text, lambda: int(told(text) == text))
+        if self._report is not None:
+            self._remember()
+        return text if harmless else told(text)
+
+    def _remember(self) -> None:
+        self.memory.save(whole=self.request.budget.limit is None and not self.project.place.named)
+
+    def _tokens(self, text: str) -> int:
+        counter = self.request.budget.counter
+        return self.memory.figure("tokens", text, lambda: token_counter(counter)(text))
 
     def _memory(self) -> Memory:
         """What earlier packs found out; of no use where nothing is looked through and nothing counted."""
@@ -142,7 +199,7 @@ class Packing:
         paths = sorted(choice.path for choice in selection.choices)
         drawing = drawn_within(paths, count, None if limit is None else limit // TREE_SHARE)
         goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
-        return Preamble(self._clean(self.project.name, "").text, goal, CleanText(drawing))
+        return Preamble(self.said(self.project.name), goal, CleanText(drawing))
 
 
 class Account:

@@ -13,8 +13,8 @@ from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
-from sutler.engine.clean import Clean, cleaner, masked
-from sutler.engine.packing import Packing
+from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
+from sutler.engine.packing import NAME_WEIGHT, Packing
 from sutler.engine.place import locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str, int, int], None]
 """Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
-
-NAME_WEIGHT = 1000
-"""Names are dense: looking through one takes as long as looking through this many bytes of text."""
 
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
@@ -73,8 +70,10 @@ class Project:
     >>> pack.report.tokens                                                  # doctest: +SKIP
     """
 
-    def __init__(self, *paths: str | os.PathLike[str], settings: Settings | None = None) -> None:
-        self.place = locate([os.fspath(path) for path in paths], os.getcwd())
+    def __init__(
+        self, *paths: str | os.PathLike[str], settings: Settings | None = None, cwd: str | None = None
+    ) -> None:
+        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
         if settings is None:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
@@ -107,16 +106,17 @@ class Project:
     def name(self) -> str:
         return os.path.basename(self.place.root)
 
-    def scan(self, tell: Callable[[Snapshot], None] | None = None) -> Snapshot:
-        """What is there: entries, exclusions with their rule, problems. Reads names, not contents. `tell` is told
-        what was found before the names are looked through."""
+    def scan(self) -> Snapshot:
+        """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
+        found = self.found()
+        return masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
+
+    def found(self) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown."""
+        tell = self.tell
+        counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            progress = self.tell
-            counted = None if progress is None else lambda count: progress("scanning", count, 0)
             found = scan(root, self.rules(), self.place.named, counted)
-        if tell is not None:
-            tell(found)
-        found = masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
         return _without(found, self.unticked) if self.unticked else found
 
     def pack(
@@ -200,8 +200,8 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
-            clean = cleaner(settings, sum(entry.size for entry in entries))
-            index = index_of(entries, root, clean, os.environ, self.tell)
+            size = sum(entry.size + PER_FILE for entry in entries)
+            index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
             past = past_of(root, os.environ)
         return Ranking(task, index, rank(index, task, past, limit=RANKED))
 

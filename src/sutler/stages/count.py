@@ -49,14 +49,19 @@ def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
     return splintr.Tokenizer.from_pretrained(vocabulary)
 
 
-@lru_cache(maxsize=4)
-def token_counter(vocabulary: str) -> Counter:
-    """The exact number of tokens in `vocabulary`; loading one takes tens of milliseconds, so it is kept."""
+def require_vocabulary(vocabulary: str) -> None:
+    """Refuse a name that nobody can count by."""
     if vocabulary not in VOCABULARIES:
         raise UsageError(
             f"unknown counter '{vocabulary}'",
             next_step=f"use one of {', '.join(VOCABULARIES)}, or 'none' to count nothing",
         )
+
+
+@lru_cache(maxsize=4)
+def token_counter(vocabulary: str) -> Counter:
+    """The exact number of tokens in `vocabulary`; loading one takes tens of milliseconds, so it is kept."""
+    require_vocabulary(vocabulary)
     tokenizer = _tokenizer(vocabulary)
     flat, ordinary = tokenizer.encode_flat, tokenizer.encode_ordinary
 

@@ -18,6 +18,7 @@ from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
+from sutler.store.volume import refuse_network
 from sutler.values.errors import SutlerError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
+_CHECKED = 4 << 20  # up to here a look at every page costs a start a few milliseconds
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
@@ -55,6 +57,7 @@ class SqliteDatabase:
     def __init__(self, path: str) -> None:
         import apsw
 
+        refuse_network(os.path.dirname(path))
         private_file(path)
         self._path = path
         self._pid = os.getpid()
@@ -62,6 +65,7 @@ class SqliteDatabase:
         self._inode = os.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
+        self.version = apsw.sqlite_lib_version()
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         self._connection = self._retry(lambda: apsw.Connection(path, flags=flags))
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -69,6 +73,19 @@ class SqliteDatabase:
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         for pragma in _PRAGMAS:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]
+        if os.stat(path).st_size <= _CHECKED:
+            self.quick_check()
+
+    def quick_check(self) -> None:
+        """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any size."""
+        found = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
+        if found != [("ok",)]:
+            self._connection.close()
+            raise SutlerError(
+                f"the store is damaged: {str(found[0][0])[:200]}",
+                rule="a damaged store is not written to",
+                next_step="restore it from a backup, or move the project's state directory aside to start anew",
+            )
 
     def _retry(self, step: Callable[[], T]) -> T:
         for left in reversed(range(_TRIES)):

@@ -188,10 +188,11 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Listing(Struct, frozen=True):
-    """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy keeps back."""
+    """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy keeps back. Only a
+    person is told: with a glob the number would say whether a denied file exists."""
 
     paths: tuple[str, ...]
-    withheld: int = 0
+    withheld: int | None = None
     problems: int = 0
 
 

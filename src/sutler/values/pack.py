@@ -91,6 +91,7 @@ class Loaded(Struct, frozen=True):
     encoding: str = "utf-8"
     problems: tuple[Problem, ...] = ()
     data: bytes = b""  # the raw bytes, where they are the text in UTF-8: nobody need encode it again
+    sight: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 
 
 class Finding(Struct, frozen=True):

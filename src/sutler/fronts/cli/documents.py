@@ -129,7 +129,7 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
-    receipt = leave_receipt(project, report, destination, args.receipt, console)
+    receipt = leave_receipt(project, told(project.name), report, destination, args.receipt, console)
     if args.report:
         from sutler.engine.view import Watch
         from sutler.fronts.cli.report import write_report

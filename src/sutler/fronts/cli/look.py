@@ -17,7 +17,7 @@ from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote
+from sutler.values.paths import RelPath, quote, wire_path
 from sutler.values.snapshot import Excluded, FileEntry, Problem
 
 
@@ -93,8 +93,8 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     report = packing.report
     totals = directory_totals(report.shown)
     if args.json:
-        files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
+        files = [{"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
+        directories = [{"path": wire_path(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
         console.answer_json(
             {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
@@ -185,7 +185,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
     body = told_all(body)
     if args.json:
-        console.answer_json({"path": shown, **body})
+        console.answer_json({"path": told(wire_path(path or ".")), **body})
     else:
         state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""

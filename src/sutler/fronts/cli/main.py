@@ -86,10 +86,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("run", "goals", "render a goal, with files, and send it to a model command"),
             Command("dry-run", "goals", "print the prompt that 'run' would send"),
-            Command("goals", "goals", "list, show and add goals"),
-            Command("gather", "goals", "let a model ask for the files it needs, round by round"),
+            Command("goals", "known_goals", "list, show and add goals"),
+            Command("gather", "gathering", "let a model ask for the files it needs, round by round"),
             Command("pass", "goals", "run the model command alone"),
-            Command("trust", "goals", "let this project's own scripts and model command run"),
+            Command("trust", "known_goals", "let this project's own scripts and model command run"),
         ),
     ),
     (
@@ -99,6 +99,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("init", "setup", "write a commented sutler.toml"),
             Command("schema", "setup", "print a JSON Schema of what sutler writes"),
             Command("doctor", "setup", "check this installation and this machine"),
+            Command("cache", "cache", "say what the cache holds, or clear it"),
             Command("completion", "setup", "print a completion script for a shell"),
         ),
     ),

@@ -14,13 +14,12 @@ import msgspec
 from sutler import config
 from sutler.disk.root import write_atomic
 from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
-from sutler.engine.clean import told
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.stages.count import counter_for, token_counter
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Problem
 
 
@@ -58,6 +57,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
     out.add_argument("--report", metavar="FILE", help="write a page about the pack there: one HTML file, no network")
+    out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
     out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
@@ -67,6 +67,21 @@ def run_pack(args: argparse.Namespace, console: Console) -> int:
     if wanted in ("msgpack", "prompt", "assign"):
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
+    if args.watch:
+        return _watched(args, console, wanted)
+    return _pack_once(args, console, wanted)
+
+
+def _watched(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
+    from sutler.fronts.cli.watch import check_watch, watch
+
+    check_watch(args)
+    project, _ = open_project(args)
+    project = project.writing_to(*outputs(args.output, args.split))
+    return watch(project, lambda: _pack_once(args, console, wanted), console)
+
+
+def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -> int:
     project, goal = open_project(args)
     if args.assign:
         _check_assign(args)
@@ -96,9 +111,9 @@ def run_rendered(
 
         packing.watch = watch = watch_for(project)
     with following(packing, console):
-        destination = said(_deliver(packing, args, console), project)
+        destination = packing.said(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
-    receipt = leave_receipt(project, report, destination, args.receipt, console)
+    receipt = leave_receipt(project, packing.said(project.name), report, destination, args.receipt, console)
     if args.report:
         from sutler.fronts.cli.report import write_report
 
@@ -181,26 +196,21 @@ def _check_destination(args: argparse.Namespace) -> None:
 
 
 def spelled(report: Report) -> object:
-    """The report with every path in its display form, as all other JSON answers have it."""
+    """The report with every path as JSON carries it."""
     body = msgspec.to_builtins(report)
     for one in (*body["shown"], *body["excluded"], *body["problems"]):
-        one["path"] = quote(one["path"])
-    body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
-    body["linked"] = [quote(path) for path in body["linked"]]
+        one["path"] = wire_path(one["path"])
+    body["listing"]["paths"] = [wire_path(path) for path in body["listing"]["paths"]]
+    body["linked"] = [wire_path(path) for path in body["linked"]]
     return body
 
 
-def said(text: str, project: Project) -> str:
-    """A name as the summary and the receipt show it. Who packs with --no-redact has already sent it as it is."""
-    return told(text) if project.settings.flag("redact") else text
-
-
 def leave_receipt(
-    project: Project, report: Report, destination: str, file: str | None, console: Console
+    project: Project, name: str, report: Report, destination: str, file: str | None, console: Console
 ) -> receipts.Receipt:
-    """Store what left, and write it to `file` too if one is named."""
+    """Store what left of a project, under this `name`, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
-        report, project=said(project.name, project), destination=destination, redacted=project.settings.flag("redact")
+        report, project=name, destination=destination, redacted=project.settings.flag("redact")
     )
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:

@@ -10,14 +10,14 @@ import msgspec
 
 from sutler.disk.root import Root
 from sutler.engine import Project, locate, receipts
-from sutler.engine.clean import SECRET_NAME, told
+from sutler.engine.clean import PER_FILE, SECRET_NAME, told
 from sutler.engine.load import Loader
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.pack import open_project
 from sutler.stages.redact import Listed, listing
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Excluded, Problem
 
 
@@ -39,7 +39,7 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     for problem in problems:
         console.note(told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip())
     if args.json:
-        console.answer_json({"findings": rows})
+        console.answer_json({"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]})
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
     console.note(f"{len(rows):,} findings in {count:,} files")
@@ -62,7 +62,8 @@ def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, l
         Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
     ]
     with Root(project.place.root) as root, root.reader() as reader:
-        loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)
+        size = sum(entry.size + PER_FILE for entry in snapshot.entries)
+        loader = Loader(reader, project.clean(size), project.settings)
         for number, choice in enumerate(sorted(selection.choices, key=lambda choice: choice.path), 1):
             if bar is not None:
                 bar(number, len(selection.choices))

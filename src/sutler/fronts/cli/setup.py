@@ -194,6 +194,23 @@ def _config() -> str:
     return f"readable; set: {', '.join(changed)}" if changed else "readable; all defaults"
 
 
+def _store() -> str:
+    """Open the project's store, every page looked at, and hold its newest checkpoint against it."""
+    from sutler.store.sqlite import SqliteDatabase
+    from sutler.toolbox import open_store
+
+    store, ledger = open_store(os.getcwd(), os.environ)
+    try:
+        ledger.check()
+        database = getattr(store, "_database", None)
+        if not isinstance(database, SqliteDatabase):
+            return f"PostgreSQL, {store.head()[0]:,} rows in the ledger"
+        database.quick_check()
+        return f"SQLite {database.version}, sound, {store.head()[0]:,} rows in the ledger"
+    finally:
+        store.close()
+
+
 def _encoding() -> str:
     return f"file names {sys.getfilesystemencoding()}, stdout {sys.stdout.encoding}"
 
@@ -204,6 +221,7 @@ CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("tokens", _tokens),
     ("config", _config),
     ("encoding", _encoding),
+    ("store", _store),
 )
 
 

@@ -7,17 +7,20 @@ has the same tag, and neither the tag nor anything else tells its length or lets
 
 from __future__ import annotations
 
-from sutler.stages.redact.clean import Allow, redact
-from sutler.stages.redact.engines import (
-    Engine,
-    compile_database,
-    database_key,
-    hyperscan_engine,
-    stdlib_engine,
-)
-from sutler.stages.redact.markers import digest_of, own_spans
-from sutler.stages.redact.seal import Listed, Refusal, listing, seal
-from sutler.stages.redact.table import rules_digest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sutler.stages.redact.clean import Allow, redact
+    from sutler.stages.redact.engines import (
+        Engine,
+        compile_database,
+        database_key,
+        hyperscan_engine,
+        stdlib_engine,
+    )
+    from sutler.stages.redact.markers import digest_of, own_spans
+    from sutler.stages.redact.sealing import Listed, Refusal, listing, seal
+    from sutler.stages.redact.table import rules_digest
 
 __all__ = [
     "Allow",
@@ -35,3 +38,31 @@ __all__ = [
     "seal",
     "stdlib_engine",
 ]
+
+_HOMES = {
+    "Allow": "clean",
+    "Engine": "engines",
+    "Listed": "sealing",
+    "Refusal": "sealing",
+    "compile_database": "engines",
+    "database_key": "engines",
+    "digest_of": "markers",
+    "hyperscan_engine": "engines",
+    "listing": "sealing",
+    "own_spans": "markers",
+    "redact": "clean",
+    "rules_digest": "table",
+    "seal": "sealing",
+    "stdlib_engine": "engines",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Each name with its module, when somebody asks: who only wants to know the rules' digest loads no grammar."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sutler.stages.redact' has no attribute '{name}'")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"sutler.stages.redact.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from sutler.stages.render.pieces import Framed, LateListing, Octets, Shape, assemble, frame_of, numbered
+from sutler.stages.render.pieces import Dressed, Framed, LateListing, Octets, Shape, assemble, dress, frame_of, numbered
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Format, Pack, Preamble, Section
 
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
 
 __all__ = [
+    "Dressed",
     "Framed",
     "Octets",
     "Shape",
     "assembled",
+    "dressed",
     "encoded",
     "framed",
     "group",
@@ -71,9 +73,14 @@ def render(
         yield str(piece, "utf-8")
 
 
-def framed(sections: Iterable[Section], format: Format, line_numbers: bool = False) -> Framed:
+def dressed(section: Section, format: Format, line_numbers: bool = False) -> Dressed:
+    """A section with its frame."""
+    return dress(shape(format), section, line_numbers)
+
+
+def framed(sections: Iterable[Dressed], format: Format) -> Framed:
     """Sections between their frames, ready for `assembled`. At least one."""
-    return frame_of(shape(format), sections, line_numbers)
+    return frame_of(shape(format), sections)
 
 
 def encoded(
@@ -85,7 +92,7 @@ def encoded(
     line_numbers: bool = False,
 ) -> Generator[Octets, None, str]:
     """`assembled` from sections, one body in memory at a time."""
-    frames = (framed([section], format, line_numbers) for section in sections)
+    frames = (framed([dressed(section, format, line_numbers)], format) for section in sections)
     return assembled(preamble, frames, listing, format=format, line_numbers=line_numbers)
 
 

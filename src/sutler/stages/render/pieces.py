@@ -107,23 +107,35 @@ class Framed(NamedTuple):
     lines: Octets
 
 
-def frame_of(shape: Shape, sections: Iterable[Section], line_numbers: bool) -> Framed:
+class Dressed(NamedTuple):
+    """One section in its format: what stands before and after its body, and its line in the manifest."""
+
+    head: str
+    body: bytes
+    tail: str
+    line: str
+
+
+def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
+    head, tail = shape.frame(section)
+    if shape.VERBATIM and not line_numbers:
+        body = section.data or section.body.text.encode()
+    else:
+        body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
+    return Dressed(head, body, tail, shape.manifest_line(section))
+
+
+def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     """The sections between their frames, glue between them."""
     text: list[bytes] = []
     frames: list[str] = []
     lines: list[str] = []
-    verbatim = shape.VERBATIM and not line_numbers
     between = ""
-    for section in sections:
-        head, tail = shape.frame(section)
-        if verbatim:
-            body = section.data or section.body.text.encode()
-        else:
-            body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
-        frame = f"{between}{head}"
+    for head, body, tail, line in sections:
+        frame = between + head
         text += (frame.encode(), body)
         frames.append(frame)
-        lines.append(shape.manifest_line(section))
+        lines.append(line)
         between = tail + shape.GLUE
     last = between.removesuffix(shape.GLUE)
     text.append(last.encode())

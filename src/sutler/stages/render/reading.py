@@ -14,7 +14,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
 from sutler.stages.render import json
-from sutler.stages.render.pieces import VERSION, End, Line, Shape, Title, assemble, frame_of, title_of
+from sutler.stages.render.pieces import VERSION, End, Line, Shape, Title, assemble, dress, frame_of, title_of
 from sutler.values.errors import RefusedError, SutlerError
 from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
@@ -138,7 +138,7 @@ def read_json(data: bytes) -> Pack:
     sections = tuple(_json_section(*pair, numbers) for pair in zip(lines, found.files, strict=True))
     listing = Listing(tuple(RelPath(unquote(path)) for path in found.not_shown), found.unnamed)
     seal = sha256()
-    framed = [frame_of(json, sections, numbers)] if sections else []
+    framed = [frame_of(json, [dress(json, section, numbers) for section in sections])] if sections else []
     for _, frame in assemble(json, preamble, framed, listing, numbers):
         seal.update(frame)
     fixed = (found.schema_version, found.about, title)

@@ -1,0 +1,42 @@
+"""`sutler cache`: what earlier runs left to be faster, how much it is, and how to be rid of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from sutler.engine import home
+from sutler.engine.clean import told
+from sutler.fronts.cli.console import Console
+from sutler.values.paths import quote
+
+
+def configure_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help="default: info")
+
+
+def run_cache(args: argparse.Namespace, console: Console) -> int:
+    files = home.cache_files(os.environ)
+    folder = told(quote(home.cache_folder(os.environ)))
+    total = sum(one.size for one in files)
+    if args.action == "clear":
+        home.forget([one.name for one in files], os.environ)
+    kinds = {
+        kind: {
+            "files": sum(1 for one in files if one.kind == kind),
+            "bytes": sum(one.size for one in files if one.kind == kind),
+        }
+        for kind in home.KINDS
+    }
+    if args.json:
+        body = {"folder": folder, "limit": home.CACHE_LIMIT, "bytes": total, "kinds": kinds}
+        console.answer_json({**body, "cleared": args.action == "clear"})
+    elif args.action == "clear":
+        console.answer(f"cleared {len(files):,} files, {total:,} bytes, of {folder}")
+    else:
+        rows = [
+            f"{count['bytes']:>13,}  {count['files']:>5,} files  {kind}: {home.KINDS[kind]}\n"
+            for kind, count in kinds.items()
+        ]
+        console.answer("".join(rows) + f"{total:>13,}  of {home.CACHE_LIMIT:,} bytes in {folder}\n")
+    return 0
