@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sutler.engine import workers
 from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
-from sutler.stages.count import batch_counter
+from sutler.stages.count import token_counter
 from sutler.stages.fit import Material, best_rung
 from sutler.stages.render import Dressed, Framed, dressed, framed, section_text, shape
 from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
@@ -89,7 +89,7 @@ class Maker:
         if self._worth_children(looked_at):
             self._loader.prepare()
             if self._counting:
-                batch_counter(self._request.budget.counter)
+                token_counter(self._request.budget.counter)
             answers = workers.in_children(batches, self._packed, workers.cores())
             return (_unpacked(answer) for answer in answers)
         return (self._make(index) for index in range(batches))
@@ -210,7 +210,8 @@ class Maker:
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
                 texts += section_text(section, request.format, request.line_numbers)
-        fresh = iter(batch_counter(request.budget.counter)(texts) if texts else ())
+        # One by one: the tokenizer's own threads cost more to start than most packs take to count.
+        fresh = map(token_counter(request.budget.counter), texts) if texts else iter(())
         return [next(fresh) + next(fresh) if count is None else count for count in counts]
 
     def shown(self, piece: Piece) -> Shown:

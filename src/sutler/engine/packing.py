@@ -12,11 +12,11 @@ from sutler.engine.clean import Clean, Redactor, as_it_is, masked, names_of, tol
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
 from sutler.engine.making import Maker
-from sutler.engine.memory import NOTHING, Memory, memory_of
+from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
-from sutler.stages.count import Counter, batch_counter, counter_for, require_vocabulary, token_counter
+from sutler.stages.count import Counter, counter_for, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
 from sutler.stages.tree import drawn_within
@@ -257,9 +257,25 @@ class Account:
             return [shown_of(section, None) for section in sections]
         if request.budget.unit == "tokens":
             return [shown_of(section, section.cost) for section in sections]
-        texts = [text for one in sections for text in section_text(one, request.format, request.line_numbers)]
-        counts = iter(batch_counter(request.budget.counter)(texts))
-        return [shown_of(section, next(counts) + next(counts)) for section in sections]
+        return [shown_of(section, self._tokens_of(section)) for section in sections]
+
+    def _tokens_of(self, section: Section) -> int:
+        """What a section costs in tokens, counted once for the same content."""
+        memory, request = self._packing.memory, self._packing.request
+        known = memory.tokens(section) if section.level == "full" else UNCOUNTED
+        if known != UNCOUNTED:
+            return known
+        text, line = section_text(section, request.format, request.line_numbers)
+
+        def count() -> int:
+            counter = token_counter(request.budget.counter)
+            return counter(text) + counter(line)
+
+        if section.level != "full":
+            return memory.figure("section", text + line, count)
+        tokens = count()
+        memory.counted(section, tokens)
+        return tokens
 
     def _framed(self, maker: Maker, looked_at: bool, tell: Callable[[], None] | None) -> Iterator[Framed]:
         """Sections on their way out, each noted in the report."""

@@ -35,7 +35,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
-_CHECKED = 4 << 20  # up to here a look at every page costs a start a few milliseconds
+_CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
