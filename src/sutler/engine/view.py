@@ -16,7 +16,7 @@ from sutler.engine.clean import Clean, cleaner
 from sutler.engine.receipts import Receipt
 from sutler.engine.report import WHOLE, Report, Shown
 from sutler.stages import view as stage
-from sutler.stages.count import batch_counter, count_bytes, token_counter
+from sutler.stages.count import count_bytes, token_counter
 from sutler.stages.pack_diff import AnyPack, read_pack
 from sutler.values.errors import SutlerError
 from sutler.values.pack import Format, Pack, Section
@@ -231,7 +231,7 @@ def shown_format(data: bytes) -> Format:
 def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
     parts = stage.parts_of(pack, shown_format(data))
     rows = stage.rows_of(
-        parts, batch_counter(COUNTER), lambda part: watch.look(part.path, part.text) if watch else None
+        parts, token_counter(COUNTER), lambda part: watch.look(part.path, part.text) if watch else None
     )
     return _without_secrets(rows)
 

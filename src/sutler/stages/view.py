@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from sutler.stages.classify import facts_of
-from sutler.stages.count import BatchCounter, count_bytes
+from sutler.stages.count import Counter, count_bytes
 from sutler.stages.pack_diff import AnyPack, diff_packs
 from sutler.stages.redact.markers import MARKER
 from sutler.stages.render import section_text, shape
@@ -23,8 +23,6 @@ WHOLE = ("full", "summary")
 EXCERPT_LINES = 30
 LINE = 180
 OUTLINE_LINES = 60
-BATCH = 1 << 21
-"""Characters whose tokens are counted at once."""
 
 Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
 """Path and text to structural lines: (line, level, text)."""
@@ -154,28 +152,13 @@ def _level(truncated: bool) -> str:
     return "head_tail" if truncated else "full"
 
 
-def rows_of(
-    parts: Iterable[Part], tokens: BatchCounter | None, detail: Callable[[Part], Detail | None]
-) -> list[FileRow]:
+def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[FileRow]:
     """Rows with their costs: tokens where they are counted, then bytes."""
-    rows: list[FileRow] = []
-    waiting: list[Part] = []
-    size = 0
+    rows = []
     for part in parts:
-        waiting.append(part)
-        size += len(part.weighed)
-        if size >= BATCH:
-            rows += _weighed(waiting, tokens, detail)
-            waiting, size = [], 0
-    return rows + _weighed(waiting, tokens, detail)
-
-
-def _weighed(parts: Sequence[Part], tokens: BatchCounter | None, detail: Details) -> list[FileRow]:
-    texts = [part.weighed for part in parts]
-    counts = tokens(texts) if tokens else []
-    weights = [count_bytes(text) for text in texts]
-    costs = list(zip(counts, weights, strict=True)) if tokens else [(one,) for one in weights]
-    return [_row(part, cost, detail(part)) for part, cost in zip(parts, costs, strict=True)]
+        size = count_bytes(part.weighed)
+        rows.append(_row(part, (tokens(part.weighed), size) if tokens else (size,), detail(part)))
+    return rows
 
 
 def _row(part: Part, costs: tuple[int, ...], detail: Detail | None) -> FileRow:

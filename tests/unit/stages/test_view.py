@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from sutler.stages.count import batch_counter, token_counter
+from sutler.stages.count import token_counter
 from sutler.stages.render import parse, render
 from sutler.stages.view import EXCERPT_LINES, against, detail_of, left_of, measures_of, parts_of, plain, rows_of, why_of
 from sutler.values.pack import CleanText, Format, Listing, Pack, Preamble, Section
 from sutler.values.paths import RelPath
 from sutler.values.view import FileRow, Why
 
-COUNT = batch_counter("o200k_base")
+COUNT = token_counter("o200k_base")
 
 
 @pytest.mark.parametrize(
