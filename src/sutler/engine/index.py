@@ -70,10 +70,10 @@ def index_of(
     now = time.time_ns()
     with root.reader() as reader:
         files, texts = _look(entries, reader, known, kept.seen_ns if kept else 0)
+        if index is not None and files == known and not worn(index):
+            return index
         current = {path: sight[3] for path, sight in files.items()}
         wanted = sorted(current) if index is None or worn(index) else stale(index, current)
-        if index is not None and not wanted and files == known:
-            return index
         fresh = []
         for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
             fresh.append(found)

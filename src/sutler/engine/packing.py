@@ -19,7 +19,7 @@ from sutler.stages.choose import display_key
 from sutler.stages.count import Counter, counter_for, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
-from sutler.stages.tree import drawn_within
+from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
 from sutler.values.snapshot import Excluded, Snapshot
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 NAME_WEIGHT = 1000
 """Looking through a name takes as long as looking through this many bytes of text."""
-
-TREE_SHARE = 10
-"""The drawing of the tree may take one part in this many of a budget."""
 
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
@@ -197,7 +194,7 @@ class Packing:
     def preamble(self, selection: Selection, count: Counter) -> Preamble:
         limit = self.request.budget.limit
         paths = sorted(choice.path for choice in selection.choices)
-        drawing = drawn_within(paths, count, None if limit is None else limit // TREE_SHARE)
+        drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(self.request.goal)))
         goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
         return Preamble(self.said(self.project.name), goal, CleanText(drawing))
 

@@ -195,6 +195,7 @@ class Project:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
+        from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
@@ -203,7 +204,8 @@ class Project:
             size = sum(entry.size + PER_FILE for entry in entries)
             index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
             past = past_of(root, os.environ)
-        return Ranking(task, index, rank(index, task, past, limit=RANKED))
+        reader = Reader(index)
+        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
@@ -217,7 +219,7 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         scores = None
         if ranking is not None:
-            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
         pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
         selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
         if changed and changed.texts:
