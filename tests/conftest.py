@@ -86,7 +86,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """No test sees, or writes to, the home of whoever runs it."""
     home = tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if name.startswith(("SUTLER_", "XDG_", "GIT_"))]:
-        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA"):
+        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA", "SUTLER_NODE_MODULES"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -36,7 +36,7 @@ from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
 from sutler.toolbox import TOOLS, Tool, call
-from sutler.values.access import GENESIS, AuditEntry, AuditRow, Caller, Version, seal
+from sutler.values.access import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText
 from sutler.values.snapshot import ScanRules
@@ -154,7 +154,12 @@ class Forgetful(SqlStore):
         *,
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
+        facts: Iterable[Fact] = (),
+        wait: bool = True,
     ) -> tuple[AuditRow, ...]:
+        del wait
+        for fact in facts:
+            self.put_fact(*fact)
         for digest, data in blobs:
             self.put_blob(digest, data)
         for version in versions:

@@ -72,6 +72,7 @@ class Ledger:
             self.sign("head", row.seq, row.hash, at)
 
     def sign(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
+        self.store.flush()  # a checkpoint must not outlive its row in a power cut
         plain = Checkpoint(kind, self.store.project, seq, hash, at)
         line = canonical(msgspec.structs.replace(plain, mac=self._mac(plain))) + "\n"
         private_file(self._path)

@@ -7,7 +7,9 @@ never looks at what a file says to decide what may happen.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
@@ -15,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access import outline as structure
+from sutler.access.answering import as_many, reading_of, within
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
@@ -22,12 +25,12 @@ from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
 from sutler.access.session import Session, fold, received, stale
-from sutler.access.standing import standing
+from sutler.access.standing import Ground, ground, standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
-from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
@@ -35,10 +38,11 @@ from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
+MOMENT = 0.25
 MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
-_LISTS = ("list_files", "get_session")
+_LISTS = ("list_files", "get_session", "why")
 
 
 class Setup(Struct, frozen=True):
@@ -66,6 +70,8 @@ class Door:
         self.setup = setup
         self.pages = Pages(root, gate.clean)
         self._profile = gate.caller.profile
+        self._stands: tuple[float, Ground] | None = None
+        self.progress: Callable[[int, int], None] | None = None  # a front that can tell how far a call has come
 
     # a call, and what stands before every one of them
 
@@ -74,7 +80,7 @@ class Door:
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self.root.relpath(spelt)
         shown = quote(path)
-        if self.gate.clean(shown, "").text != shown:
+        if self.gate.clean_name(shown) != shown:
             raise RefusedError("the path itself holds what looks like a secret", rule="nothing secret leaves in a name")
         return path
 
@@ -91,9 +97,18 @@ class Door:
             raise RefusedError(
                 shown[:200], rule=refusal.rule, next_step="give a path relative to the project"
             ) from None
-        place = standing(self.root, self.setup.scan, path)
-        call = msgspec.structs.replace(call, path=path, lines=lines, standing=place)
+        call = msgspec.structs.replace(call, path=path, lines=lines, standing=self.standing(path))
         return self.gate.enter(call, lambda: perform(path))
+
+    def standing(self, path: RelPath) -> Standing:
+        """What the ignore files say of a path. Those inside the project are read with every call; the repository, the
+        user's own rules and the folders above are looked at anew after a moment."""
+        now = time.monotonic()
+        if self._stands is None or now - self._stands[0] > MOMENT:
+            self._stands = now, ground(self.root, self.setup.scan)
+        return standing(self.root, self.setup.scan, path, self._stands[1])
+
+    enter = _enter  # for tools that are not about one file
 
     def _may_read(self, path: RelPath) -> bool:
         call = Call(id="", tool="list_files", effect="read", path=path)
@@ -105,18 +120,22 @@ class Door:
 
     # listing
 
-    def list_files(self, globs: tuple[str, ...] = ()) -> Listing:
-        """Files that may be read, sorted; with globs, those that match one."""
-        args = tuple(("glob", glob) for glob in globs[:MAX_GLOBS])
+    def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
+        """Files that may be read, sorted; with globs, those that match one. As many as the profile allows at once;
+        a cursor is the path that the last answer ended with."""
+        args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             snapshot = self.snapshot()
             wanted = list(self._matching(snapshot, globs))
-            shown = tuple(quote(entry.path) for entry in self.readable(wanted))
-            withheld = len(wanted) - len(shown) if self._profile == PERSON else None
-            listing = Listing(shown, withheld, len(snapshot.problems))
-            text = "\n".join(shown)
-            return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
+            readable = self.readable(wanted)
+            after = self.relpath(cursor) if cursor else ""
+            shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
+            count, text, tokens = as_many(shown, self._profile, self.setup.count)
+            more = shown[count - 1] if count < len(shown) else ""
+            withheld = len(wanted) - len(readable) if self._profile == PERSON else None
+            listing = Listing(shown[:count], withheld, len(snapshot.problems), more)
+            return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
         return self._enter("list_files", "", args, perform)
 
@@ -146,7 +165,7 @@ class Door:
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             first, version = place_of(cursor)
-            page = self.pages.read(where, first, None, bounds)
+            page = self._page(where, first, None, bounds)
             if version and page.version != version:
                 raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
             return self._answer(where, page, known)
@@ -161,37 +180,43 @@ class Door:
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if not 1 <= start <= end:
                 raise UsageError(f"lines {start} to {end}", rule="ranges are 1-based and inclusive")
-            return self._answer(where, self.pages.read(where, start, end, bounds), known, end)
+            return self._answer(where, self._page(where, start, end, bounds), known, end)
 
         return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
 
+    def _page(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
+        read = partial(self.pages.read, path, first, last)
+        return within(read, bounds, self._profile.max_tokens, self.setup.count)
+
     def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these very lines."""
-        self._remember(path, page)
         span = Span(page.first, page.last)
         if known and known == page.version and page.text and self._received(path, page.digest, span):
-            unchanged = msgspec.structs.replace(_reading(path, page), text="", unchanged=True)
-            return unchanged, Outcome(after=page.digest)
+            unchanged = msgspec.structs.replace(reading_of(path, page), text="", unchanged=True)
+            return unchanged, self._remembered(path, page, Outcome(after=page.digest))
         truncated = page.cut if end is not None else page.more
         if not page.text and page.total is not None and page.first > page.total:
             page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
-        return _reading(path, page, truncated=truncated, next=cursor), self._outcome(page)
+        return reading_of(path, page, truncated=truncated, next=cursor), self._remembered(
+            path, page, self._outcome(page)
+        )
 
     def _received(self, path: RelPath, digest: str, span: Span) -> bool:
         rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
         return received((unseal(row) for row in rows), digest, span)
 
-    def _remember(self, path: RelPath, page: Page) -> None:
+    def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
         """Keep what may be handed out, so that a later diff can say what changed since. Clean text only: what was
         redacted is not kept either."""
-        if page.whole:
-            store, at = self.gate.store, stamp(self.gate.clock())
-            store.put_fact(page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
-            seen = Version(
-                id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
-            )
-            store.add_version(seen)
+        if not page.whole:
+            return outcome
+        fact = (page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
+        at = stamp(self.gate.clock())
+        seen = Version(
+            id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
+        )
+        return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
     def _clean_key(self, path: RelPath) -> str:
         return f"{self.setup.ruleset} {quote(path)}"
@@ -209,8 +234,8 @@ class Door:
                 tail = 0
             if page.more and page.total and tail and page.last == room.lines:
                 page = self._ends(where, page, room, tail)
-            self._remember(where, page)
-            return _reading(where, page, truncated=page.more or page.cut), self._outcome(page)
+            outcome = self._remembered(where, page, self._outcome(page))
+            return reading_of(where, page, truncated=page.more or page.cut), outcome
 
         return self._enter("get_excerpt", path, (("max_lines", str(max_lines)),), perform)
 
@@ -368,21 +393,6 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
-
-
-def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
-    return Reading(
-        path=quote(path),
-        version=page.version,
-        first=page.first,
-        last=page.last,
-        total=page.total,
-        text=page.text,
-        truncated=truncated,
-        next=next,
-        redactions=page.findings,
-        notes=page.notes,
-    )
 
 
 def marker(version: str, what: str) -> str:

@@ -313,6 +313,8 @@ def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
 def _fill(lines: list[str], first: int, last: int | None, bounds: Bounds) -> tuple[str, int, bool]:
     """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound stopped it."""
     wanted = lines[first - 1 : last]
+    if len(wanted) <= bounds.lines and len(text := "".join(wanted)) <= bounds.chars:
+        return text, first + len(wanted) - 1, False
     taken: list[str] = []
     room = bounds.chars
     for line in wanted[: bounds.lines]:

@@ -24,7 +24,6 @@ from sutler.access.patch import FilePatch, parse
 from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.restoring import bytes_of, refuse_markers, restored, same_ends, text_of
-from sutler.access.standing import standing
 from sutler.access.trail import answer, known_bytes, last_seen, preview, versions_of, whole_call, written_by
 from sutler.disk.replace import ABSENT, Held, Replacement, failed, held
 from sutler.stages.merge import merge
@@ -194,7 +193,7 @@ class Writer:
                 call,
                 id=f"{call.id}.{n}",
                 path=one.path,
-                standing=standing(self._door.root, self._door.setup.scan, one.path),
+                standing=self._door.standing(one.path),
             )
             for n, one in enumerate(wanted)
         )
@@ -222,7 +221,7 @@ class Writer:
         )
         deed = Deed(
             bound,
-            whole_call(bound, preview(self._door, plans)),
+            whole_call(bound, "" if held_already else preview(self._door, plans)),
             tuple(
                 {
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
@@ -247,6 +246,7 @@ class Writer:
         try:
             for step in steps:
                 step.prepare()
+            self._gate.intent_is_durable()
             for step in steps:
                 step.swap()
         except BaseException as fault:

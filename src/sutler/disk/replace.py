@@ -87,7 +87,9 @@ class Replacement:
 
     def prepare(self) -> None:
         """The new bytes are on the disk under the temporary name."""
-        sweep(self._root, self.path)
+        if self.path not in self._root.swept:  # a listing, so only once: what this process leaves it removes itself
+            sweep(self._root, self.path)
+            self._root.swept.add(self.path)
         self._fd = _parent(self._root, self.path, make=self._after is not None)
         if self._before.digest:
             self._writable()
@@ -184,10 +186,11 @@ class Replacement:
             for _ in range(2):
                 try:
                     os.unlink(self._temporary, dir_fd=self._fd)
+                    break
                 except FileNotFoundError:
                     break
                 except OSError:
-                    continue
+                    self._root.swept.discard(self.path)
             os.close(self._fd)
             self._fd = -1
 
@@ -205,8 +208,9 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
     except OSError:
         return ()
     try:
-        for found in sorted(os.listdir(fd)):
-            if found.startswith(_prefix(name)) and found.endswith(TEMPORARY):
+        prefix = _prefix(name)
+        for found in sorted(one for one in os.listdir(fd) if one.startswith(prefix)):
+            if found.endswith(TEMPORARY):
                 blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
                 if not isinstance(blob, Problem):
                     left.append(blob.data)

@@ -21,6 +21,7 @@ from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
 from sutler.values.pack import Budget, Cut, Format, Request, Selection
+from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Tell = Callable[[str, int, int], None]
 """Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
 
+WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -81,6 +83,7 @@ class Project:
         self.outputs: tuple[str, ...] = ()
         self.unticked: frozenset[str] = frozenset()
         self.tell: Tell | None = None
+        self._withheld: frozenset[str] = frozenset()
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -90,6 +93,12 @@ class Project:
         return copy
 
     def without(self, paths: Iterable[str]) -> Project:
+        """The project as a caller sees it from whom these files are kept back."""
+        copy = self._copy(self.settings)
+        copy._withheld = frozenset(paths)
+        return copy
+
+    def unticking(self, paths: Iterable[str]) -> Project:
         """The project without these very files, as a person who looks at a list unticks them."""
         copy = self._copy(self.settings)
         copy.unticked = frozenset(paths)
@@ -99,7 +108,7 @@ class Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
         copy.unticked, copy.tell = self.unticked, self.tell
-        copy._private = self._private
+        copy._private, copy._withheld = self._private, self._withheld
         return copy
 
     @property
@@ -117,7 +126,14 @@ class Project:
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
             found = scan(root, self.rules(), self.place.named, counted)
-        return _without(found, self.unticked) if self.unticked else found
+        if self.unticked:
+            found = _without(found, self.unticked)
+        if not self._withheld:
+            return found
+        kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
+        denied = tuple(Excluded(RelPath(path), "not_selected", WITHHELD) for path in sorted(self._withheld))
+        excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
+        return replace(found, entries=kept, excluded=excluded)
 
     def pack(
         self,

@@ -67,6 +67,10 @@ class Taste(Struct, frozen=True):
 
 
 TASTE = Taste()
+ENOUGH = 0.985
+"""A budget that is used to this share is used."""
+TRIES = 60
+"""Single regions that are measured to fill a last gap."""
 
 
 def allocate(
@@ -111,7 +115,7 @@ def fit_exactly(
         cost = measure(grants)
         if best_cost < cost <= limit:
             best, best_cost = grants, cost
-        if limit * 0.985 <= cost <= limit:
+        if limit * ENOUGH <= cost <= limit:
             break
         if cost > limit:
             too_much = target
@@ -122,7 +126,38 @@ def fit_exactly(
         target = _moved(target + limit - cost, enough, too_much)
         if target in (enough, too_much):
             break
-    return best
+    return _topped_up(best, best_cost, offers, order, limit, measure) if best_cost < limit * ENOUGH else best
+
+
+def _topped_up(
+    grants: tuple[Grant, ...],
+    cost: int,
+    offers: Sequence[Offer],
+    order: Sequence[tuple[int, int]],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+) -> tuple[Grant, ...]:
+    """More regions into a gap that estimates left: one after the other, each measured, until it is filled."""
+    held = {grant.path: grant for grant in grants}
+    tries = 0
+    for i, j in order:
+        offer = offers[i]
+        now, region = held.get(offer.path), offer.regions[j]
+        shown = now is not None and (now.level == "full" or any(s.start <= region.start <= s.end for s in now.spans))
+        if shown or offer.prices[j] > limit - cost:
+            continue
+        mine = {
+            k for k, one in enumerate(offer.regions) if now and any(s.start <= one.start <= s.end for s in now.spans)
+        }
+        wider = {**held, offer.path: Grant(offer.path, "excerpt", _spans(offer, mine | {j}))}
+        made = tuple(wider[one.path] for one in offers if one.path in wider)
+        price = measure(made)
+        if cost < price <= limit:
+            held, grants, cost = wider, made, price
+        tries += 1
+        if cost >= limit * ENOUGH or tries == TRIES:
+            break
+    return grants
 
 
 def _moved(wish: int, enough: int, too_much: int) -> int:

@@ -15,6 +15,7 @@ from sutler.values.access import (
     AuditEntry,
     AuditRow,
     Caller,
+    Fact,
     Receipt,
     RegistryRow,
     Spent,
@@ -38,8 +39,17 @@ class Database(Protocol):
 
     dialect: Literal["sqlite", "postgres"]
 
-    def transact(self, work: Callable[[Query], T], *, write: bool) -> T:
-        """Run `work` in one transaction. It may run more than once, and only the last run counts."""
+    def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
+        """Run `work` in one transaction. It may run more than once, and only the last run counts. Without `wait` a
+        commit outlives the process at once and reaches the disk a moment later, or when `flush` is called."""
+        ...
+
+    def start_flush(self) -> None:
+        """Begin to bring what was committed to the disk; `flush` waits for the end of it."""
+        ...
+
+    def flush(self) -> None:
+        """Come back when everything that was committed is on the disk."""
         ...
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
@@ -97,7 +107,11 @@ class Store(Protocol):
         *,
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
+        facts: Iterable[Fact] = (),
+        wait: bool = True,
     ) -> tuple[AuditRow, ...]: ...
+    def start_flush(self) -> None: ...
+    def flush(self) -> None: ...
     def pending(self) -> tuple[AuditRow, ...]: ...
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]: ...

@@ -15,6 +15,7 @@ from sutler.values.access import (
     AuditEntry,
     AuditRow,
     Caller,
+    Fact,
     Limits,
     Receipt,
     RegistryRow,
@@ -31,6 +32,8 @@ _AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE pr
 _VERSION = (
     "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
 )
+_NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
+_KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 
@@ -73,11 +76,9 @@ def over(spent: Spent, limits: Limits) -> str:
     return ""
 
 
-def _says_the_same(newest: Version, version: Version) -> bool:
+def _says_the_same(digest: str, call: str, version: Version) -> bool:
     """A write is a version of its own; what was merely seen adds nothing to the same content."""
-    if version.call:
-        return newest.call == version.call
-    return newest.digest == version.digest
+    return call == version.call if version.call else digest == version.digest
 
 
 class SqlStore:
@@ -179,16 +180,15 @@ class SqlStore:
     def add_version(self, version: Version) -> None:
         """Append to a path's history, unless its newest version already says the same."""
         found = self.versions(version.path, 1)
-        if not (found and _says_the_same(found[0], version)):
+        if not (found and _says_the_same(found[0].digest, found[0].call, version)):
             self._database.transact(lambda query: self._add_version(query, version), write=True)
 
     def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
-        last = query(f"{_VERSION} ORDER BY n DESC LIMIT 1", (self.project, path))
-        if last and _says_the_same(_version(last[0]), version):
+        last = query(_NEWEST, (self.project, path))
+        if last and _says_the_same(last[0][1], last[0][2], version):
             return
-        top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
-        number = query(top, (self.project, path))[0][0]
+        number = last[0][0] + 1 if last else 1
         what = (version.id, version.digest, version.size)
         rest = (version.at, version.author, version.origin, version.note, version.mode, version.call)
         insert = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -274,9 +274,11 @@ class SqlStore:
         *,
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
+        facts: Iterable[Fact] = (),
+        wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents and versions they speak of: all of it or nothing."""
-        contents, fresh = tuple(blobs), tuple(versions)
+        """Several entries with the contents, versions and facts they speak of: all of it or nothing."""
+        contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         def work(query: Query) -> tuple[AuditRow, ...]:
             for digest, data in contents:
@@ -284,9 +286,19 @@ class SqlStore:
             rows = tuple(self._append(query, entry, caller) for entry in entries)
             for version in fresh:
                 self._add_version(query, version)
+            for digest, kind, tool, body in found:
+                key = (self.project, digest, kind, tool)
+                if not query(_KNOWN, key):  # a look is cheaper than a large insert that changes nothing
+                    query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
             return rows
 
-        return self._database.transact(work, write=True)
+        return self._database.transact(work, write=True, wait=wait)
+
+    def start_flush(self) -> None:
+        self._database.start_flush()
+
+    def flush(self) -> None:
+        self._database.flush()
 
     def pending(self) -> tuple[AuditRow, ...]:
         """Intents that have no outcome yet, oldest first."""

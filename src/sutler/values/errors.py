@@ -53,7 +53,13 @@ class ConflictError(SutlerError):
 
 
 class DeniedError(SutlerError):
+    """`approval` is the id of the approval that waits for a person, if one does."""
+
     exit_code = 5
+
+    def __init__(self, what: str, *, rule: str = "", next_step: str = "", approval: str = "") -> None:
+        super().__init__(what, rule=rule, next_step=next_step)
+        self.approval = approval
 
 
 class ModelCommandError(SutlerError):

@@ -94,8 +94,10 @@ def configure_ls(parser: argparse.ArgumentParser) -> None:
 
 def run_ls(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
-        found = call(door, "list_files", {"globs": args.globs})
-        assert isinstance(found, Listing)  # noqa: S101  # the table says so
+        found = door.list_files(tuple(args.globs))
+        while found.next:  # a person gets all of it
+            more = door.list_files(tuple(args.globs), cursor=found.next)
+            found = Listing((*found.paths, *more.paths), found.withheld, found.problems, more.next)
         if not args.long:
             return answer(console, found, "".join(f"{path}\n" for path in found.paths))
         rows = {quote(row.path): row for row in refresh(door)[0]}

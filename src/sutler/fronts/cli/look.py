@@ -8,17 +8,17 @@ import os
 import msgspec
 
 from sutler.disk.root import Root
-from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
-from sutler.engine.clean import SECRET_NAME, told, told_all
+from sutler.engine.clean import told, told_all
 from sutler.engine.report import by_reason
+from sutler.engine.why import verdict
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import RelPath, quote, wire_path
-from sutler.values.snapshot import Excluded, FileEntry, Problem
+from sutler.values.snapshot import Excluded
 
 
 def configure_scan(parser: argparse.ArgumentParser) -> None:
@@ -176,48 +176,10 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     project = Project(settings=options.settings_for(args, place.root))
     path = RelPath("" if target == "." else target)
     with Root(place.root) as root:
-        verdict = explain(root, project.rules(), path)
-    if isinstance(verdict, Problem) and verdict.kind == "missing":
-        raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
-    shown = told(quote(path or "."))
-    if isinstance(verdict, FileEntry) and shown != quote(path or "."):
-        verdict = Excluded(path, "credentials", SECRET_NAME)
-    body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
-    body = told_all(body)
+        body = told_all(verdict(project, root, path))
     if args.json:
-        console.answer_json({"path": told(wire_path(path or ".")), **body})
+        console.answer_json({**body, "path": told(wire_path(path or "."))})
     else:
-        state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{shown}: {state}\n  reason: {why}{rule}")
+        console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}")
     return 0
-
-
-def _verdict_of(verdict: Excluded | Problem) -> dict[str, object]:
-    if isinstance(verdict, Problem):
-        return {"state": "problem", "reason": f"{verdict.kind} {verdict.detail}".rstrip()}
-    return {"state": "out", "reason": verdict.reason.replace("_", " "), "rule": str(verdict.rule)}
-
-
-def _packed_verdict(project: Project, path: RelPath) -> dict[str, object]:
-    packing = project.pack(count_tokens=False)
-    for _ in packing:
-        pass
-    report = packing.report
-    for one in report.shown:
-        if one.path == path:
-            return {
-                "state": f"in ({one.level.replace('_', ' and ')})",
-                "reason": one.reason,
-                "bytes": one.bytes,
-            }
-    for item in report.excluded:
-        if item.path == path:
-            return _verdict_of(item)
-    below = f"{path}/" if path else ""
-    inside = sum(one.path.startswith(below) for one in report.shown)
-    outside = sum(item.count for item in report.excluded if item.path.startswith(below))
-    return {
-        "state": "in" if inside else "out",
-        "reason": f"a folder: {inside:,} files below it are in, {outside:,} are out",
-    }

@@ -72,6 +72,13 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "Agents",
+        (
+            Command("mcp", "agents", "serve agents over stdio or --http; 'mcp install' tells a client"),
+            Command("call", "agents", "call one tool with JSON, for any agent loop"),
+        ),
+    ),
+    (
         "The ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),

@@ -83,7 +83,7 @@ class Acts:
         return data
 
     def _packing(self, wanted: Wanted) -> tuple[Packing, Project]:
-        project = self._project.without(unquote(path) for path in wanted.without)
+        project = self._project.unticking(unquote(path) for path in wanted.without)
         options: Options = {"include": wanted.include, "exclude": wanted.exclude}
         if wanted.max_tokens is not None:
             if wanted.max_tokens < 1:
