@@ -84,6 +84,7 @@ class Maker:
         self._memory = memory
         self._counting = counting
         self._cuts = _cuts(choices)
+        self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
     def made(self, *, looked_at: bool) -> Iterator[Made]:
         """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
@@ -114,7 +115,13 @@ class Maker:
         return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _worth_children(self, looked_at: bool) -> bool:
-        if not looked_at or workers.cores() < 2 or self._loader.made or not workers.may_fork():
+        if (
+            not looked_at
+            or self.watch is not None
+            or workers.cores() < 2
+            or self._loader.made
+            or not workers.may_fork()
+        ):
             return False
         known = self._memory.known
         return sum(choice.entry.size for choice in self._choices if choice.path not in known) > MANY_BYTES
@@ -146,7 +153,7 @@ class Maker:
         then holds none now."""
         choice = self._choices[number]
         known = self._memory.known.get(choice.path)
-        if known is None or not known.sight:
+        if known is None or not known.sight or self.watch is not None:  # who watches wants to see the text
             return None
         if not known.digest:
             return Out(number, *NOT_TEXT) if known.sight == choice.entry.sight and not choice.entry.named else None
@@ -173,6 +180,8 @@ class Maker:
             batch.out.append(Out(number, material.reason, material.rule))
         else:
             section = best_rung(material, self._request.cut)
+            if self.watch is not None:
+                self.watch(section)
             waiting.append((number, section, self._known(material, section)))
 
     def _finish(self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed]) -> None:
