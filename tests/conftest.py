@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
+from tests.browsers import chromium
 from tests.doors import door_state, open_door
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
-__all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
+__all__ = ["FUZZ", "OpenStore", "chromium", "door_state", "open_door", "open_store", "postgres_url", "store"]
 
 # Some tests read as another user, who may not see the standard library; a codec that is looked up only then would
 # be remembered as missing by this process.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHOWN = 400
 """Lines of a diff that an approval shows; the rest is counted."""
+LONGEST = 500
+CUT = " … ({} characters of this line are not shown)"
 
 
 def last_seen(door: Door, path: RelPath) -> str:
@@ -229,5 +231,6 @@ def whole_call(calls: tuple[Call, ...], shown: str) -> Call:
 
 
 def _escaped(line: str) -> str:
-    """No control, no bidi: what is seen is what is there."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:500])
+    """No control, no bidi: what is seen is what is there, and what is not shown is counted."""
+    shown = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST])
+    return shown if len(line) <= LONGEST else f"{shown}{CUT.format(len(line) - LONGEST)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -49,9 +49,15 @@ class Kept(Struct, frozen=True, array_like=True):
     index: bytes
 
 
-def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Mapping[str, str]) -> Index:
-    """The index of these files, brought up to date and kept for the next run. A file whose name is not UTF-8 cannot be
-    kept and is not indexed: it ranks by nothing."""
+def index_of(
+    entries: Sequence[FileEntry],
+    root: Root,
+    clean: Clean,
+    environ: Mapping[str, str],
+    tell: Callable[[str, int, int], None] | None = None,
+) -> Index:
+    """The index of these files, brought up to date and kept for the next run; `tell` hears how far it has come. A file
+    whose name is not UTF-8 cannot be kept and is not indexed: it ranks by nothing."""
     from sutler.stages.redact import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
@@ -68,7 +74,11 @@ def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Ma
             return index
         current = {path: sight[3] for path, sight in files.items()}
         wanted = sorted(current) if index is None or worn(index) else stale(index, current)
-        fresh = list(_extracted(wanted, current, _Texts(texts, reader, clean)))
+        fresh = []
+        for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
+            fresh.append(found)
+            if tell is not None:
+                tell("indexing", len(fresh), len(wanted))
     index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
     data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
     home.keep(name, data, environ)

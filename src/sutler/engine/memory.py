@@ -60,8 +60,8 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
     return Known(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
 
 
-NO_TEXT_INSIDE = Known("")
-"""A file that stayed out when it was read. No content has this digest; it only says that there is nothing to do."""
+NO_CONTENT = ""
+"""In place of a digest, for a file that stayed out when it was read."""
 
 
 class Kept(Struct, frozen=True, array_like=True):

@@ -54,6 +54,8 @@ class Packing:
         self.tokens: Counter | None = self._tokens if count_tokens else None
         self.memory = NOTHING
         self.progress: Progress | None = None
+        self.watch: Callable[[Section], None] | None = None
+        self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
 
@@ -97,6 +99,8 @@ class Packing:
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
         selection = early or project.select(snapshot, request, ranking, changed)
+        if ranking is not None:
+            self.scores = {choice.path: choice.score for choice in selection.choices}
         with Root(project.place.root) as root, root.reader() as reader:
             tell = self._teller(selection)
             loader = Loader(reader, self._clean, project.settings, tell if limited else None, memory)
@@ -219,6 +223,7 @@ class Account:
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
+        maker.watch = self._packing.watch
         looked_at = counting or self._packing.project.settings.flag("redact")
         yield from self._rendered(preamble, self._framed(maker, looked_at, tell))
 
@@ -230,6 +235,9 @@ class Account:
         count = counter_for(request.budget.unit, request.budget.counter)
         preamble = self._packing.preamble(self._selection, count)
         done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count, ranking)
+        if self._packing.watch is not None:
+            for section in done.sections:
+                self._packing.watch(section)
         self._shown = self._counted(done.sections)
         self._listing, self._left_out = done.fitted.listing, list(done.fitted.excluded)
         data = done.text.encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sutler.engine.changes import Changes
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
+
+Tell = Callable[[str, int, int], None]
+"""Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
@@ -78,6 +81,8 @@ class Project:
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
+        self.unticked: frozenset[str] = frozenset()
+        self.tell: Tell | None = None
         self._withheld: frozenset[str] = frozenset()
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
@@ -93,9 +98,16 @@ class Project:
         copy._withheld = frozenset(paths)
         return copy
 
+    def unticking(self, paths: Iterable[str]) -> Project:
+        """The project without these very files, as a person who looks at a list unticks them."""
+        copy = self._copy(self.settings)
+        copy.unticked = frozenset(paths)
+        return copy
+
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
+        copy.unticked, copy.tell = self.unticked, self.tell
         copy._private, copy._withheld = self._private, self._withheld
         return copy
 
@@ -110,8 +122,12 @@ class Project:
 
     def found(self) -> Snapshot:
         """As `scan`, but with names as they are. Not fit to be shown."""
+        tell = self.tell
+        counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            found = scan(root, self.rules(), self.place.named)
+            found = scan(root, self.rules(), self.place.named, counted)
+        if self.unticked:
+            found = _without(found, self.unticked)
         if not self._withheld:
             return found
         kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
@@ -202,7 +218,7 @@ class Project:
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             size = sum(entry.size + PER_FILE for entry in entries)
-            index = index_of(entries, root, cleaner(settings, size), os.environ)
+            index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
             past = past_of(root, os.environ)
         reader = Reader(index)
         return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
@@ -238,3 +254,11 @@ class Project:
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
         return cleaner(self.settings, size)
+
+
+def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:
+    rule = Rule("selection", "unticked by you")
+    dropped = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if entry.path in paths]
+    excluded = sorted((*snapshot.excluded, *dropped), key=lambda item: item.path)
+    entries = tuple(entry for entry in snapshot.entries if entry.path not in paths)
+    return replace(snapshot, entries=entries, excluded=tuple(excluded))

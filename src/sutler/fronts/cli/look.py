@@ -14,7 +14,7 @@ from sutler.engine.report import by_reason
 from sutler.engine.why import verdict
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
-from sutler.fronts.cli.pack import open_project
+from sutler.fronts.cli.pack import following, open_project
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import RelPath, quote, wire_path
@@ -31,7 +31,9 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
     if args.json:
         return _answer_snapshot(project, console)
-    snapshot = project.scan()
+    with console.progress("scanning") as bar:
+        project.tell = bar.tell if bar else None
+        snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
@@ -71,6 +73,7 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
     options.add_budget(parser)
     parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="show this many levels")
     parser.add_argument("--directories", action="store_true", help="directories only")
+    parser.add_argument("--bars", action="store_true", help="draw each share of the whole as a bar")
 
 
 def _levels(text: str) -> int:
@@ -84,7 +87,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         args.no_budget = True
     project, _ = open_project(args)
     packing = project.pack()
-    with console.progress("reading") as packing.progress:
+    with following(packing, console):
         for _ in packing:
             pass
     report = packing.report
@@ -97,7 +100,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
+    title = f"{totals['']:>11,}  {_bar(1, 1) if args.bars else ''}{told(quote(project.name))}/  ({unit})"
     console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 
@@ -118,6 +121,18 @@ def directory_totals(shown: tuple[Shown, ...]) -> dict[str, int]:
     return totals
 
 
+BAR = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def _bar(part: int, whole: int) -> str:
+    """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at all has a mark."""
+    eighths = min(BAR * 8, max(1, part * BAR * 8 // max(whole, 1))) if part else 0
+    full, rest = divmod(eighths, 8)
+    drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
+    return f"{drawn:<{BAR}}  "
+
+
 def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Namespace) -> list[str]:
     """Heaviest first inside each directory, so that the branch to cut is on top."""
     children: dict[str, list[tuple[int, str, bool]]] = {}
@@ -132,7 +147,8 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
     while stack:
         (weight, path, is_directory), level = stack.pop()
         name = quote(path[path.rfind("/") + 1 :])
-        rows.append(f"{weight:>11,}  {'  ' * level}{name}{'/' if is_directory else ''}")
+        bar = _bar(weight, totals[""]) if args.bars else ""
+        rows.append(f"{weight:>11,}  {bar}{'  ' * level}{name}{'/' if is_directory else ''}")
         if is_directory and level < (args.levels or DEEPEST):
             below = sorted(children.get(path, ()), key=lambda row: (row[0], row[1]))
             stack.extend((row, level + 1) for row in below)

@@ -49,6 +49,13 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "Look at it",
+        (
+            Command("report", "report", "write a page that shows where a pack's budget went, and why"),
+            Command("ui", "ui", "serve that page live on this machine: select, approve, read the ledger"),
+        ),
+    ),
+    (
         "The door",
         (
             Command("ls", "door", "list the files that may be read"),

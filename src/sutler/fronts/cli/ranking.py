@@ -31,7 +31,9 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     goal = sys.stdin.buffer.read().decode("utf-8", "replace") if args.goal == "-" else args.goal
     args.goal = ""
     project, _ = open_project(args)
-    ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
+    with console.progress("indexing") as bar:
+        project.tell = bar.tell if bar else None
+        ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
     if args.json:
         console.answer_json({"ranked": ranked})
         return 0
