@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from sutler.access.audit import Clock, Ledger
-from sutler.access.door import Door, Setup
+from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import Rules
+from sutler.access.setup import Setup
 from sutler.disk.root import Root
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase, open_sqlite

@@ -18,10 +18,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from sutler.access.audit import Ledger, chain
-from sutler.access.door import Door, Setup
+from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.reconcile import reconcile
+from sutler.access.setup import Setup
 from sutler.access.writing import Writer
 from sutler.disk.root import TEMPORARY, Root
 from sutler.store.base import Store

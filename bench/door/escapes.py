@@ -27,9 +27,10 @@ from typing import Protocol
 import msgspec
 
 from sutler.access.audit import Ledger
-from sutler.access.door import Door, Setup
+from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
+from sutler.access.setup import Setup
 from sutler.disk.replace import _renameat2
 from sutler.disk.root import Root
 from sutler.store.sql import SqlStore

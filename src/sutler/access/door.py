@@ -15,7 +15,6 @@ from hashlib import sha256
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.answering import as_many, reading_of, within
@@ -25,7 +24,8 @@ from sutler.access.globs import matches
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
-from sutler.access.session import Session, fold, received, stale
+from sutler.access.session import fold, received, stale
+from sutler.access.setup import SessionView, Setup
 from sutler.access.standing import Ground, ground, standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
@@ -34,7 +34,7 @@ from sutler.stages.difference import unified
 from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
-from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
+from sutler.values.snapshot import FileEntry, Problem, Snapshot
 
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
@@ -44,25 +44,6 @@ MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 _LISTS = ("list_files", "get_session", "why")
-
-
-class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, the version
-    of the redaction rules, which is part of every cache key, and who settles a conflict (path, base, ours, theirs)."""
-
-    scan: ScanRules
-    count: Callable[[str], int]
-    ruleset: str
-    outline: structure.Outline = structure.outline
-    teller: structure.Teller = structure.SILENT
-    review: Callable[[str, str, str, str], str] | None = None
-
-
-class SessionView(Struct, frozen=True):
-    """A session with the buffers that their files have left behind."""
-
-    session: Session
-    stale: tuple[str, ...]
 
 
 class Door:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.descriptors import Key, count_below, key_of, mounts_below
+from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
@@ -227,7 +227,7 @@ class _Walk:
         left = stack.pop()
         if stack and stack[-1].fd < 0:
             parent = stack[-1]
-            parent.fd = self.reopen(left.fd, parent.key, stack)
+            parent.fd = reopened(left.fd, parent.key, self.root.fd, [frame.name for frame in stack if frame.name])
             if parent.fd < 0:
                 if parent.todo:
                     where = prefix[: parent.prefix_length].rstrip("/")
@@ -235,28 +235,6 @@ class _Walk:
                 parent.todo = []
                 parent.fd = os.dup(self.root.fd)
         os.close(left.fd)
-
-    def reopen(self, fd: int, key: Key, stack: list[_Frame]) -> int:
-        try:
-            above = os.open("..", DIRECTORY, dir_fd=fd)
-            if key_of(above) == key:
-                return above
-            os.close(above)
-            above = os.dup(self.root.fd)
-        except OSError:
-            return -1
-        try:
-            for frame in stack:
-                if frame.name:
-                    above, old = os.open(frame.name, DIRECTORY, dir_fd=above), above
-                    os.close(old)
-        except OSError:
-            os.close(above)
-            return -1
-        if key_of(above) == key:
-            return above
-        os.close(above)
-        return -1
 
     def enter(self, frame: _Frame, name: str, prefix: str) -> _Frame | None:
         """Open a directory that the rules admit, or record why not."""

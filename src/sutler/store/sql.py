@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from sutler.store.base import Database, Query, Row, Value, Witness
+from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -16,7 +17,6 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
-    Limits,
     Receipt,
     RegistryRow,
     Spent,
@@ -27,7 +27,7 @@ from sutler.values.access import (
     unseal,
 )
 from sutler.values.errors import DeniedError
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.values.paths import RelPath, quote
 
 _AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
 _VERSION = (
@@ -36,50 +36,6 @@ _VERSION = (
 _NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
 _KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
-
-
-def _version(row: Row) -> Version:
-    names = ("id", "path", "digest", "size", "at", "author", "origin", "note", "mode", "call")
-    found = msgspec.convert(dict(zip(names, row, strict=True)), Version)
-    return msgspec.structs.replace(found, path=RelPath(unquote(found.path)))
-
-
-def _approval(row: Row) -> Approval:
-    body, state, settled_by, used_by = row
-    found = msgspec.json.decode(body, type=Approval)
-    return msgspec.structs.replace(
-        found, path=RelPath(unquote(found.path)), state=state, settled_by=settled_by, used_by=used_by
-    )
-
-
-def _registry_row(row: Row) -> RegistryRow:
-    path, size, digest, mtime_ns, version, tags, sensitivity, language = row
-    return RegistryRow(
-        RelPath(unquote(path)), size, digest, mtime_ns, version, tuple(tags.split()), sensitivity, language
-    )
-
-
-def charge(entry: AuditEntry) -> Spent:
-    """What an entry costs its caller. A write counts when it is about to happen, a read when it is about to leave."""
-    if entry.phase == "intent":
-        return Spent(writes=1)
-    if entry.phase != "done":
-        return Spent()
-    return Spent(reads=int(entry.effect != "write"), bytes=entry.bytes, tokens=entry.tokens)
-
-
-def over(spent: Spent, limits: Limits) -> str:
-    """Which budget is overdrawn, as a rule; empty when none is."""
-    for name in ("reads", "writes", "bytes", "tokens"):
-        limit, used = getattr(limits, name), getattr(spent, name)
-        if limit is not None and used > limit:
-            return f"budget: {name} <= {limit}"
-    return ""
-
-
-def _says_the_same(digest: str, call: str, version: Version) -> bool:
-    """A write is a version of its own; what was merely seen adds nothing to the same content."""
-    return call == version.call if version.call else digest == version.digest
 
 
 class SqlStore:
@@ -117,7 +73,7 @@ class SqlStore:
             "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM registry WHERE project = ?",
             (self.project,),
         )
-        return tuple(sorted((_registry_row(row) for row in rows), key=lambda row: row.path))
+        return tuple(sorted((registry_row_of(row) for row in rows), key=lambda row: row.path))
 
     def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None:
         fresh, stale = tuple(rows), tuple(gone)
@@ -182,13 +138,13 @@ class SqlStore:
     def add_version(self, version: Version) -> None:
         """Append to a path's history, unless its newest version already says the same."""
         found = self.versions(version.path, 1)
-        if not (found and _says_the_same(found[0].digest, found[0].call, version)):
+        if not (found and says_the_same(found[0].digest, found[0].call, version)):
             self._database.transact(lambda query: self._add_version(query, version), write=True)
 
     def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
         last = query(_NEWEST, (self.project, path))
-        if last and _says_the_same(last[0][1], last[0][2], version):
+        if last and says_the_same(last[0][1], last[0][2], version):
             return
         if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
             version = msgspec.structs.replace(version, origin="external", author="unknown")
@@ -200,7 +156,7 @@ class SqlStore:
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
         rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
-        return tuple(_version(row) for row in rows)
+        return tuple(version_of(row) for row in rows)
 
     def keep_versions(self, newest: int) -> int:
         """Drop all but the newest versions of each path, and the contents that no version names any more."""
@@ -245,11 +201,11 @@ class SqlStore:
 
     def approval(self, id: str) -> Approval | None:
         rows = self._read(f"{_APPROVAL} AND id = ?", (self.project, id))
-        return _approval(rows[0]) if rows else None
+        return approval_of(rows[0]) if rows else None
 
     def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
         rows = self._read(f"{_APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
-        return tuple(_approval(row) for row in rows)
+        return tuple(approval_of(row) for row in rows)
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
         """Answer a pending approval; the first answer stands. True when this answer is the one that stands."""

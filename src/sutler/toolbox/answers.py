@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from sutler.access.door import SessionView
 from sutler.access.files import delimited
 from sutler.access.outline import Symbol
 from sutler.access.search import Found
+from sutler.access.setup import SessionView
 from sutler.engine.why import Verdict
 from sutler.toolbox.context import PackText, RankedFile
 from sutler.values.access import Conflict, Listing, PatchResult, Reading, Version

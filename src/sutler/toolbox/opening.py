@@ -9,12 +9,13 @@ from contextlib import contextmanager
 import msgspec
 
 from sutler.access.audit import Clock, Ledger, stamp
-from sutler.access.door import Door, Setup
+from sutler.access.door import Door
 from sutler.access.gate import Ask, Gate
 from sutler.access.outline import Symbol
 from sutler.access.outline import outline as by_shape
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.access.reconcile import reconcile
+from sutler.access.setup import Setup
 from sutler.config import Layer, parse_size
 from sutler.engine import Project, home, project_config
 from sutler.stages.count import token_counter
