@@ -17,7 +17,7 @@ from sutler.engine import home, workers
 if TYPE_CHECKING:
     from sutler.stages.redact import Engine
 
-COMPILE_ABOVE = 3_000_000
+COMPILE_ABOVE = 800_000
 """Bytes of text from which compiling pays at once."""
 
 
