@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -93,14 +94,26 @@ def interleave(jobs: Sequence[Job], runs: int, timeout: float) -> dict[str, list
     """
     taken: dict[str, list[Sample]] = {job.name: [] for job in jobs}
     alive = list(jobs)
-    for _ in range(runs):
-        for job in tuple(alive):
+    for turn in range(runs):
+        for number, job in enumerate(tuple(alive)):
+            progress(turn * len(alive) + number, runs * len(alive), job.name)
             job.prepare()
             sample = measure(job.command, timeout)
             taken[job.name].append(sample)
             if sample.status != 0 or sample.timed_out:
                 alive.remove(job)
+    progress(0, 0, "")
     return taken
+
+
+def progress(done: int, total: int, name: str) -> None:
+    """A bar on stderr, written over itself, where a terminal is there to show it; a total of 0 takes it away."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return
+    filled = 24 * done // total if total else 0
+    line = f"measuring {done} of {total} runs [{'#' * filled}{'-' * (24 - filled)}] {name}" if total else ""
+    sys.stderr.write(f"\r{line}\x1b[K")
+    sys.stderr.flush()
 
 
 def own_peak_mb() -> float:

@@ -32,11 +32,11 @@ _PACK = (
 _GOAL = "QuerySet.bulk_create ignores unique constraints when update_conflicts is set"
 SUTLER = {
     "raw": (*_PACK, "--counter", "none", "--no-redact", "-o", "OUT"),
-    "tokens": (*_PACK, "--no-redact", "-o", "OUT"),
-    "full": (*_PACK, "-o", "OUT"),
+    "tokens": (*_PACK, "--counter", "o200k_base", "--no-redact", "-o", "OUT"),  # --quiet alone counts nothing
+    "full": (*_PACK, "--counter", "o200k_base", "-o", "OUT"),
     "budgeted": ("pack", "TREE", "--goal", _GOAL, "--max-chars", "60000", "--quiet", "-o", "OUT"),
 }
-SUTLER_TINY = ("pack", "TREE", "--quiet", "-o", "OUT")
+SUTLER_TINY = ("pack", "TREE", "--quiet", "--counter", "o200k_base", "-o", "OUT")
 
 # One pass through the Rust core; the binding's own generate() would render everything a second time.
 _BINDING = """

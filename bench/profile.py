@@ -54,7 +54,7 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     from sutler.disk.text import decode
     from sutler.engine import Project
     from sutler.stages.choose import display_key
-    from sutler.stages.count import batch_counter
+    from sutler.stages.count import token_counter
     from sutler.stages.fit import Material, best_rung
     from sutler.stages.render import encoded, section_text
     from sutler.stages.tree import drawn_within
@@ -104,8 +104,8 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     )
     if counter != "none":
         texts = [text for section in sections for text in section_text(section, "markdown")]
-        count = batch_counter(counter)
-        clock.take("count", lambda: count(texts), lambda found: f"{sum(found):,} tokens")
+        count = token_counter(counter)
+        clock.take("count", lambda: list(map(count, texts)), lambda found: f"{sum(found):,} tokens")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "pack.md")
 

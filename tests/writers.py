@@ -1,6 +1,7 @@
 """Processes that write and are killed: `python -m tests.writers kill DIRECTORY COUNT SEED` and `… crowd DIRECTORY N`.
 
-The work forks from one process, since starting an interpreter takes longer than what it would do.
+The work forks from one process, since starting an interpreter takes longer than what it would do. After each kill the
+rows that are new to the ledger are verified, and all of it after every hundredth and the last.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from sutler.access.audit import Ledger
-from sutler.access.door import Door, Setup
+from sutler.access.audit import Ledger, chain
+from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.reconcile import reconcile
+from sutler.access.setup import Setup
 from sutler.access.writing import Writer
 from sutler.disk.root import TEMPORARY, Root
+from sutler.store.base import Store
+from sutler.store.postgres import open_postgres
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
-from sutler.values.access import Caller
+from sutler.values.access import GENESIS, Caller
 from sutler.values.errors import SutlerError
 from sutler.values.snapshot import ScanRules
 from tests.doors import fake_clean
@@ -35,8 +39,10 @@ NAMES = ("a.txt", "b.txt", "c/d.txt")
 
 
 @contextmanager
-def free_door(tree: str, state: str, session: str = "s") -> Iterator[Door]:
-    store = open_sqlite(f"{private_dir(state)}/state.db", "p")
+def free_door(tree: str, state: str, session: str = "s", url: str = "") -> Iterator[Door]:
+    """A door that lets every write through; with a URL, over PostgreSQL."""
+    private_dir(state)
+    store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
     try:
         with Root(tree) as root:
             gate = Gate(Ledger(store, state, b"k" * 32), FREE, Caller("c", session), fake_clean)
@@ -82,7 +88,7 @@ def one_write(door: Door, rnd: random.Random) -> tuple[tuple[str, str], ...]:
     return tuple((one.path, one.after) for one in done.files)
 
 
-def _work(tree: str, state: str, seed: int, out: int) -> None:
+def work(tree: str, state: str, seed: int, out: int) -> None:
     rnd = random.Random(seed)
     with free_door(tree, state) as door:
         os.write(out, b"ready\n")
@@ -101,7 +107,7 @@ def _killed(tree: str, state: str, seed: int, rnd: random.Random) -> dict[str, s
     if not child:
         os.close(back)
         try:
-            _work(tree, state, seed, out)
+            work(tree, state, seed, out)
         finally:
             os._exit(1)
     os.close(out)
@@ -115,22 +121,40 @@ def _killed(tree: str, state: str, seed: int, rnd: random.Random) -> dict[str, s
     return dict(line.split(" ") for line in lines if line != "ready")
 
 
-def check(tree: str, state: str, acknowledged: dict[str, str]) -> float:
-    """The post-condition: what it asserts is what a user may rely on. Returns how long the next call took."""
+class Verified:
+    """How far the ledger's chain has been followed."""
+
+    def __init__(self) -> None:
+        self.seq, self.hash = 0, GENESIS
+
+    def go_on(self, store: Store) -> None:
+        while rows := store.audit(self.seq, 1_000):
+            for seq, hash in chain(rows, {self.seq: self.hash}):
+                self.seq, self.hash = seq, hash
+        assert store.head() == (self.seq, self.hash)
+
+
+def check(tree: str, state: str, acknowledged: dict[str, str], verified: Verified | None = None) -> float:
+    """The post-condition: what it asserts is what a user may rely on. Returns how long the next call took. `verified`
+    is where the last look at the ledger ended; without it all of it is looked at."""
     started = time.monotonic()
     with free_door(tree, state) as door:
         Writer(door).write_file("next.txt", "x\n", base="any")
         took = time.monotonic() - started
         store = door.gate.store
         assert store.pending() == ()
-        assert door.gate.ledger.verify().ok
+        if verified is None:
+            found = door.gate.ledger.verify()
+            assert found.ok, found
+        else:
+            verified.go_on(store)
         for path, digest in acknowledged.items():
             known = [one.digest for one in store.versions(path, 1_000)]
             assert ("" if digest == "-" else digest) in known, f"acknowledged and lost: {path}"
-        for found in sorted(Path(tree).rglob("*")):
-            assert not found.name.endswith(TEMPORARY), f"left behind: {found.name}"
-            name = str(found.relative_to(tree))
-            if found.is_file() and store.versions(name, 1):
+        for there in sorted(Path(tree).rglob("*")):
+            assert not there.name.endswith(TEMPORARY), f"left behind: {there.name}"
+            name = str(there.relative_to(tree))
+            if there.is_file() and store.versions(name, 1):
                 newest = store.versions(name, 1)[0].digest
                 assert newest == digest_of(tree, name), f"unknown content: {name}"
     return took
@@ -138,11 +162,13 @@ def check(tree: str, state: str, acknowledged: dict[str, str]) -> float:
 
 def kill_loop(tree: str, state: str, count: int, seed: int) -> tuple[int, float]:
     plant(tree)
-    rnd, acks, slowest = random.Random(seed), 0, 0.0
+    rnd, acks, slowest, verified = random.Random(seed), 0, 0.0, Verified()
     for n in range(count):
         found = _killed(tree, state, seed * 100_000 + n, rnd)
         acks += len(found)
-        slowest = max(slowest, check(tree, state, found))
+        slowest = max(slowest, check(tree, state, found, verified))
+        if n % 100 == 99 or n == count - 1:
+            check(tree, state, {})
     return acks, slowest
 
 

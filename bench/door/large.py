@@ -1,6 +1,6 @@
 """Time and memory of one answer from very large files, each in its own process, with the real redactor.
 
-python bench/door/large.py [FOLDER]
+python -m bench.door.large [FOLDER]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What policy and a durable ledger cost for each call, beside what one bare fdatasync costs on the same disk.
 
-python bench/door/overhead.py [CALLS] [postgresql://…]
+python -m bench.door.overhead [CALLS] [postgresql://…]
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ Reads development instances, rebuilds each project's tree and history at the bas
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -19,21 +18,18 @@ from msgspec.structs import replace
 from bench.selection import measure
 from bench.selection.baseline import bm25
 from bench.selection.data import (
-    FactsCache,
+    Blob,
     Instance,
     list_tree,
     load_instances,
     mirror_of,
-    read_blobs,
-    read_history,
     stratified,
-    text_of,
 )
-from sutler.stages.allocate import allocate
-from sutler.stages.excerpt import offers_for
-from sutler.stages.rank import WEIGHTS, Index, Past, Weights, build, rank, summarise
+from bench.selection.kept import Shelf
+from bench.selection.packs import Bench, visible_lines
+from sutler.engine.project import RANKED
+from sutler.stages.rank import WEIGHTS, Index, Past, Weights, rank
 from sutler.stages.rank.index import Reader
-from sutler.values.facts import Commit, Facts, History
 
 Row = dict[str, float]
 
@@ -45,9 +41,6 @@ class Record(msgspec.Struct, frozen=True):
     row: Row
 
 
-SHOWN_FILES = 60
-
-
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     if options.report:
@@ -55,15 +48,13 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     instances = stratified(load_instances(options.data), options.sample)
     chosen = options.repo.split(",") if options.repo else sorted({instance.repo for instance in instances})
-    os.makedirs(options.cache, exist_ok=True)
-    cache = FactsCache(os.path.join(options.cache, "facts.sqlite"))
+    shelf = Shelf(options.cache)
     variants = _variants(options.ablate)
     records: list[Record] = []
     for repo in chosen:
-        known: dict[str, Commit] = {}
         mine = [i for i in instances if i.repo == repo and options.split in ("", i.split)]
         for instance in mine:
-            rows = _measure(instance, mirror_of(options.repos, repo), cache, known, variants)
+            rows = _measure(instance, mirror_of(options.repos, repo), shelf, variants)
             fresh = [Record(instance.id, instance.split, name, row) for name, row in rows.items()]
             records += fresh
             _keep_rows(options.rows, fresh)
@@ -87,7 +78,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.selection", description=__doc__)
     parser.add_argument("--data", help="the instances, one JSON object a line")
     parser.add_argument("--repos", help="folder of bare mirrors, owner+name/repo")
-    parser.add_argument("--cache", help="folder for extracted facts")
+    parser.add_argument("--cache", help="folder for extracted facts and indexes")
     parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
@@ -104,29 +95,19 @@ def _variants(ablate: bool) -> dict[str, Weights]:
     return found
 
 
-def _measure(
-    instance: Instance,
-    git_dir: str,
-    cache: FactsCache,
-    known: dict[str, Commit],
-    variants: dict[str, Weights],
-) -> dict[str, Row]:
+def _measure(instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str, Weights]) -> dict[str, Row]:
     tree = list_tree(git_dir, instance.base_commit)
-    cache.fill(git_dir, tree)
-    keys = {path: cache.key(path, blob) for path, blob in tree.items()}
-    held = cache.load(keys.values())
-    facts = {path: held[key] for path, key in keys.items() if key in held}
-    started = time.process_time()
-    index = build((path, tree[path].id, found) for path, found in facts.items())
-    built = time.process_time() - started
-    past = summarise(History(read_history(git_dir, instance.base_commit, known)))
-    sizes = {path: found.chars for path, found in facts.items()}
+    index, built = shelf.index(instance, git_dir, tree)
+    past = shelf.past(instance, git_dir)
+    reader = Reader(index)
+    sizes = {doc.path: doc.chars for doc in reader.docs.values()}
     results: dict[str, Row] = {}
     for name, weights in variants.items():
         results[name] = _rank_row(index, instance, past, weights, sizes)
-    results["sutler"]["index s"] = built
-    results["sutler"] |= _pack_row(index, instance, past, facts, git_dir)
-    results["plain BM25"] = measure.ranking_figures(bm25(Reader(index), instance.query), instance.wanted, sizes)
+    if built:
+        results["sutler"]["index s"] = built
+    results["sutler"] |= _pack_row(index, instance, past, {path: tree[path] for path in sizes}, git_dir)
+    results["plain BM25"] = measure.ranking_figures(bm25(reader, instance.query), instance.wanted, sizes)
     return results
 
 
@@ -138,24 +119,23 @@ def _rank_row(index: Index, instance: Instance, past: Past, weights: Weights, si
     return figures | {"query ms": 1000 * spent}
 
 
-def _pack_row(index: Index, instance: Instance, past: Past, facts: dict[str, Facts], git_dir: str) -> Row:
-    """Gold lines visible in packs of regions, as the product makes them; headers and gap markers are paid for."""
-    ranked = rank(index, instance.query, past, limit=SHOWN_FILES)
-    tree = list_tree(git_dir, instance.base_commit)
-    blobs = {tree[item.path].id: item.path for item in ranked}
-    texts = {blobs[blob]: text_of(raw) or "" for blob, raw in read_blobs(git_dir, blobs)}
-    started = time.process_time()
-    shown = [item for item in ranked if item.path in texts]
-    offers = offers_for(index, instance.query, [(item, facts[item.path], texts[item.path]) for item in shown])
+def _pack_row(index: Index, instance: Instance, past: Past, tree: dict[str, Blob], git_dir: str) -> Row:
+    """Gold lines visible in the rendered packs, and how full these are."""
+    ranked = rank(index, instance.query, past, limit=RANKED)
+    bench = Bench(instance, git_dir, tree, index)
     row: Row = {}
-    for name, budget in zip(measure.VISIBLE, measure.BUDGETS, strict=True):
-        row[name] = measure.visible_share(allocate(offers, budget), instance.wanted)
-    row["pack ms"] = 1000 * (time.process_time() - started)
+    for name, fill, budget in zip(measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True):
+        started = time.process_time()
+        text = bench.pack(ranked, budget)
+        row["pack ms"] = 1000 * (time.process_time() - started)
+        row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
+        if text:
+            row[fill] = len(text) / budget
     return row
 
 
 def _print(records: Sequence[Record]) -> None:
-    names = (*measure.RANKING, *measure.VISIBLE)
+    names = (*measure.RANKING, *measure.VISIBLE, *measure.FILLED)
     variants = dict.fromkeys(["plain BM25", *(record.variant for record in records)])
     print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))
     for split in ("tune", "dev"):

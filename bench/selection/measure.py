@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.selection.data import Gold
-from sutler.stages.allocate import Grant
-from sutler.values.paths import Span
 
 BUDGETS = (25_000, 60_000, 120_000)
 RANKING = ("acc@1", "acc@5", "acc@10", "r@10", "MRR", "b25", "b60", "b120")
 VISIBLE = ("h25", "h60", "h120")
+FILLED = ("f25", "f60", "f120")
 
 
 def ranking_figures(ranked: Sequence[str], wanted: Sequence[Gold], sizes: Mapping[str, int]) -> dict[str, float]:
@@ -35,19 +34,13 @@ def _whole_files(ranked: Sequence[str], sizes: Mapping[str, int], budget: int) -
     return taken
 
 
-def visible_share(grants: Sequence[Grant], wanted: Sequence[Gold]) -> float:
+def visible_share(shown: Mapping[str, set[int]], wanted: Sequence[Gold]) -> float:
     """The share of gold line ranges that are shown in full, over the files that have any."""
-    shown = {grant.path: grant for grant in grants}
-    ranges = [(item.path, Span(old[0], old[1])) for item in wanted for old in item.old]
+    ranges = [(item.path, old[0], old[1]) for item in wanted for old in item.old]
     if not ranges:
         return 0.0
-    return sum(_sees(shown.get(path), span) for path, span in ranges) / len(ranges)
-
-
-def _sees(grant: Grant | None, span: Span) -> bool:
-    if grant is None or grant.level not in ("full", "excerpt"):
-        return False
-    return grant.level == "full" or any(s.start <= span.start and span.end <= s.end for s in grant.spans)
+    seen = sum(shown.get(path, set()).issuperset(range(start, end + 1)) for path, start, end in ranges)
+    return seen / len(ranges)
 
 
 def mean(rows: Sequence[Mapping[str, float]], name: str) -> float:

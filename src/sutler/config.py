@@ -78,6 +78,9 @@ KEYS: tuple[Key, ...] = (
     Key("deny", "list", (), "globs that agents may neither read nor write; a project's add to the user's"),
     Key("ask", "list", (), "globs that agents may touch only with approval; a project's add to the user's"),
     Key("writable", "list", (), "globs that agents may write without approval", own=True),
+    Key("review", "list", (), "a program and its arguments that proposes how to settle a conflict of edits", own=True),
+    Key("portable_names", "bool", True, "whether agents create only names that every platform can have", own=True),
+    Key("summary_command", "text", "", "a program that sums up the text it gets; empty: from structure", own=True),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}

@@ -11,6 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sutler.toolbox import open_door
+from sutler.values.access import Caller
+from sutler.values.errors import SutlerError
 from tests.conftest import Plant, Sutler
 
 
@@ -120,3 +123,13 @@ def test_without_a_place_for_state_nothing_happens(sutler: Sutler, project: Path
     """A door that cannot record does not open."""
     found = sutler("read", "a.py", cwd=project, env={"XDG_STATE_HOME": "/dev/null/state"})
     assert (found.code, found.out, "no state can be kept" in found.err) == (3, b"", True)
+
+
+def test_a_door_opens_into_exactly_the_folder_it_was_given(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standing above it, with no repository in sight, what lies beside it is not part of it."""
+    folder = plant({"inner": {"a.py": "x = 1\n"}, "beside.py": "y = 2\n"})
+    monkeypatch.chdir(folder)
+    with open_door("inner", Caller("c", "s")) as door:
+        assert door.list_files().paths == ("a.py",)
+        with pytest.raises(SutlerError, match="no file"):
+            door.read_file("beside.py")

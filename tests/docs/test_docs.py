@@ -23,7 +23,8 @@ TREE = {
     "tests": {"test_cart.py": "def test_cart() -> None: ...\n"},
 }
 README = REPOSITORY / "README.md"
-RECIPES = [line for line in commands(README) if not sets_up(line)]
+GUIDE = REPOSITORY / "docs/guide.md"
+RECIPES = [line for line in (*commands(README), *commands(GUIDE)) if not sets_up(line)]
 
 
 def environment() -> dict[str, str]:
@@ -41,7 +42,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("command", RECIPES)
-def test_recipes_of_the_readme_run(plant: Plant, command: str) -> None:
+def test_recipes_run(plant: Plant, command: str) -> None:
     folder = plant(TREE)
     git(folder, "init", "-q")
     git(folder, "add", "-A")

@@ -1,124 +1,67 @@
 """No spelling of a path, and no race, gets anything from outside the root through any tool.
 
-The long runs are the same tests: SUTLER_FUZZ=1200 gives 10^6 strings through each tool in turn.
+The long runs are commands of their own: `python -m bench.door.escapes paths` and `… race`.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import threading
 from pathlib import Path
 
-import msgspec
 import pytest
 
+from bench.door import escapes
 from sutler.toolbox import TOOLS, Tool, call
 from sutler.values.errors import SutlerError
-from tests.conftest import FUZZ, Plant
+from tests.conftest import FUZZ
 from tests.doors import OpenDoor
 
-OUTSIDE = "canary from outside"
-PIECES = [
-     "..", ".", "", "/", "//", "a", "sub", "link", "dirlink", "abs", "deep/up", "secret.txt", "project",
-    "project-evil", "~", "~root", "$HOME", "%2e%2e", "%2f", "..%2f", "\\", "..\\", "C:", "\\\\?\\", "file://", "\0",
-    "\n", "\x1b", "\u202e", "\u2215", "\uff0e\uff0e", "\udcff", ".git", ".ENV", "CON", "nul.txt", "a:stream", "a.",
-    "a ", "*", "**", "{a,b}", "proc", "self", "root", "etc", "passwd", '"', '"..', "\\057", "x" * 300,
-]  # fmt: skip
-PATH_TOOLS = [tool for tool in TOOLS if any(param.name in ("path", "globs", "query") for param in tool.params)]
+TOOLS_WITH_PATHS = escapes.targets()
+by_tool = pytest.mark.parametrize("tool", TOOLS_WITH_PATHS, ids=lambda tool: tool.name)
 
 
-def arguments(tool: Tool, text: str) -> dict[str, object]:
-    given = dict(tool.example)
-    for name in ("path", "query"):
-        if name in given:
-            given[name] = text
-    if "globs" in [param.name for param in tool.params]:
-        given["globs"] = [text]
-    return given
+def test_every_tool_that_can_be_told_where_to_look_is_asked() -> None:
+    assert {tool.name for tool in TOOLS} - {tool.name for tool in TOOLS_WITH_PATHS} == {"get_session", "rank"}
 
 
-def snare(folder: Path) -> None:
-    """Everything that has led out of a root somewhere: links of all kinds, a sibling with the same prefix."""
-    outside = folder.parent / "outside"
-    outside.mkdir(exist_ok=True)
-    (outside / "secret.txt").write_text(OUTSIDE)
-    (folder.parent / "secret.txt").write_text(OUTSIDE)
-    evil = folder.parent / "project-evil"
-    evil.mkdir(exist_ok=True)
-    (evil / "secret.txt").write_text(OUTSIDE)
-    (folder / "link").symlink_to("../secret.txt")
-    (folder / "dirlink").symlink_to("../outside")
-    (folder / "abs").symlink_to(outside)
-    (folder / "proc").symlink_to("/proc")
-    (folder / "deep").mkdir()
-    (folder / "deep" / "up").symlink_to("../..")
+@by_tool
+def test_no_spelling_reaches_outside(tool: Tool, tmp_path: Path) -> None:
+    found = escapes.fuzz(tmp_path, tool, int(100 * FUZZ), "short")
+    assert found["refused"]
 
 
-def test_no_spelling_reaches_outside(open_door: OpenDoor) -> None:
-    door = open_door({"a": "inside\n", "sub/b": "inside\n"})
-    snare(Path(door.root.host_path))
-    rng = random.Random(11)
-    for n in range(int(840 * FUZZ)):
-        spelling = rng.choice(["/", "", "/", "//"]).join(rng.choice(PIECES) for _ in range(rng.randint(1, 6)))
-        if rng.random() < 0.1:
-            spelling = f'"{spelling}"'
-        tool = PATH_TOOLS[n % len(PATH_TOOLS)]
-        try:
-            answer = repr(msgspec.to_builtins(call(door, tool.name, arguments(tool, spelling))))
-        except SutlerError as refusal:
-            answer = str(refusal)
-        assert OUTSIDE not in answer, (tool.name, spelling)
-        assert door.root.host_path not in answer, (tool.name, spelling)
+@by_tool
+def test_a_directory_swapped_for_a_link_leads_nowhere(tool: Tool, tmp_path: Path) -> None:
+    """While another process swaps a directory and a link to the outside, no call reaches what lies outside."""
+    found = escapes.race(tmp_path, tool, 0, least=int(60 * FUZZ))
+    assert found["swaps"]
+    assert found["answered"]
 
 
-def test_a_directory_swapped_for_a_link_leads_nowhere(open_door: OpenDoor, plant: Plant) -> None:
-    """While one thread swaps a directory and a link to the outside, no read comes back with what lies outside."""
-    door = open_door({"box/secret.txt": "inside\n"})
-    root = Path(door.root.host_path)
-    (root.parent / "outside").mkdir()
-    (root.parent / "outside" / "secret.txt").write_text(OUTSIDE)
-    (root / "trap").symlink_to("../outside")
-    done = threading.Event()
-    swaps = 0
-
-    def swap() -> None:
-        nonlocal swaps
-        names = [str(root / name) for name in ("box", "trap", "aside")]
-        while not done.is_set():
-            for _ in range(2):
-                os.rename(names[0], names[2])
-                os.rename(names[1], names[0])
-                os.rename(names[2], names[1])
-            swaps += 2
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    inside = refused = 0
-    try:
-        for n in range(int(300 * FUZZ)):
-            tool = PATH_TOOLS[n % len(PATH_TOOLS)]
-            try:
-                answer = repr(msgspec.to_builtins(call(door, tool.name, arguments(tool, "box/secret.txt"))))
-                inside += 1
-            except SutlerError as refusal:
-                answer = str(refusal)
-                refused += 1
-            assert OUTSIDE not in answer
-    finally:
-        done.set()
-        thread.join()
-    assert swaps
-    assert inside
-    assert refused
+def test_an_answer_from_outside_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the zeros above mean something."""
+    monkeypatch.setattr(escapes, "ask", lambda door, tool, given: (True, f"text: {escapes.OUTSIDE}"))
+    with pytest.raises(escapes.EscapeError):
+        escapes.fuzz(tmp_path, TOOLS_WITH_PATHS[0], 10, "x")
 
 
-@pytest.mark.parametrize("tool", PATH_TOOLS, ids=lambda tool: tool.name)
+def test_a_change_outside_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(door: object, tool: Tool, given: object) -> tuple[bool, str]:
+        (tmp_path / "room" / "outside" / "new").write_text("written through a link")
+        return True, ""
+
+    monkeypatch.setattr(escapes, "ask", careless)
+    with pytest.raises(escapes.EscapeError, match="outside has changed"):
+        escapes.fuzz(tmp_path, TOOLS_WITH_PATHS[0], 10, "x")
+
+
+@by_tool
 def test_a_chain_of_links_beyond_path_max_leads_nowhere(open_door: OpenDoor, tool: Tool) -> None:
     """The shape of CVE-2025-4517: realpath gives up where the kernel goes on."""
     door = open_door({"z": "x\n"})
     root = Path(door.root.host_path)
-    (root.parent / "secret.txt").write_text(OUTSIDE)
+    (root.parent / "secret.txt").write_text(escapes.OUTSIDE)
     long, path = "d" * 247, ""
     for letter in "abcdefghijklmnop":
         os.makedirs(os.path.join(root, path, long), exist_ok=True)
@@ -126,7 +69,8 @@ def test_a_chain_of_links_beyond_path_max_leads_nowhere(open_door: OpenDoor, too
         path = os.path.join(path, letter)
     os.symlink("../" * 17 + "secret.txt", os.path.join(root, path, "l"))
     try:
-        answer = repr(call(door, tool.name, arguments(tool, f"{path}/l")))
+        answer = repr(call(door, tool.name, escapes.arguments(tool, f"{path}/l", random.Random(1))))
     except SutlerError as refusal:
         answer = str(refusal)
-    assert OUTSIDE not in answer
+    assert escapes.OUTSIDE not in answer
+    assert (root.parent / "secret.txt").read_text() == escapes.OUTSIDE

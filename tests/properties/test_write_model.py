@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from sutler.access.writing import Writer
 from sutler.values.errors import ConflictError, SutlerError
@@ -24,6 +27,8 @@ TEXTS = st.lists(st.sampled_from(["x", "y", "z", "", "long line"]), max_size=6).
 
 
 class Writes(RuleBasedStateMachine):
+    url = ""
+
     def __init__(self) -> None:
         super().__init__()
         self.top = tempfile.mkdtemp()
@@ -35,7 +40,7 @@ class Writes(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.stack = ExitStack()
-        self.door = self.stack.enter_context(free_door(self.tree, self.state))
+        self.door = self.stack.enter_context(free_door(self.tree, self.state, url=self.url))
         self.writer = Writer(self.door)
 
     def teardown(self) -> None:
@@ -110,6 +115,45 @@ class Writes(RuleBasedStateMachine):
                 continue
             raise AssertionError("applied")
 
+    @rule(name=NAMES, text=TEXTS)
+    def reply(self, name: str, text: str) -> None:
+        self.writer.apply_reply(f"````text {name}\n{text}````\n", base="any")
+        self.now(name, text)
+
+    @rule(name=NAMES, text=TEXTS)
+    def take_back(self, name: str, text: str) -> None:
+        """A call and its undoing leave the file as it was."""
+        before = self.files.get(name)
+        done = self.writer.write_file(name, text, base="any")
+        if before == text:
+            return
+        self.writer.rollback_call(done.call)
+        if before is None:
+            self.written.setdefault(name, []).append(text)
+        else:
+            self.now(name, text)
+            self.now(name, before)
+
+    @rule(name=NAMES, text=TEXTS, at=st.integers(1, 14))
+    def crash(self, name: str, text: str, at: int) -> None:
+        """The process ends at its at-th call to the disk; the file is old or new, and the next start says which."""
+        self.stack.close()
+        child = os.fork()
+        if not child:
+            try:
+                with free_door(self.tree, self.state, url=self.url) as door:
+                    _end_at(at)
+                    Writer(door).write_file(name, text, base="any")
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        self.open()
+        path = Path(self.tree) / name
+        found = path.read_text() if path.exists() else None
+        assert found in (self.files.get(name), text)
+        if found is not None:
+            self.now(name, found)
+
     @rule()
     def restart(self) -> None:
         self.stack.close()
@@ -126,10 +170,38 @@ class Writes(RuleBasedStateMachine):
         assert self.door.gate.store.pending() == ()
 
 
-Writes.TestCase.settings = settings(
-    max_examples=max(1, int(8 * FUZZ)),
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+def _end_at(count: int) -> None:
+    """From now on the count-th write, sync, link, rename or unlink of this process is its end."""
+    left = [count]
+
+    def last(call: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if not left[0]:
+                os._exit(9)
+            return call(*args, **named)
+
+        return step
+
+    for name in ("write", "fsync", "link", "rename", "unlink", "mkdir"):
+        setattr(os, name, last(getattr(os, name)))
+
+
+def _settings(examples: float) -> settings:
+    return settings(
+        max_examples=max(1, int(examples * FUZZ)),
+        stateful_step_count=20,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+Writes.TestCase.settings = _settings(8)
 test_writes_follow_the_model = Writes.TestCase
+
+
+def test_writes_follow_the_model_on_postgres(postgres_url: str) -> None:
+    class Shared(Writes):
+        url = postgres_url
+
+    run_state_machine_as_test(Shared, settings=_settings(2))

@@ -6,8 +6,11 @@ import os
 import random
 from pathlib import Path
 
+from sutler.access.audit import stamp
+from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.writing import Writer
+from sutler.values.access import Approval
 from sutler.values.errors import SutlerError
 from tests.doors import OpenDoor
 from tests.stores import FUZZ
@@ -54,28 +57,45 @@ def test_bytes_outside_the_edit_and_the_mode_stay(open_door: OpenDoor) -> None:
 
 
 def test_approvals_are_never_widened(open_door: OpenDoor) -> None:
-    """Random interleavings of asking, approving, outside edits and retries by two sessions: whatever is written was
-    approved for exactly these bytes, once."""
-    doors = [open_door({"a.txt": "0\n"}, session=name) for name in ("one", "two")]
+    """Random interleavings of asking, approving, denying, outside edits, time that passes and retries, by two sessions
+    and under two policies: whatever is written was approved for exactly these bytes, by this caller, under this policy,
+    in time, and once. The long run is SUTLER_FUZZ=84: 10^4 steps."""
+    now = [1_800_000_000.0]
+    strict = Rules(rules=(PolicyRule("ask", "a.txt"),))
+    doors = [
+        open_door({"a.txt": "0\n"}, session=name, rules=rules, clock=lambda: now[0])
+        for name in ("one", "two")
+        for rules in (Rules(), strict)
+    ]
     store, path = doors[0].gate.store, Path(doors[0].root.host_path) / "a.txt"
-    rnd = random.Random(5)
+    rnd, written, seen = random.Random(5), 0, set[str]()
     for _ in range(int(120 * FUZZ)):
-        act = rnd.randrange(4)
+        act = rnd.randrange(6)
         if act == 0:
             path.write_text(f"{rnd.randrange(3)}\n")
         elif act == 1:
+            now[0] += rnd.choice((1, 60, 600, 901))
+        elif act == 2:
             for one in store.approvals("pending"):
-                store.settle(one.id, rnd.choice(("approved", "denied")), "person")
+                store.settle(one.id, rnd.choice(("approved", "approved", "denied")), "person")
         else:
             door, before = rnd.choice(doors), path.read_text()
-            open_to = {(one.session, one.base, one.result): one.id for one in store.approvals("approved", 1_000)}
+            fit = [one for one in store.approvals("approved", 100_000) if _fits(one, door, now[0])]
             try:
-                done = Writer(door).write_file("a.txt", f"{rnd.randrange(3)}\n", base="any")
+                (change,) = Writer(door).write_file("a.txt", f"{rnd.randrange(3)}\n", base="any").files
             except SutlerError:
                 assert path.read_text() == before
                 continue
-            (change,) = done.files
-            spent = open_to[door.gate.caller.session, change.before, change.after]
-            found = store.approval(spent)
-            assert found is not None
-            assert found.state == "used"
+            spent = {one.id for one in fit if (one.base, one.result) == (change.before, change.after)}
+            used = {one for one in spent if (found := store.approval(one)) and found.state == "used"}
+            assert len(used) == 1, "written without an approval that fits, or more than one was spent"
+            assert not used & seen
+            seen |= used
+            written += 1
+    assert written > 3
+
+
+def _fits(one: Approval, door: Door, now: float) -> bool:
+    gate = door.gate
+    same = (one.caller, one.session, one.policy) == (gate.caller.id, gate.caller.session, gate.rules.digest)
+    return same and stamp(now) < one.expires

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -269,13 +270,44 @@ def test_progress_on_a_terminal_only(plant: Plant) -> None:
     words = [sys.executable, "-c", SLOW, "pack", "-o", "../pack.md"]
     code, seen = on_terminal(words, folder, stdout=False)
     assert code == 0
-    assert b" of 80 files\x1b[K" in seen
+    assert re.search(rb"reading and redacting \d+ of 80 files \[#+-*\]\x1b\[K", seen)
     assert b"\r\x1b[K" in seen
-    assert seen.rindex(b"\r\x1b[K") > seen.rindex(b" of 80 files\x1b[K")
+    assert seen.rindex(b"\r\x1b[K") > seen.rindex(b" of 80 files [")
     assert b"reading" not in seen[seen.rindex(b"\r\x1b[K") :]
     assert b"reading" not in on_terminal([*words, "--quiet"], folder, stdout=False)[1]
     done = subprocess.run(words, cwd=folder, capture_output=True, check=True, timeout=60)
     assert b"reading" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "bar"),
+    [
+        (("scan",), rb"scanning \d+ files"),
+        (("pack", "--goal", "wheels", "-o", "../pack.md"), rb"indexing \d+ of 40 files \[#"),
+        (("rank", "--goal", "wheels"), rb"indexing \d+ of 40 files \[#"),
+        (("secrets",), rb"looking through \d+ of 40 files \[#"),
+        (("tree",), rb"reading and redacting \d+ of 40 files \[#"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_every_long_work_has_its_bar(plant: Plant, words: tuple[str, ...], bar: bytes) -> None:
+    """Scanning counts, for nobody knows the whole yet; indexing and redacting fill a bar."""
+    folder = plant({f"f{i}.py": f"wheels = {i}\n" for i in range(40)})
+    eager = "from sutler.fronts.cli.console import Progress; Progress.DELAY = Progress.PAUSE = 0; "
+    start = f"import sys; {eager}from sutler.fronts.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    code, seen = on_terminal([sys.executable, "-c", start, *words], folder, stdout=False)
+    assert code == 0
+    assert re.search(bar, seen)
+
+
+def test_bars_in_the_tree(plant: Plant, sutler: Sutler) -> None:
+    """Each share of the whole as a bar; the longest is the whole, and nothing that is there has none."""
+    folder = plant({"large.py": "wheel = 4\n" * 300, "small.py": "x\n"})
+    title, large, small = sutler("tree", "--bars", cwd=folder).text.splitlines()
+    assert title.count("█") == 20
+    assert 15 < large.count("█") < 20
+    assert any(mark in small for mark in "▏▎▍▌▋▊▉")
+    assert [line.split()[-1] for line in (large, small)] == ["large.py", "small.py"]
 
 
 def test_progress_does_not_write_over_the_data(plant: Plant) -> None:

@@ -620,7 +620,7 @@ def test_every_schema_is_listed_and_is_one(sutler: Sutler) -> None:
     """Any spelling of a name; each is a JSON Schema by its own meta-schema."""
     names = sutler("schema").text.split()
     assert {"report", "receipt", "full-pack", "summary-pack", "context-pack", "project-snapshot"} <= {*names}
-    for name in names:
+    for name in {*names} - {"tools"}:  # those are a list, of tools and their schemas
         jsonschema.Draft202012Validator.check_schema(ok(sutler("schema", name)))
     assert sutler("schema", "FullPack").out == sutler("schema", "full_pack").out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sutler.engine.receipts import receipts
 from sutler.goals.gather import Answer, Gathering, Ground, command_model, gather, list_directory, parse_answer
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.send import Target
@@ -311,3 +312,21 @@ def test_the_command_line(plant: Plant, tmp_path: Path, capfdbinary: Capture) ->
     assert ran.text.startswith('@spec_a assign "a.py"\n@spec_aContent assign\n--begin-context-')
     assert "round 0: 0 files known, asks for a.py (need)" in ran.err
     assert "round 1: 1 files known, done (enough)" in ran.err
+
+
+def test_every_round_leaves_a_receipt_before_it_is_asked(plant: Plant, tmp_path: Path, capfdbinary: Capture) -> None:
+    """One receipt for each prompt that went to the model, with the files in it, and one for the result."""
+    folder = plant(TREE)
+    body = f"if grep -q AAA; then echo '{DONE}'; else echo '{wants('a.py')}'; fi"
+    fake = program(tmp_path / "bin", "model", body)
+    assert cli(capfdbinary, folder, "gather", "what", "is", "a", "--command", str(fake)).code == 0
+    found = {row.project: [one.path for one in row.files] for row in receipts(str(folder), os.environ)}
+    assert found == {"gather, round 0": [], "gather, round 1": ["a.py"], "gather": ["a.py"]}
+
+
+def test_a_round_that_fails_has_its_receipt(plant: Plant, tmp_path: Path, capfdbinary: Capture) -> None:
+    """A program that dies has read the prompt all the same."""
+    folder = plant(TREE)
+    fake = program(tmp_path / "bin", "model", "cat >/dev/null; exit 3")
+    assert cli(capfdbinary, folder, "gather", "what", "--command", str(fake)).code == 6
+    assert [row.project for row in receipts(str(folder), os.environ)] == ["gather, round 0"]

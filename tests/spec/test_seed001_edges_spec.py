@@ -11,7 +11,7 @@ import pytest
 from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files as gather_as_claw
-from sutler.values.errors import RefusedError
+from sutler.values.errors import RefusedError, SutlerError
 from tests.conftest import Plant
 from tests.goalkit import Files, configured, go, job, without_privileges
 
@@ -58,6 +58,61 @@ def test_edge_3_links_inside_a_folder_are_skipped_and_said(plant: Plant, tmp_pat
     assert [file.path for file in done.prompt.files] == ["t/a.txt", "t/d/b.txt"]
     assert len([note for note in done.notes if "symlink" in note]) == len(links)
     assert "secret" not in done.text
+
+
+def test_edge_3_links_are_followed_when_configured(plant: Plant, tmp_path: Path) -> None:
+    """Edge 3: with `symlinks: follow` links to files and folders are followed, as far as the project goes."""
+    folder = plant(
+        {"t": {"a.txt": "A"}, "other": {"b.txt": "B", "d": {"c.txt": "C"}}, **configured("symlinks: follow")}
+    )
+    (tmp_path / "outside.txt").write_text("secret")
+    links = {"in.txt": "a.txt", "b-link.txt": "../other/b.txt", "dir": "../other/d", "out.txt": "../../outside.txt",
+             "loop": "loop", "up": "..", "gone": "nowhere"}  # fmt: skip
+    for name, target in links.items():
+        os.symlink(target, folder / "t" / name)
+    done = go(job(folder, "plain", "t"))
+    shown = [(file.path, file.content) for file in done.prompt.files]
+    assert shown == [("t/a.txt", "A"), ("t/b-link.txt", "B"), ("t/dir/c.txt", "C")]
+    assert "secret" not in done.text
+    said = "\n".join(done.notes)
+    assert "t/out.txt (a symbolic link: it leads out of the project)" in said
+    assert "t/up (a symbolic link: it leads back to a folder that holds it)" in said
+    assert "t/gone (a symbolic link: it leads nowhere)" in said
+
+
+def test_edge_3_a_followed_link_opens_nothing_that_is_closed(plant: Plant) -> None:
+    """Edge 3: not an ignored file, an excluded folder, a hidden one, version control's own, or a credential."""
+    closed = {
+        ".git": {"HEAD": "ref: refs/heads/main\n", "objects": {}, "refs": {}, "config": "x"},
+        ".gitignore": "ignored.txt\n",
+        ".aiexclude": "denied/\n",
+        "ignored.txt": "closed",
+        "denied": {"x.txt": "closed"},
+        "node_modules": {"m": {"i.js": "closed"}},
+        ".hidden": {"h.txt": "closed"},
+        ".env": "closed",
+    }
+    folder = plant({"t": {"a.txt": "A"}, **closed, **configured("symlinks: follow")})
+    for number, target in enumerate((*closed, "node_modules/m", "denied/x.txt", ".git/config")):
+        os.symlink(f"../{target}", folder / "t" / f"l{number}")
+    done = go(job(folder, "plain", "t"))
+    assert [file.path for file in done.prompt.files] == ["t/a.txt"]
+
+
+def test_edge_3_followed_circles_end_and_depth_holds(plant: Plant) -> None:
+    """Edge 3: two folders that link to each other are each shown once; a link counts as a level."""
+    folder = plant({"x": {"a.txt": "A"}, "y": {"b.txt": "B", "deep": {"c.txt": "C"}}, **configured("symlinks: follow")})
+    os.symlink("../y", folder / "x" / "to-y")
+    os.symlink("../x", folder / "y" / "to-x")
+    assert shown(folder, "x") == ["x/a.txt", "x/to-y/b.txt", "x/to-y/deep/c.txt"]
+    assert shown(folder, "x", depth=1) == ["x/a.txt", "x/to-y/b.txt"]
+    assert shown(folder, "x", depth=0) == ["x/a.txt"]
+
+
+def test_edge_3_an_unknown_choice_is_an_error(plant: Plant) -> None:
+    """Edge 3: the setting is `skip` or `follow`."""
+    with pytest.raises(SutlerError, match="'symlinks' cannot be 'maybe'"):
+        go(job(plant({"t": {"a.txt": "A"}, **configured("symlinks: maybe")}), "plain", "t"))
 
 
 def test_edge_3_compat_follows_links_to_files_inside(plant: Plant, tmp_path: Path) -> None:

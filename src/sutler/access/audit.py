@@ -2,12 +2,14 @@
 
 Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion or a swap breaks
 the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
-every 64 rows, and whenever the door closes, the head's number and hash go to a file outside the database, signed with
-the installation's key. The signature is an HMAC: key and file belong to the same user on the same machine, where
-a public-key signature would prove no more, since its private half would lie in the same place.
+with every 64th row, and whenever the door closes, the head's number and hash go to a file outside the database, signed
+with the installation's key. The transaction that appends such a row signs the head it found before it commits, so that
+no interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an HMAC: key and file
+belong to the same user on the same machine, where a public-key signature would prove no more, since its private half
+would lie in the same place.
 
 What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
-(fewer than 128) can be cut off by someone who can write both tables of the database. Nothing more.
+(at most 64 and those of one call) can be cut off by someone who can write both tables of the database. Nothing more.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ from msgspec import Struct
 from sutler.store.base import Store
 from sutler.store.state import private_file
 from sutler.values.access import GENESIS, AuditEntry, AuditRow, canonical, sha256
-from sutler.values.errors import RefusedError, UsageError
+from sutler.values.errors import RefusedError, SutlerError, UsageError
 
 EVERY = 64
 _PAGE = 5_000
 _TAIL = 8_192
+_LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 200 files
 
 
 class Checkpoint(Struct, frozen=True):
@@ -60,24 +63,36 @@ class _BrokenError(Exception):
 class Ledger:
     """A project's checkpoints: where they are and the key that signs them."""
 
-    def __init__(self, store: Store, directory: str, key: bytes) -> None:
+    def __init__(self, store: Store, directory: str, key: bytes, *, shared: bool = False) -> None:
+        """`shared`: other machines append too and sign in files of their own, so a checkpoint may be missing here."""
         self.store = store
         self.directory = directory
         self._path = os.path.join(directory, "checkpoints.jsonl")
+        self._shared = shared
         self.key = key
-
-    def record(self, row: AuditRow, at: str) -> None:
-        """Called with every row appended; signs every 64th."""
-        if row.seq % EVERY == 0:
-            self.sign("head", row.seq, row.hash, at)
+        store.witness(EVERY, lambda seq, hash, at: self.sign("head", seq, hash, at))
 
     def sign(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
+        self.store.flush()  # a checkpoint must not outlive its row in a power cut
         plain = Checkpoint(kind, self.store.project, seq, hash, at)
         line = canonical(msgspec.structs.replace(plain, mac=self._mac(plain))) + "\n"
-        private_file(self._path)
-        fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            os.write(fd, line.encode())  # one write of one line: appends of several processes do not mix
+            self._append(line.encode())
+        except OSError as fault:
+            raise SutlerError(
+                f"the ledger's checkpoint cannot be written: {os.strerror(fault.errno or 0)}",
+                rule="what is not recorded does not happen",
+                next_step="free some disk space, then try again",
+            ) from None
+
+    def _append(self, line: bytes) -> None:
+        private_file(self._path)
+        fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            _drop_torn(fd)
+            left = memoryview(line)
+            while left:  # one write as a rule: appends of several processes do not mix
+                left = left[os.write(fd, left) :]
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -90,7 +105,7 @@ class Ledger:
         """All checkpoints, each with a valid signature; one that does not hold is tampering."""
         try:
             with open(self._path, "rb") as file:
-                lines = file.read().splitlines()
+                lines = file.read().split(b"\n")[:-1]  # what follows the last line end was torn by a power cut
         except FileNotFoundError:
             return []
         found = []
@@ -145,8 +160,8 @@ class Ledger:
 
     def close(self, at: str) -> None:
         """Sign the head, unless it is signed already."""
-        seq, hash = self.store.head()
-        if seq % EVERY:
+        (seq, hash), newest = self.store.head(), self._newest()
+        if seq and (newest is None or newest.seq < seq):
             self.sign("head", seq, hash, at)
 
     def verify(self) -> Verification:
@@ -185,10 +200,16 @@ class Ledger:
                 raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
             if one.seq not in seen and one.seq > base:
                 raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
-        # A checkpoint is signed a moment after its row is there, and a process may end in that moment: the last one
-        # that is due may be missing, and no other.
-        newest = max((one.seq for one in self.checkpoints()), default=0)
-        if newest < last[0] - last[0] % EVERY - EVERY:
+        if not self._shared:
+            self._due(max((one.seq for one in checkpoints), default=0), last[0])
+
+    def _due(self, newest: int, last: int) -> None:
+        """Whoever appended a row that was due a checkpoint signed the row before its own first one."""
+        due = last - last % EVERY
+        if due <= newest:
+            return
+        rows = self.store.audit(newest, due - newest) if due - newest <= _LARGEST_CALL else ()
+        if len({(row.call.partition(".")[0], row.phase) for row in rows}) != 1:
             raise _BrokenError(newest + 1, "checkpoints that must exist are missing")
 
     def _rows(self) -> Iterator[AuditRow]:
@@ -218,6 +239,14 @@ class Ledger:
         self.sign("base", last, rows[-1].hash, at)
         self.store.drop_audit(last)
         return path
+
+
+def _drop_torn(fd: int) -> None:
+    """A power cut or a full disk left the beginning of a line, on which nobody could rely yet."""
+    size = os.fstat(fd).st_size
+    tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
+    if tail and not tail.endswith(b"\n"):
+        os.ftruncate(fd, size - len(tail) + tail.rfind(b"\n") + 1)
 
 
 def _write_private(path: str, text: str) -> None:

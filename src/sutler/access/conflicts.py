@@ -7,6 +7,8 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from sutler.access.door import Door
 from sutler.stages.merge import Clash
 from sutler.values.access import ClashText, Conflict
@@ -29,6 +31,13 @@ class Sides(NamedTuple):
     base: str
     ours: str
     theirs: str
+
+
+class Met(NamedTuple):
+    """Two changes of one file that met."""
+
+    path: RelPath
+    sides: Sides
 
 
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
@@ -57,6 +66,7 @@ def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -
         rule="two changes of one place are not merged",
         next_step=f"{_AGAIN[0]}; it now holds:\n{conflict.region}",
         conflict=conflict,
+        sides=Met(path, sides),
     )
 
 
@@ -91,6 +101,20 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
     step = f"{fault.next_step}; " if fault.next_step else ""
     return ConflictError(
         f"{quote(path)}: {fault.what}", rule=fault.rule, next_step=f"{step}the file holds:\n{region}", conflict=conflict
+    )
+
+
+def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
+    """More than one file does not take its edit: all are named, so that one more try can mend them all."""
+    found = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
+    whole = msgspec.structs.replace(found[0], others=tuple(found[1:])) if found else None
+    steps = "\n".join(f"{fault.what.splitlines()[0]}: {fault.next_step}" for fault in faults if fault.next_step)
+    return ConflictError(
+        f"{len(faults)} of {files} files do not take their edit, so none was changed: "
+        + "; ".join(fault.what for fault in faults),
+        rule=faults[0].rule,
+        next_step=steps,
+        conflict=whole,
     )
 
 

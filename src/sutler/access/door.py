@@ -6,58 +6,44 @@ never looks at what a file says to decide what may happen.
 
 from __future__ import annotations
 
-import re
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from sutler.access import outline as structure
+from sutler.access.answering import as_many, reading_of, within
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
 from sutler.access.globs import matches
-from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of
+from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
-from sutler.access.session import Session, fold, received, stale
-from sutler.access.standing import standing
+from sutler.access.session import fold, received, stale
+from sutler.access.setup import SessionView, Setup
+from sutler.access.standing import Ground, ground, standing
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
-from sutler.values.access import Call, Effect, Listing, Outcome, Reading, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
-from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
+from sutler.values.snapshot import FileEntry, Problem, Snapshot
 
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
+MOMENT = 0.25
 MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
-_LISTS = ("list_files", "get_session")
-_CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
-
-
-class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, and the
-    version of the redaction rules, which is part of every cache key."""
-
-    scan: ScanRules
-    count: Callable[[str], int]
-    ruleset: str
-    outline: structure.Outline = structure.outline
-
-
-class SessionView(Struct, frozen=True):
-    """A session with the buffers that their files have left behind."""
-
-    session: Session
-    stale: tuple[str, ...]
+_LISTS = ("list_files", "get_session", "why")
 
 
 class Door:
@@ -67,6 +53,8 @@ class Door:
         self.setup = setup
         self.pages = Pages(root, gate.clean)
         self._profile = gate.caller.profile
+        self._stands: tuple[float, Ground] | None = None
+        self.progress: Callable[[int, int], None] | None = None  # a front that can tell how far a call has come
 
     # a call, and what stands before every one of them
 
@@ -75,7 +63,7 @@ class Door:
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self.root.relpath(spelt)
         shown = quote(path)
-        if self.gate.clean(shown, "").text != shown:
+        if self.gate.clean_name(shown) != shown:
             raise RefusedError("the path itself holds what looks like a secret", rule="nothing secret leaves in a name")
         return path
 
@@ -92,9 +80,18 @@ class Door:
             raise RefusedError(
                 shown[:200], rule=refusal.rule, next_step="give a path relative to the project"
             ) from None
-        place = standing(self.root, self.setup.scan, path)
-        call = msgspec.structs.replace(call, path=path, lines=lines, standing=place)
+        call = msgspec.structs.replace(call, path=path, lines=lines, standing=self.standing(path))
         return self.gate.enter(call, lambda: perform(path))
+
+    def standing(self, path: RelPath) -> Standing:
+        """What the ignore files say of a path. Those inside the project are read with every call; the repository, the
+        user's own rules and the folders above are looked at anew after a moment."""
+        now = time.monotonic()
+        if self._stands is None or now - self._stands[0] > MOMENT:
+            self._stands = now, ground(self.root, self.setup.scan)
+        return standing(self.root, self.setup.scan, path, self._stands[1])
+
+    enter = _enter  # for tools that are not about one file
 
     def _may_read(self, path: RelPath) -> bool:
         call = Call(id="", tool="list_files", effect="read", path=path)
@@ -106,17 +103,22 @@ class Door:
 
     # listing
 
-    def list_files(self, globs: tuple[str, ...] = ()) -> Listing:
-        """Files that may be read, sorted; with globs, those that match one."""
-        args = tuple(("glob", glob) for glob in globs[:MAX_GLOBS])
+    def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
+        """Files that may be read, sorted; with globs, those that match one. As many as the profile allows at once;
+        a cursor is the path that the last answer ended with."""
+        args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             snapshot = self.snapshot()
             wanted = list(self._matching(snapshot, globs))
-            shown = tuple(quote(entry.path) for entry in self.readable(wanted))
-            listing = Listing(shown, len(wanted) - len(shown), len(snapshot.problems))
-            text = "\n".join(shown)
-            return listing, Outcome(bytes=len(text.encode()), tokens=self.setup.count(text))
+            readable = self.readable(wanted)
+            after = self.relpath(cursor) if cursor else ""
+            shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
+            count, text, tokens = as_many(shown, self._profile, self.setup.count)
+            more = shown[count - 1] if count < len(shown) else ""
+            withheld = len(wanted) - len(readable) if self._profile == PERSON else None
+            listing = Listing(shown[:count], withheld, len(snapshot.problems), more)
+            return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
         return self._enter("list_files", "", args, perform)
 
@@ -145,8 +147,8 @@ class Door:
         args = tuple((name, value) for name, value in (("cursor", cursor), ("known", known)) if value)
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
-            first, version = _cursor(cursor)
-            page = self.pages.read(where, first, None, bounds)
+            first, version = place_of(cursor)
+            page = self._page(where, first, None, bounds)
             if version and page.version != version:
                 raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
             return self._answer(where, page, known)
@@ -161,37 +163,51 @@ class Door:
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if not 1 <= start <= end:
                 raise UsageError(f"lines {start} to {end}", rule="ranges are 1-based and inclusive")
-            return self._answer(where, self.pages.read(where, start, end, bounds), known, end)
+            return self._answer(where, self._page(where, start, end, bounds), known, end)
 
         return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
 
+    def _page(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
+        read = partial(self.pages.read, path, first, last)
+        return within(read, bounds, self._profile.max_tokens, self.setup.count)
+
     def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these very lines."""
-        self._remember(path, page)
         span = Span(page.first, page.last)
         if known and known == page.version and page.text and self._received(path, page.digest, span):
-            unchanged = msgspec.structs.replace(_reading(path, page), text="", unchanged=True)
-            return unchanged, Outcome(after=page.digest)
+            unchanged = msgspec.structs.replace(reading_of(path, page), text="", unchanged=True)
+            return unchanged, self._remembered(path, page, Outcome(after=page.digest))
         truncated = page.cut if end is not None else page.more
         if not page.text and page.total is not None and page.first > page.total:
             page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
-        return _reading(path, page, truncated=truncated, next=cursor), self._outcome(page)
+        return reading_of(path, page, truncated=truncated, next=cursor), self._remembered(
+            path, page, self._outcome(page)
+        )
 
     def _received(self, path: RelPath, digest: str, span: Span) -> bool:
         rows = self.gate.store.audit_of(self.gate.caller.session, path, 200)
         return received((unseal(row) for row in rows), digest, span)
 
-    def _remember(self, path: RelPath, page: Page) -> None:
+    def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
         """Keep what may be handed out, so that a later diff can say what changed since. Clean text only: what was
         redacted is not kept either."""
-        if page.whole:
-            store, at = self.gate.store, stamp(self.gate.clock())
-            store.put_fact(page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
-            seen = Version(
-                id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
-            )
-            store.add_version(seen)
+        if not page.whole:
+            return outcome
+        fact = (page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
+        at = stamp(self.gate.clock())
+        seen = Version(
+            id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
+        )
+        return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
+
+    def _remember(self, path: RelPath, page: Page) -> None:
+        """The same at once, for an answer that must already know of it."""
+        made = self._remembered(path, page, Outcome())
+        for fact in made.facts:
+            self.gate.store.put_fact(*fact)
+        if made.seen is not None:
+            self.gate.store.add_version(made.seen)
 
     def _clean_key(self, path: RelPath) -> str:
         return f"{self.setup.ruleset} {quote(path)}"
@@ -209,8 +225,8 @@ class Door:
                 tail = 0
             if page.more and page.total and tail and page.last == room.lines:
                 page = self._ends(where, page, room, tail)
-            self._remember(where, page)
-            return _reading(where, page, truncated=page.more or page.cut), self._outcome(page)
+            outcome = self._remembered(where, page, self._outcome(page))
+            return reading_of(where, page, truncated=page.more or page.cut), outcome
 
         return self._enter("get_excerpt", path, (("max_lines", str(max_lines)),), perform)
 
@@ -246,9 +262,8 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        wanted = list(self._matching(self.snapshot(), globs))
-        readable = self.readable(wanted)
-        progress.skipped, left = len(wanted) - len(readable), MAX_SEARCHED
+        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
+        left = MAX_SEARCHED
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
@@ -266,8 +281,6 @@ class Door:
                 digest = sha256(blob.data).hexdigest()
                 clean = self.pages.clean_text(entry.path, decoded.text, digest)
                 yield from search_text(quote(entry.path), clean.text, find, context)
-
-    # structure
 
     def outline(self, path: str) -> tuple[structure.Symbol, ...]:
         """The definitions and headings of a file with their lines."""
@@ -288,13 +301,15 @@ class Door:
             if max_tokens < 1:
                 raise UsageError("a summary has at least one token")
             page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
-            key = f"{structure.VERSION} {self.setup.ruleset} {self.gate.rules.digest} {max_tokens} {quote(where)}"
+            rules = f"{structure.VERSION}{self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
+            key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
                 total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
-                symbols = self.setup.outline(where, page.text)
-                cached = structure.summary(head, symbols, page.text, max_tokens, self.setup.count).encode()
+                words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
+                symbols = () if words else self.setup.outline(where, page.text)
+                cached = structure.summary(head, symbols, words or page.text, max_tokens, self.setup.count).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = cached.decode()
             return text, Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
@@ -304,9 +319,11 @@ class Door:
     # versions
 
     def get_file_history(self, path: str, limit: int = 100) -> tuple[Version, ...]:
-        """Known versions, newest first."""
+        """Known versions, newest first; an edit that was made elsewhere becomes known now."""
 
         def perform(where: RelPath) -> tuple[tuple[Version, ...], Outcome]:
+            with suppress(SutlerError):  # gone, or not text
+                self._remember(where, self.pages.whole(where))
             return self.gate.store.versions(where, max(1, min(limit, 1_000))), Outcome()
 
         return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
@@ -336,9 +353,10 @@ class Door:
         """A version's name and clean text; the working file when no version is named."""
         if version is None:
             page = self.pages.whole(path)
+            self._remember(path, page)
             return page.version, page.text
-        found = next((one for one in self.gate.store.versions(path, 1_000) if one.id == version), None)
-        text = self.text_of(path, found.digest) if found else None
+        found = next((one for one in self.gate.store.versions(path, 1_000) if version in (one.id, one.digest)), None)
+        text = (self.text_of(path, found.digest) if found.digest else "") if found else None
         if text is None:
             raise SutlerError(
                 f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
@@ -354,8 +372,6 @@ class Door:
         decoded = decode(data) if data is not None else None
         return self.pages.clean_text(path, decoded.text, digest).text if decoded else None
 
-    # the session
-
     def session(self) -> SessionView:
         """What this session has seen and done, and which of its buffers are out of date."""
 
@@ -367,30 +383,6 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
-
-
-def _cursor(text: str) -> tuple[int, str]:
-    if not text:
-        return 1, ""
-    match = _CURSOR.fullmatch(text)
-    if match is None:
-        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
-    return int(match[1]), match[2]
-
-
-def _reading(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
-    return Reading(
-        path=quote(path),
-        version=page.version,
-        first=page.first,
-        last=page.last,
-        total=page.total,
-        text=page.text,
-        truncated=truncated,
-        next=next,
-        redactions=page.findings,
-        notes=page.notes,
-    )
 
 
 def marker(version: str, what: str) -> str:

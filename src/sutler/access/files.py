@@ -18,7 +18,12 @@ class FileAccess:
         self._door = door
 
     def list_files(self, globs: list[str] | None = None) -> list[str]:
-        return list(self._door.list_files(tuple(globs or ())).paths)
+        found = self._door.list_files(tuple(globs or ()))
+        paths = list(found.paths)
+        while found.next:
+            found = self._door.list_files(tuple(globs or ()), cursor=found.next)
+            paths += found.paths
+        return paths
 
     def read_file(self, filepath: str) -> str:
         return _plain(self._door.read_file(filepath))

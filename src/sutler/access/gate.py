@@ -3,6 +3,10 @@
 A write leaves a durable intent row before it happens and an outcome row after. A read's effect is that content leaves,
 so its one row is durable before the answer is handed out. Refusals leave a row too. If the ledger cannot be written,
 nothing happens and nothing is handed out.
+
+A gate that is not strict, as a server may want it, writes the rows of reads, refusals and outcomes before the answer
+too, so that they outlive the process, but does not wait for the disk: a power cut may take the last moment's reads
+from the ledger. An acknowledged write is on the disk in any case, with its intent.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -44,6 +49,7 @@ Ask = Callable[[Approval], bool | None]
 
 APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
+_SHORT = 1_000
 
 
 class UnsettledError(SutlerError):
@@ -71,14 +77,18 @@ class Gate:
         *,
         ask: Ask | None = None,
         clock: Clock = time.time,
+        strict: bool = True,
     ) -> None:
         self.store = ledger.store
         self.caller = msgspec.structs.replace(caller, limits=least(caller.limits, rules.limits))
         self.rules = rules
         self.clean = clean
+        # Paths and arguments come again and again, and what leaves with them is looked at every time.
+        self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self.clock = clock
         self.ledger = ledger
         self._ask = ask
+        self._strict = strict
         self._policy = rules.digest
 
     def enter(self, call: Call, perform: Callable[[], tuple[T, Outcome]]) -> T:
@@ -134,7 +144,8 @@ class Gate:
 
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self._keep(self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs))
+            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, wait=self._strict)
+            self.store.start_flush()
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
@@ -144,14 +155,17 @@ class Gate:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
             lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
-            self._keep(self.store.record(rows("done", lost)))
+            self.store.record(rows("done", lost))
             raise
-        self._keep(self.store.record(rows("done", outcomes), versions=deed.versions(stamp(self.clock()))))
+        # The intent and the file are on the disk: should this row be lost with the power, the next start makes it anew.
+        known = deed.versions(stamp(self.clock()))
+        self.store.record(rows("done", outcomes), versions=known, wait=self._strict)
         return answer
 
-    def _keep(self, rows: Sequence[AuditRow]) -> None:
-        for row in rows:
-            self.ledger.record(row, stamp(self.clock()))
+    def intent_is_durable(self) -> None:
+        """Come back when the intent of the write that is under way is on the disk. A write calls this when its new
+        bytes are there too, and before it changes anything: so the disk works on both at the same time."""
+        self.store.flush()
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
@@ -168,6 +182,8 @@ class Gate:
         what = self.clean(fault.what, "").text
         if isinstance(fault, ConflictError):  # what it carries was made of clean text
             return ConflictError(what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict)
+        if isinstance(fault, DeniedError):
+            return DeniedError(what, rule=fault.rule, next_step=fault.next_step, approval=fault.approval)
         return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
 
     # consent
@@ -215,7 +231,11 @@ class Gate:
     # the ledger
 
     def _args(self, call: Call) -> tuple[tuple[str, str], ...]:
-        return tuple((name, _one_line(self.clean(value, call.path).text)) for name, value in call.args)
+        return tuple((name, _one_line(self.clean_name(value, call.path))) for name, value in call.args)
+
+    def clean_name(self, text: str, path: str = "") -> str:
+        """A name or an argument as it may be shown or kept."""
+        return self._clean_short(text, path) if len(text) <= _SHORT else self.clean(text, path).text
 
     def _record(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
@@ -224,12 +244,13 @@ class Gate:
         # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
         stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
         try:
-            row = self.store.append(entry, self.caller if stoppable else None)
+            seen = (outcome.seen,) if outcome.seen is not None else ()
+            payer = self.caller if stoppable else None
+            wait = self._strict or phase == "intent"
+            return self.store.record((entry,), payer, versions=seen, facts=outcome.facts, wait=wait)[0]
         except DeniedError as overdrawn:
             self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
-        self.ledger.record(row, entry.at)
-        return row
 
     def _entry(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
@@ -242,7 +263,7 @@ class Gate:
             session=self.caller.session,
             tool=call.tool,
             effect=call.effect,
-            path=self.clean(quote(call.path), "").text,
+            path=self.clean_name(quote(call.path)),
             args=self._args(call),
             verdict=decision.verdict,
             rule=decision.rule,
@@ -272,6 +293,7 @@ class Gate:
                 f"{call.tool} on {shown} needs approval {approval}",
                 rule=decision.rule,
                 next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
+                approval=approval,
             )
         raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
 

@@ -127,7 +127,11 @@ def fold(text: str) -> str:
     if not folded.isascii():
         folded = "".join(char for char in folded if unicodedata.category(char) != "Cf" and not _variation(char))
     parts = (part.split(":", 1)[0].rstrip(" .") if part.strip(".") else part for part in folded.split("/"))
-    return "/".join(parts)
+    return "/".join(".git" if part in _SHORT_GIT else part for part in parts)
+
+
+_SHORT_GIT = frozenset(f"git~{digit}" for digit in "1234")
+"""How Windows spells `.git` in eight characters."""
 
 
 def _variation(char: str) -> bool:

@@ -24,6 +24,17 @@ class Symbol(Struct, frozen=True, gc=False):
 Outline = Callable[[str, str], tuple[Symbol, ...]]
 """Path and clean text to symbols in the order of their lines."""
 
+
+class Teller(Struct, frozen=True):
+    """Who says in words what a clean text holds, in so many tokens; with nothing to say the structure speaks. The name
+    is part of every summary's cache key."""
+
+    name: str
+    tell: Callable[[str, int], str]
+
+
+SILENT = Teller("", lambda _text, _tokens: "")
+
 # Anchored and without nested repetition, so that each is linear in the line.
 _CODE = re.compile(
     r"(?:export |default |pub(?:\([a-z]+\))? |public |private |protected |internal |static |abstract |final |async |"

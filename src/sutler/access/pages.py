@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from msgspec import Struct
 from sutler.disk.root import Root, problem_of, read_descriptor
 from sutler.disk.text import decode
 from sutler.values.access import version_id
-from sutler.values.errors import RefusedError, SutlerError
+from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.pack import CleanText
 from sutler.values.paths import RelPath, quote
 from sutler.values.snapshot import Problem
@@ -31,6 +32,7 @@ MARGIN = 64 << 10
 KEPT = 1 << 20
 _CHUNK = 1 << 20
 _CACHED = 8
+_CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 Clean = Callable[[str, str], CleanText]
 
@@ -61,6 +63,16 @@ class Bounds(Struct, frozen=True):
 
     lines: int
     chars: int
+
+
+def place_of(cursor: str) -> tuple[int, str]:
+    """A cursor as the line to go on from and the version it was given for; no cursor is the beginning of any."""
+    if not cursor:
+        return 1, ""
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
+    return int(match[1]), match[2]
 
 
 class _Wanted(Struct, frozen=True):
@@ -301,6 +313,8 @@ def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
 def _fill(lines: list[str], first: int, last: int | None, bounds: Bounds) -> tuple[str, int, bool]:
     """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound stopped it."""
     wanted = lines[first - 1 : last]
+    if len(wanted) <= bounds.lines and len(text := "".join(wanted)) <= bounds.chars:
+        return text, first + len(wanted) - 1, False
     taken: list[str] = []
     room = bounds.chars
     for line in wanted[: bounds.lines]:

@@ -28,6 +28,7 @@ _REFUSED = {
     "*** Move to: ": "a rename",
 }
 _MODES = {"100644": 0o644, "100755": 0o755}
+_BETWEEN = ("diff ", "Index: ", "From ", "-- ", "--\r")  # what may stand between the hunks of two files
 _NO_END = "\\ No newline at end of file"
 
 
@@ -87,9 +88,12 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
 
 def _unified(lines: list[str]) -> Iterator[FilePatch]:
-    at, mode = 0, 0
+    at, mode, below = 0, 0, False
     while at < len(lines):
         line = lines[at].rstrip("\r")
+        below = below and bool(line) and not line.startswith(_BETWEEN)
+        if below and line[0] in " +-" and not _file_header(lines, at):
+            raise _malformed(at + 1, "a line of a hunk outside of any hunk", "every hunk begins with '@@ -1,3 +1,4 @@'")
         if what := next((what for start, what in _REFUSED.items() if line.startswith(start)), ""):
             raise _malformed(at + 1, f"{what} is not applied here", "delete one file and create the other")
         if line.startswith(("new file mode ", "deleted file mode ", "new mode ")):
@@ -109,7 +113,7 @@ def _unified(lines: list[str]) -> Iterator[FilePatch]:
         if kind == "create" and (len(pieces) > 1 or pieces[0].old):
             raise _malformed(pieces[0].line, "a new file has one hunk, and it only adds", "use '@@ -0,0 +1,N @@'")
         yield FilePatch(path, kind, pieces, mode)
-        mode = 0
+        mode, below = 0, True
 
 
 def _names(old: str, new: str, line: int) -> tuple[str, Kind]:

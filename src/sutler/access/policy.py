@@ -72,6 +72,7 @@ class Rules(Struct, frozen=True):
     write: Verdict = "ask"
     limits: Limits = Limits()
     allow: tuple[str, ...] = ()  # globs of files that only look like credentials; from the user alone
+    portable: bool = True  # only names that are the same on every platform are created; the user may lift it
 
     @property
     def digest(self) -> str:
@@ -88,6 +89,7 @@ def narrow(base: Rules, project: Rules) -> Rules:
         write=_strictest(base.write, project.write),
         limits=least(base.limits, project.limits),
         allow=base.allow,
+        portable=base.portable,
     )
 
 

@@ -65,8 +65,7 @@ def _record(door: Door, group: Sequence[AuditEntry], paths: Sequence[RelPath]) -
         versions += [_external(path, data, at) for data in strangers]
         if state == "new" and entry.before != entry.after:
             versions.append(_written(entry, path, found))
-    for row in door.gate.store.record(rows, blobs=blobs, versions=versions):
-        door.gate.ledger.record(row, at)
+    door.gate.store.record(rows, blobs=blobs, versions=versions)
     return len(rows)
 
 

@@ -7,10 +7,12 @@ on deciding.
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 import msgspec
 
-from sutler.disk.ignore import IGNORE_FILES
+from sutler.disk.ignore import IGNORE_FILES, Node
+from sutler.disk.judge import Ground as Repository
 from sutler.disk.judge import Judge
 from sutler.disk.root import DIRECTORY, Root
 from sutler.values.access import Standing
@@ -18,19 +20,31 @@ from sutler.values.paths import RelPath
 from sutler.values.snapshot import ScanRules
 
 
-def standing(root: Root, rules: ScanRules, path: RelPath) -> Standing:
+class Ground(NamedTuple):
+    """Where a root stands: the rules that hold before its own ignore files, and the repository around it."""
+
+    judge: Judge
+    node: Node
+    repository: Repository
+
+
+def ground(root: Root, rules: ScanRules) -> Ground:
+    # The built-in exclusions are about what a pack holds, not about what may be read.
+    judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
+    return Ground(judge, *judge.start(root))
+
+
+def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None = None) -> Standing:
     """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git tracks it."""
     if not path:
         return "open"
-    # The built-in exclusions are about what a pack holds, not about what may be read.
-    judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
-    node, ground = judge.start(root)
+    judge, node, ground_here = known or ground(root, rules)
     fd, prefix, ignored, by_git = os.dup(root.fd), "", False, True
     parts = path.split("/")
     try:
         for depth, name in enumerate(parts, 1):
             if fd >= 0 and (present := _present(fd)):
-                node = judge.files_in(node, fd, present, prefix, ground.fold)
+                node = judge.files_in(node, fd, present, prefix, ground_here.fold)
             last = depth == len(parts)
             directory = not last or _is_directory(fd, name)
             bound = judge.binding(node, name, directory, prefix + name)
@@ -44,7 +58,7 @@ def standing(root: Root, rules: ScanRules, path: RelPath) -> Standing:
     finally:
         if fd >= 0:
             os.close(fd)
-    if ignored and by_git and ground.tracked().file(ground.path(path)):
+    if ignored and by_git and ground_here.tracked().file(ground_here.path(path)):
         return "open"
     return "ignored" if ignored else "open"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -13,14 +13,16 @@ from sutler.access.gate import Gate
 from sutler.access.pages import lines_of
 from sutler.disk.text import ENCODINGS, decode, encode
 from sutler.stages.difference import unified
-from sutler.values.access import Call, FileChange, PatchResult, Version, unseal, version_id
+from sutler.values.access import AuditEntry, Call, FileChange, PatchResult, Version, unseal, version_id
 from sutler.values.paths import RelPath, quote, unquote
 
 if TYPE_CHECKING:
-    from sutler.access.writing import Plan
+    from sutler.access.planning import Plan
 
 SHOWN = 400
 """Lines of a diff that an approval shows; the rest is counted."""
+LONGEST = 500
+CUT = " … ({} characters of this line are not shown)"
 
 
 def last_seen(door: Door, path: RelPath) -> str:
@@ -33,14 +35,22 @@ def last_seen(door: Door, path: RelPath) -> str:
     return ""
 
 
-def written_by(door: Door, session: str) -> list[tuple[RelPath, tuple[str, str]]]:
-    """Each file a session wrote: its digest before the first of these writes and after the last."""
-    found: dict[str, tuple[str, str]] = {}
-    for entry in map(unseal, door.gate.store.audit_of(session, None, 100_000)):
-        if entry.phase == "done" and entry.success and entry.effect == "write":
-            first = found[entry.path][0] if entry.path in found else entry.before
-            found[entry.path] = first, entry.after
-    return [(RelPath(unquote(path)), ends) for path, ends in sorted(found.items())]
+Steps = tuple[tuple[str, str], ...]
+
+
+def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
+    """Each file that these calls wrote, with its digests before and after; writes that follow upon each other are one,
+    and what somebody else wrote in between parts them. The last one comes first."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for entry in entries:
+        if entry.phase == "done" and entry.success and entry.effect == "write" and entry.before != entry.after:
+            steps = found.setdefault(entry.path, [])
+            if steps and steps[-1][1] == entry.before:
+                steps[-1] = steps[-1][0], entry.after
+            else:
+                steps.append((entry.before, entry.after))
+    kept = {path: tuple(step for step in reversed(steps) if step[0] != step[1]) for path, steps in found.items()}
+    return [(RelPath(unquote(path)), steps) for path, steps in sorted(kept.items()) if steps]
 
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
@@ -57,11 +67,35 @@ def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
     if data is not None:
         return data if sha256(data).hexdigest() == digest else None
     text = door.text_of(path, digest)
-    if text is not None:
-        for encoding in ENCODINGS:
+    return None if text is None else _bytes_of(text, digest)
+
+
+class Shown(NamedTuple):
+    """A file as a model was shown it: its digest, and its text if that was all of it."""
+
+    digest: str
+    text: str = ""
+
+
+def keep_shown(door: Door, shown: Shown | None) -> str:
+    """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text alone proves
+    nothing."""
+    if shown is None:
+        return ""
+    made = _bytes_of(shown.text, shown.digest) if shown.text else None
+    if made is not None:
+        door.gate.store.put_blob(shown.digest, made)
+    return shown.digest
+
+
+def _bytes_of(text: str, digest: str) -> bytes | None:
+    for encoding in ENCODINGS:
+        try:
             made = encode(text, encoding)
-            if sha256(made).hexdigest() == digest:
-                return made
+        except UnicodeError:
+            continue
+        if sha256(made).hexdigest() == digest:
+            return made
     return None
 
 
@@ -197,5 +231,6 @@ def whole_call(calls: tuple[Call, ...], shown: str) -> Call:
 
 
 def _escaped(line: str) -> str:
-    """No control, no bidi: what is seen is what is there."""
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:500])
+    """No control, no bidi: what is seen is what is there, and what is not shown is counted."""
+    shown = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST])
+    return shown if len(line) <= LONGEST else f"{shown}{CUT.format(len(line) - LONGEST)}"

@@ -8,75 +8,37 @@ Where two changes meet nothing is written, and the answer holds what is needed f
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
+from sutler.access.advice import advised
 from sutler.access.applying import apply, replace_once
-from sutler.access.conflicts import Sides, overlap, stale, unfit
+from sutler.access.conflicts import Met, several, stale
 from sutler.access.door import Door
 from sutler.access.gate import Deed, UnsettledError
 from sutler.access.patch import FilePatch, parse
+from sutler.access.planning import ANY, MAX_BYTES, Make, Order, Plan, plan_of
 from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
-from sutler.access.restoring import bytes_of, refuse_markers, restored, same_ends, text_of
-from sutler.access.standing import standing
-from sutler.access.trail import answer, known_bytes, last_seen, preview, versions_of, whole_call, written_by
-from sutler.disk.replace import ABSENT, Held, Replacement, failed, held
-from sutler.stages.merge import merge
-from sutler.values.access import Call, Outcome, PatchResult, version_id
+from sutler.access.reply import Change, by_file, make_of, read_reply
+from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
+from sutler.disk.replace import Held, Replacement, failed, held
+from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
 
-MAX_BYTES = 16 << 20
-ANY = "any"
-"""A base that says: whatever is there now."""
-
 Mode = Literal["truncate", "append", "create"]
-Make = Callable[[str, bool], str]
-"""How an edit makes the new text of the old one; the flag says that nobody knows which text it was made for."""
-
-
-class Order(Struct, frozen=True):
-    """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none, and what `make`
-    leaves of the text must be nothing; `whole`: the new text replaces all of the old."""
-
-    path: RelPath
-    make: Make | None
-    base: str = ""
-    fresh: bool = False
-    gone: bool = False
-    whole: bool = False
-    mode: int = 0
-    exact: Held | None = None  # these very bytes, for a rollback
-
-
-class Plan(Struct, frozen=True):
-    """What one file is and what it shall become (None: gone)."""
-
-    path: RelPath
-    before: Held
-    after: Held | None
-    base: str
-    merged: bool = False
-
-    @property
-    def result(self) -> str:
-        return self.after.digest if self.after else ""
-
-    @property
-    def idle(self) -> bool:
-        return (self.after or ABSENT)[1:] == self.before[1:]
 
 
 class Writer:
     def __init__(self, door: Door) -> None:
         self._door = door
         self._gate = door.gate
+        self._met: list[Met] = []
 
     # the tools
 
@@ -147,27 +109,49 @@ class Writer:
         return self._run("rollback", path, (("version", version),), orders, reason or f"rollback to {version}", dry_run)
 
     def rollback_session(self, session: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
-        """Give every file a session wrote what it held before; all of them or none. Files that somebody changed
-        since are a conflict."""
+        """Take back every write of a session; all of them or none. What others wrote since is merged with, or is a
+        conflict where it meets what is taken back."""
+        said = reason or f"rollback of session {session}"
 
         def orders() -> tuple[Order, ...]:
-            found = [order for path, ends in written_by(self._door, session) if (order := self._back(path, *ends))]
-            if not found:
-                raise UsageError(f"session {session[:40]!r} has no writes to undo", next_step="see 'sutler log'")
-            return tuple(found)
+            return _undo_of(session, self._gate.store.audit_of(session, None, 100_000))
 
-        said = reason or f"rollback of session {session}"
         return self._run("rollback", "", (("session", session),), orders, said, dry_run)
 
-    def _back(self, path: RelPath, before: str, after: str) -> Order | None:
-        if before == after:
-            return None
-        data = known_bytes(self._door, path, before) if before else b""
-        if data is None:
-            raise SutlerError(f"what {quote(path)} held before is not kept")
-        known = self._gate.store.versions(path, 1_000)
-        mode = next((one.mode for one in known if one.digest == before and one.mode), 0)
-        return Order(path, None, after or ANY, gone=not before, exact=Held(data, before, mode) if before else None)
+    def rollback_call(self, call: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+        """Take back what one call wrote, in all its files or in none; as with a session."""
+        call = call.partition(".")[0]
+        said = reason or f"rollback of call {call}"
+
+        def orders() -> tuple[Order, ...]:
+            return _undo_of(call, self._gate.store.audit_of_call(call))
+
+        return self._run("rollback", "", (("call", call),), orders, said, dry_run)
+
+    def apply_reply(
+        self,
+        reply: str,
+        *,
+        base: str = "",
+        seen: Mapping[str, Shown] | None = None,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> PatchResult:
+        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing. `seen` tells, by
+        path, what the model was shown."""
+        if base not in ("", ANY):
+            raise UsageError("one base for a whole reply", next_step=f"use {ANY!r}, or what was shown with 'seen'")
+        notes: list[str] = []
+
+        def orders() -> tuple[Order, ...]:
+            found = read_reply(reply)
+            notes.extend(found.notes)
+            changes = by_file(tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes))
+            bases = {path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes}
+            return tuple(_replied(RelPath(path), group, bases[path]) for path, group in changes.items())
+
+        done = self._run("apply_reply", "", (("reply", _digest(reply)),), orders, reason, dry_run)
+        return msgspec.structs.replace(done, notes=tuple(notes))
 
     # the way of every write
 
@@ -193,12 +177,19 @@ class Writer:
                 call,
                 id=f"{call.id}.{n}",
                 path=one.path,
-                standing=standing(self._door.root, self._door.setup.scan, one.path),
+                standing=self._door.standing(one.path),
             )
             for n, one in enumerate(wanted)
         )
-        if dry_run:
-            return self._rehearse(calls, wanted)
+        self._met.clear()
+        try:
+            if dry_run:
+                return self._rehearse(calls, wanted)
+            return self._performed(calls, wanted, reason)
+        except ConflictError as fault:  # only now, since a reviewer takes its time and nobody shall wait for it
+            raise advised(self._door, fault, self._met) from None
+
+    def _performed(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
         free = all(decide(one, self._gate.rules, self._gate.caller).verdict == "allow" for one in calls)
         paths = tuple(one.path for one in wanted)
         with self._gate.store.hold(paths) if free else nullcontext():
@@ -211,7 +202,7 @@ class Writer:
             if decide(one, self._gate.rules, self._gate.caller).verdict == "deny":
                 self._gate.enter(one, lambda: (None, Outcome()))
         try:
-            plans = tuple(self._plan(one) for one in wanted)
+            plans = self._plans(wanted)
         except SutlerError as refusal:
             self._gate.refused(calls[0], refusal.rule, refusal.what)
             raise self._gate.cleaned(refusal) from None
@@ -221,7 +212,7 @@ class Writer:
         )
         deed = Deed(
             bound,
-            whole_call(bound, preview(self._door, plans)),
+            whole_call(bound, "" if held_already else preview(self._door, plans)),
             tuple(
                 {
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
@@ -230,7 +221,23 @@ class Writer:
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
         )
-        return self._gate.write(deed, lambda: self._carry_out(plans))
+        done = self._gate.write(deed, lambda: self._carry_out(plans))
+        return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
+
+    def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
+        """What each file becomes; where several do not take their edit, all of them are named at once."""
+        plans: list[Plan] = []
+        faults: list[ConflictError] = []
+        for one in wanted:
+            try:
+                plans.append(plan_of(self._door, one))
+            except ConflictError as fault:
+                faults.append(fault)
+                if isinstance(fault.sides, Met):
+                    self._met.append(fault.sides)
+        if faults:
+            raise faults[0] if len(faults) == 1 else several(faults, len(wanted))
+        return tuple(plans)
 
     @contextmanager
     def _guard(self, plans: tuple[Plan, ...]) -> Iterator[None]:
@@ -242,35 +249,13 @@ class Writer:
             yield
 
     def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...]]:
-        steps = [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
-        try:
-            for step in steps:
-                step.prepare()
-            for step in steps:
-                step.swap()
-        except BaseException as fault:
-            self._undo(steps)
-            if isinstance(fault, OSError):
-                raise failed(plans[0].path if len(plans) == 1 else "the files of the patch", fault) from None
-            raise
-        for step in steps:
-            step.finish()
+        replace_all(
+            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle],
+            self._gate.intent_is_durable,
+        )
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         return made, tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
-
-    def _undo(self, steps: list[Replacement]) -> None:
-        lost = []
-        for step in reversed(steps):
-            try:
-                step.undo()
-            except (OSError, SutlerError):
-                lost.append(quote(step.path))
-        if lost:
-            raise UnsettledError(
-                f"a write failed and could not be undone: {', '.join(lost)}",
-                next_step="the next call looks at the file and records what it holds",
-            )
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -279,99 +264,40 @@ class Writer:
             if left:
                 look = msgspec.structs.replace(left[0], effect="read")
                 return self._gate.enter(look, lambda: (step(left[1:]), Outcome()))
-            return answer(self._door, tuple(self._plan(one) for one in wanted), dry_run=True)
+            return answer(self._door, self._plans(wanted), dry_run=True)
 
         return step(calls)
 
-    # planning
 
-    def _plan(self, order: Order) -> Plan:
-        before = held(self._door.root, order.path, MAX_BYTES)
-        if order.exact is not None:
-            if order.base != ANY and not _names(order.base, before.digest):
-                raise stale(self._door, order.path, order.base)
-            exact = order.exact._replace(mode=order.exact.mode or before.mode)
-            return Plan(order.path, before, exact, before.digest)
-        if order.gone:
-            return self._delete(order, before)
-        if not before.digest:
-            return self._create(order, before)
-        if order.fresh:
-            raise ConflictError(
-                f"{quote(order.path)} exists already", rule="create writes over nothing",
-                next_step="read it, then edit it or write it whole",
-            )  # fmt: skip
-        return self._change(order, before)
+def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None) -> None:
+    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk."""
+    try:
+        for step in steps:
+            step.prepare()
+        ready()
+        for step in steps:
+            step.swap()
+    except BaseException as fault:
+        _take_back(steps)
+        if isinstance(fault, OSError):
+            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", fault) from None
+        raise
+    for step in steps:
+        step.finish()
 
-    def _delete(self, order: Order, before: Held) -> Plan:
-        """A delete is for the file its author saw, down to the last line if the patch lists them."""
-        if not before.digest:
-            raise ConflictError(f"no file {quote(order.path)} to delete", next_step="list the files")
-        base = order.base or last_seen(self._door, order.path)
-        if base and base != ANY and not _names(base, before.digest):
-            raise stale(self._door, order.path, base)
-        if order.make and self._made(order, text_of(before.data, order.path)[0], before.digest, unique=False):
-            raise ConflictError(
-                f"{quote(order.path)} holds more lines than the patch deletes",
-                next_step="read the file again, or delete it with '*** Delete File: PATH'",
-            )
-        return Plan(order.path, before, None, before.digest)
 
-    def _create(self, order: Order, before: Held) -> Plan:
-        if order.make is None or not (order.whole or order.fresh or order.base == ANY) or order.base not in ("", ANY):
-            raise ConflictError(f"no file {quote(order.path)} to change", next_step="create it with write_file")
-        text = order.make("", False)
-        refuse_markers("", text, order.path)
-        data = bytes_of(text, "utf-8-bom" if text.startswith("\ufeff") else "utf-8", order.path)
-        return Plan(order.path, before, Held(data, sha256(data).hexdigest(), order.mode), "")
-
-    def _change(self, order: Order, before: Held) -> Plan:
-        current, encoding = text_of(before.data, order.path)
-        base = order.base or last_seen(self._door, order.path)
-        if base == ANY or _names(base, before.digest):
-            text, merged = self._made(order, current, before.digest, unique=base == ANY), False
-        else:
-            old = known_bytes(self._door, order.path, base)
-            if old is None and order.whole:
-                raise stale(self._door, order.path, base)
-            if old is None:
-                text, merged = self._made(order, current, before.digest, unique=True), False
-            else:
-                text, merged = self._merged(order, old, current, before.digest)
-        data = bytes_of(text, encoding, order.path)
-        after = Held(data, sha256(data).hexdigest(), order.mode or before.mode)
-        return Plan(order.path, before, after, base, merged)
-
-    def _merged(self, order: Order, old: bytes, current: str, digest: str) -> tuple[str, bool]:
-        base, _ = text_of(old, order.path)
-        theirs = self._made(order, base, sha256(old).hexdigest(), unique=False)
-        found = merge(*(text.encode("utf-8", "surrogatepass") for text in (base, current, theirs)))
-        if found.clashes:
-            raise overlap(
-                self._door, order.path, Sides(version_id(sha256(old).hexdigest()), base, current, theirs), found.clashes
-            )
-        return found.data.decode("utf-8", "surrogatepass"), True
-
-    def _made(self, order: Order, text: str, digest: str, *, unique: bool) -> str:
-        """The edit made on a text: on the file's own, or where that does not fit, on what its author was shown."""
-        make = order.make
-        if make is None:
-            return text
-        clean = self._door.pages.clean_text(order.path, text, digest).text
+def _take_back(steps: list[Replacement]) -> None:
+    lost = []
+    for step in reversed(steps):
         try:
-            new = make(text, unique)
-        except ConflictError as fault:
-            if clean == text:
-                raise unfit(self._door, order.path, clean, fault) from None
-            try:
-                new = make(clean, unique)
-            except ConflictError as again:
-                raise unfit(self._door, order.path, clean, again) from None
-        if order.whole:
-            new = same_ends(text, new)
-        new = restored(text, clean, new)
-        refuse_markers(text, new, order.path)
-        return new
+            step.undo()
+        except (OSError, SutlerError):
+            lost.append(quote(step.path))
+    if lost:
+        raise UnsettledError(
+            f"a write failed and could not be undone: {', '.join(lost)}",
+            next_step="the next call looks at the file and records what it holds",
+        )
 
 
 def _order(one: FilePatch, where: RelPath, base: str) -> Order:
@@ -382,9 +308,20 @@ def _order(one: FilePatch, where: RelPath, base: str) -> Order:
     return Order(where, make if one.pieces or not gone else None, base, one.kind == "create", gone, mode=one.mode)
 
 
-def _names(base: str, digest: str) -> bool:
-    """Whether a version id or a digest is that of this content."""
-    return bool(base) and base in (digest, version_id(digest))
+def _undo_of(name: str, rows: Sequence[AuditRow]) -> tuple[Order, ...]:
+    found = writes_in(map(unseal, rows))
+    if not found:
+        raise UsageError(f"{name[:40]!r} has no writes to undo", next_step="see 'sutler log' and 'sutler history'")
+    return tuple(Order(path, None, undo=steps) for path, steps in found)
+
+
+def _replied(where: RelPath, changes: tuple[Change, ...], base: str) -> Order:
+    first, make = changes[0], make_of(changes)
+    if first.patch is not None and first.patch.kind != "change":
+        return _order(first.patch, where, base)
+    new = first.kind == "edit" and not first.old.strip()
+    mode = next((one.patch.mode for one in changes if one.patch and one.patch.mode), 0)
+    return Order(where, make, base, fresh=new, whole=first.kind == "file", mode=mode)
 
 
 def _digest(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
 from typing import Final
 
 from sutler.disk.root import DIRECTORY
@@ -20,6 +21,30 @@ def key_of(fd: int) -> Key:
     """Device and inode: which directory this is, whatever its name."""
     state = os.fstat(fd)
     return state.st_dev, state.st_ino
+
+
+def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
+    """The directory `key` again, from one directly below it or else down from the root by its names; -1 when neither
+    way leads there any more."""
+    try:
+        above = os.open("..", DIRECTORY, dir_fd=below)
+        if key_of(above) == key:
+            return above
+        os.close(above)
+        above = os.dup(root)
+    except OSError:
+        return -1
+    try:
+        for name in names:
+            above, old = os.open(name, DIRECTORY, dir_fd=above), above
+            os.close(old)
+    except OSError:
+        os.close(above)
+        return -1
+    if key_of(above) == key:
+        return above
+    os.close(above)
+    return -1
 
 
 def kind_of(mode: int) -> str:

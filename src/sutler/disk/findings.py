@@ -51,7 +51,8 @@ class Findings:
         if state.st_nlink > 1 and state.st_uid != self.owner:
             self.foreign_link(path)
             return
-        entry = FileEntry(RelPath(path), size, state.st_mtime_ns, state.st_ino, mode, state.st_nlink, named)
+        times = state.st_mtime_ns, state.st_ctime_ns
+        entry = FileEntry(RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1])
         self.entries.append(entry)
 
     def unfit(self, path: str, mode: int, size: int) -> None:

@@ -25,6 +25,8 @@ from sutler.values.snapshot import Problem
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2
+_ACCESS_LIST = "system.posix_acl_access"
+_CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
 
 
 class Held(NamedTuple):
@@ -87,7 +89,9 @@ class Replacement:
 
     def prepare(self) -> None:
         """The new bytes are on the disk under the temporary name."""
-        sweep(self._root, self.path)
+        if self.path not in self._root.swept:  # a listing, so only once: what this process leaves it removes itself
+            sweep(self._root, self.path)
+            self._root.swept.add(self.path)
         self._fd = _parent(self._root, self.path, make=self._after is not None)
         if self._before.digest:
             self._writable()
@@ -100,6 +104,8 @@ class Replacement:
                 view = view[os.write(fd, view) :]
             self._same_owner(fd)
             os.fchmod(fd, self._after.mode or _new_mode())
+            if self._before.digest:
+                self._same_attributes(fd)
             os.fsync(fd)
         finally:
             os.close(fd)
@@ -115,6 +121,27 @@ class Replacement:
         old, new = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False), os.fstat(fd)
         if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
             os.fchown(fd, old.st_uid, old.st_gid)
+
+    def _same_attributes(self, fd: int) -> None:
+        """Extended attributes go along where the platform has them. An access list must: without it the mode's group
+        bits, which are its mask, would let a whole group in."""
+        if not hasattr(os, "listxattr"):
+            return
+        old = os.open(self._name, _FILE, dir_fd=self._fd)
+        try:
+            for name in os.listxattr(old):
+                if name == _CAPABILITY:
+                    continue
+                try:
+                    os.setxattr(fd, name, os.getxattr(old, name))
+                except OSError:
+                    if name == _ACCESS_LIST:
+                        raise
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
+                raise
+        finally:
+            os.close(old)
 
     def swap(self) -> None:
         """The names change places, if the file is still what was expected."""
@@ -184,10 +211,12 @@ class Replacement:
             for _ in range(2):
                 try:
                     os.unlink(self._temporary, dir_fd=self._fd)
+                    os.fsync(self._fd)  # or a power cut would bring the name back, and no intent would tell of it
+                    break
                 except FileNotFoundError:
                     break
                 except OSError:
-                    continue
+                    self._root.swept.discard(self.path)
             os.close(self._fd)
             self._fd = -1
 
@@ -205,13 +234,15 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
     except OSError:
         return ()
     try:
-        for found in sorted(os.listdir(fd)):
-            if found.startswith(_prefix(name)) and found.endswith(TEMPORARY):
+        prefix = _prefix(name)
+        for found in sorted(one for one in os.listdir(fd) if one.startswith(prefix)):
+            if found.endswith(TEMPORARY):
                 blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
                 if not isinstance(blob, Problem):
                     left.append(blob.data)
                 with suppress(OSError):
                     os.unlink(found, dir_fd=fd)
+                    os.fsync(fd)
     finally:
         os.close(fd)
     return tuple(left)

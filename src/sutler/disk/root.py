@@ -104,11 +104,12 @@ def _steps(path: str) -> Iterator[str]:
 class Root:
     """A directory that stays open; the only door to the files below it."""
 
-    __slots__ = ("_openat2", "fd", "host_path")
+    __slots__ = ("_openat2", "fd", "host_path", "swept")
 
     def __init__(self, host_path: str, *, method: Method | None = None) -> None:
         self.fd = -1
         self.host_path = os.path.abspath(host_path)
+        self.swept: set[str] = set()  # paths beside which no unfinished replacement lies; see disk.replace
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:
             self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

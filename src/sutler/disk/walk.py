@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.descriptors import Key, count_below, key_of, mounts_below
+from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
@@ -44,9 +44,13 @@ class _Frame:
         self.todo: list[str] = []
 
 
-def scan(root: Root, rules: ScanRules, named: Sequence[RelPath] = ()) -> Snapshot:
-    """Everything below the root, or only the named files and folders, sorted by path."""
+def scan(
+    root: Root, rules: ScanRules, named: Sequence[RelPath] = (), tell: Callable[[int], None] | None = None
+) -> Snapshot:
+    """Everything below the root, or only the named files and folders, sorted by path. `tell` hears the number of
+    files found so far, once for each folder."""
     walk = _Walk(root, rules)
+    walk.tell = tell
     if named:
         for path in sorted(set(named)):
             walk.visit(path, named=True)
@@ -76,6 +80,7 @@ class _Walk:
         self.owner = os.fstat(root.fd).st_uid
         self.found = Findings(rules, self.owner)
         self.directories = 0
+        self.tell: Callable[[int], None] | None = None
         self.known: dict[str, tuple[Node, Ground]] = {}
         self.grounds: list[Ground] = []
         state = os.fstat(root.fd)
@@ -222,7 +227,7 @@ class _Walk:
         left = stack.pop()
         if stack and stack[-1].fd < 0:
             parent = stack[-1]
-            parent.fd = self.reopen(left.fd, parent.key, stack)
+            parent.fd = reopened(left.fd, parent.key, self.root.fd, [frame.name for frame in stack if frame.name])
             if parent.fd < 0:
                 if parent.todo:
                     where = prefix[: parent.prefix_length].rstrip("/")
@@ -230,28 +235,6 @@ class _Walk:
                 parent.todo = []
                 parent.fd = os.dup(self.root.fd)
         os.close(left.fd)
-
-    def reopen(self, fd: int, key: Key, stack: list[_Frame]) -> int:
-        try:
-            above = os.open("..", DIRECTORY, dir_fd=fd)
-            if key_of(above) == key:
-                return above
-            os.close(above)
-            above = os.dup(self.root.fd)
-        except OSError:
-            return -1
-        try:
-            for frame in stack:
-                if frame.name:
-                    above, old = os.open(frame.name, DIRECTORY, dir_fd=above), above
-                    os.close(old)
-        except OSError:
-            os.close(above)
-            return -1
-        if key_of(above) == key:
-            return above
-        os.close(above)
-        return -1
 
     def enter(self, frame: _Frame, name: str, prefix: str) -> _Frame | None:
         """Open a directory that the rules admit, or record why not."""
@@ -316,14 +299,15 @@ class _Walk:
         except OSError as error:
             self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
-        names = [entry.name for entry in batch]
-        special = IGNORE_FILES.intersection(names)
-        if frame.depth and ".git" in names and not self.boundary(frame, prefix):
+        dotted = [entry.name for entry in batch if entry.name[0] == "."]  # every ignore file, and `.git`
+        if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False
-        if special:
+        if dotted and (special := IGNORE_FILES.intersection(dotted)):
             frame.node = self.judge.files_in(frame.node, frame.fd, special, prefix, frame.ground.fold)
         self.directories += 1
         frame.todo = self.files(frame, prefix, batch)
+        if self.tell is not None:
+            self.tell(len(self.found.entries))
         frame.todo.sort(reverse=True)
         return True
 
@@ -382,6 +366,8 @@ class _Walk:
                     state.st_ino,
                     mode,
                     state.st_nlink,
+                    False,
+                    state.st_ctime_ns,
                 )
             )
         return folders

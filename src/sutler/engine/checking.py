@@ -45,11 +45,11 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
             if decoded is not None and texts[path] not in (decoded.text, clean(decoded.text, rel_of(path)).text):
                 altered.append(path)
     moved = verify(pack, current)
-    pack_id = _pack_id(data, pack)
+    pack_id = pack_id_of(data, pack)
     return PackCheck(pack_id, len(recorded), moved, tuple(altered), _receipt(pack_id, project, environ))
 
 
-def _pack_id(data: bytes, pack: AnyPack) -> str:
+def pack_id_of(data: bytes, pack: AnyPack) -> str:
     """A rendered pack ends with its digest, which reading it has proved; a document's is derived."""
     if not isinstance(pack, Pack):
         return document_id(pack)

@@ -17,7 +17,7 @@ from sutler.engine import home, workers
 if TYPE_CHECKING:
     from sutler.stages.redact import Engine
 
-COMPILE_ABOVE = 3_000_000
+COMPILE_ABOVE = 800_000
 """Bytes of text from which compiling pays at once."""
 
 
@@ -25,6 +25,8 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
     from sutler.stages.redact import hyperscan_engine, stdlib_engine
 
+    if size < COMPILE_ABOVE and not any(one.kind == "secrets" for one in home.cache_files(environ)):
+        return stdlib_engine()  # nothing there to be named: not even hyperscan need be loaded
     name = _name()
     if not name:
         return stdlib_engine()

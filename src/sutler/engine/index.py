@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -25,6 +25,7 @@ from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
 from sutler.store.state import project_id
 from sutler.values.facts import Facts, History
+from sutler.values.paths import wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
 VERSION = 2
@@ -48,9 +49,18 @@ class Kept(Struct, frozen=True, array_like=True):
     index: bytes
 
 
-def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Mapping[str, str]) -> Index:
-    """The index of these files, brought up to date and kept for the next run."""
+def index_of(
+    entries: Sequence[FileEntry],
+    root: Root,
+    clean: Clean,
+    environ: Mapping[str, str],
+    tell: Callable[[str, int, int], None] | None = None,
+) -> Index:
+    """The index of these files, brought up to date and kept for the next run; `tell` hears how far it has come. A file
+    whose name is not UTF-8 cannot be kept and is not indexed: it ranks by nothing."""
     from sutler.stages.redact import rules_digest
+
+    entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
 
     name = f"index-{project_id(root.host_path, home.key(environ))}.bin"
     rules = rules_digest()
@@ -60,11 +70,15 @@ def index_of(entries: Sequence[FileEntry], root: Root, clean: Clean, environ: Ma
     now = time.time_ns()
     with root.reader() as reader:
         files, texts = _look(entries, reader, known, kept.seen_ns if kept else 0)
+        if index is not None and files == known and not worn(index):
+            return index
         current = {path: sight[3] for path, sight in files.items()}
         wanted = sorted(current) if index is None or worn(index) else stale(index, current)
-        if index is not None and not wanted and files == known:
-            return index
-        fresh = list(_extracted(wanted, current, _Texts(texts, reader, clean)))
+        fresh = []
+        for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
+            fresh.append(found)
+            if tell is not None:
+                tell("indexing", len(fresh), len(wanted))
     index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
     data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
     home.keep(name, data, environ)

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.engine import workers
-from sutler.engine.memory import NO_TEXT_INSIDE, UNCOUNTED, Known, Memory, about, known_of
+from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
-from sutler.stages.count import batch_counter
+from sutler.stages.count import token_counter
 from sutler.stages.fit import Material, best_rung
 from sutler.stages.render import Dressed, Framed, dressed, framed, section_text, shape
 from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
@@ -48,6 +48,9 @@ class Piece(Struct, frozen=True, array_like=True, gc=False):
     rules: tuple[str, ...]
     hidden: tuple[tuple[str, int], ...]
     known: Known | None  # to be remembered: a file that is shown whole
+
+
+NOT_TEXT: tuple[Reason, Rule] = ("binary", Rule("content", "not text"))
 
 
 class Out(Struct, frozen=True, array_like=True, gc=False):
@@ -81,6 +84,7 @@ class Maker:
         self._memory = memory
         self._counting = counting
         self._cuts = _cuts(choices)
+        self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
     def made(self, *, looked_at: bool) -> Iterator[Made]:
         """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
@@ -88,7 +92,7 @@ class Maker:
         if self._worth_children(looked_at):
             self._loader.prepare()
             if self._counting:
-                batch_counter(self._request.budget.counter)
+                token_counter(self._request.budget.counter)
             answers = workers.in_children(batches, self._packed, workers.cores())
             return (_unpacked(answer) for answer in answers)
         return (self._make(index) for index in range(batches))
@@ -111,7 +115,13 @@ class Maker:
         return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _worth_children(self, looked_at: bool) -> bool:
-        if not looked_at or workers.cores() < 2 or self._loader.made or not workers.may_fork():
+        if (
+            not looked_at
+            or self.watch is not None
+            or workers.cores() < 2
+            or self._loader.made
+            or not workers.may_fork()
+        ):
             return False
         known = self._memory.known
         return sum(choice.entry.size for choice in self._choices if choice.path not in known) > MANY_BYTES
@@ -129,17 +139,25 @@ class Maker:
             if quick is None:
                 self._look(number, batch, waiting)
                 continue
+            if isinstance(quick, Out):
+                batch.out.append(quick)
+                continue
             self._finish(waiting, batch, ready)
             batch.pieces.append(quick[0])
             ready.append(quick[1])
         self._finish(waiting, batch, ready)
         return Made(batch, framed(ready, request.format) if ready else NO_TEXT)
 
-    def _unchanged(self, number: int) -> tuple[Piece, Dressed] | None:
-        """A file that is known to be spotless and has not changed: its bytes go out as they are."""
+    def _unchanged(self, number: int) -> tuple[Piece, Dressed] | Out | None:
+        """A file that is known to be spotless and has not changed: its bytes go out as they are. One that held no text
+        then holds none now."""
         choice = self._choices[number]
         known = self._memory.known.get(choice.path)
-        if known is None or not known.sight or (self._counting and known.tokens == UNCOUNTED):
+        if known is None or not known.sight or self.watch is not None:  # who watches wants to see the text
+            return None
+        if not known.digest:
+            return Out(number, *NOT_TEXT) if known.sight == choice.entry.sight and not choice.entry.named else None
+        if self._counting and known.tokens == UNCOUNTED:
             return None
         cut = self._request.cut.max_file_bytes
         if known.about != about(choice.entry.mode, choice.reason) or (cut and known.sight[0] > cut):
@@ -162,6 +180,8 @@ class Maker:
             batch.out.append(Out(number, material.reason, material.rule))
         else:
             section = best_rung(material, self._request.cut)
+            if self.watch is not None:
+                self.watch(section)
             waiting.append((number, section, self._known(material, section)))
 
     def _finish(self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed]) -> None:
@@ -199,7 +219,8 @@ class Maker:
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
                 texts += section_text(section, request.format, request.line_numbers)
-        fresh = iter(batch_counter(request.budget.counter)(texts) if texts else ())
+        # One by one: the tokenizer's own threads cost more to start than most packs take to count.
+        fresh = map(token_counter(request.budget.counter), texts) if texts else iter(())
         return [next(fresh) + next(fresh) if count is None else count for count in counts]
 
     def shown(self, piece: Piece) -> Shown:
@@ -223,8 +244,10 @@ class Maker:
         return Problem(self._choices[number].path, kind, detail)
 
     def excluded(self, out: Out) -> Excluded:
-        self._memory.learn(self._choices[out.number].path, NO_TEXT_INSIDE)
-        return Excluded(self._choices[out.number].path, out.reason, out.rule)
+        entry = self._choices[out.number].entry
+        sight = self._memory.trusted(entry.sight) if (out.reason, out.rule) == NOT_TEXT else ()
+        self._memory.learn(entry.path, Known(NO_CONTENT, sight=sight))
+        return Excluded(entry.path, out.reason, out.rule)
 
 
 def _framed(known: Known, section: Section, done: Dressed) -> Known:

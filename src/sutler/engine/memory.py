@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.engine import home
 from sutler.store.state import project_id
@@ -29,7 +30,7 @@ _FORMAT = 3
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
-MOST_FIGURES = 200
+MOST_FIGURES = 2000
 MOST_KEPT = 1_000_000
 """Characters of changed lines that are kept of one file."""
 
@@ -59,8 +60,8 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
     return Known(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
 
 
-NO_TEXT_INSIDE = Known("")
-"""A file that stayed out when it was read. No content has this digest; it only says that there is nothing to do."""
+NO_CONTENT = ""
+"""In place of a digest, for a file that stayed out when it was read."""
 
 
 class Kept(Struct, frozen=True, array_like=True):
@@ -124,6 +125,12 @@ class Memory:
             known is not None and known.digest == section.source and known.about == about(section.mode, section.reason)
         )
         return known.tokens if same and known is not None else UNCOUNTED
+
+    def counted(self, section: Section, tokens: int) -> None:
+        """Add to what is known of a file what it costs."""
+        known = self._fresh.get(section.path) or self._old.get(section.path)
+        if known is not None and known.digest == section.source:
+            self.learn(section.path, replace(known, tokens=tokens, about=about(section.mode, section.reason)))
 
     def suppose(self, section: Section, tokens: int) -> None:
         """What the file costs if nothing in it needs redaction. Holds for this run only."""

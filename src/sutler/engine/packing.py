@@ -12,14 +12,14 @@ from sutler.engine.clean import Clean, Redactor, as_it_is, masked, names_of, tol
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
 from sutler.engine.making import Maker
-from sutler.engine.memory import NOTHING, Memory, memory_of
+from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.stages.choose import display_key
-from sutler.stages.count import Counter, batch_counter, counter_for, require_vocabulary, token_counter
+from sutler.stages.count import Counter, counter_for, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
-from sutler.stages.tree import drawn_within
+from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
 from sutler.values.snapshot import Excluded, Snapshot
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 NAME_WEIGHT = 1000
 """Looking through a name takes as long as looking through this many bytes of text."""
-
-TREE_SHARE = 10
-"""The drawing of the tree may take one part in this many of a budget."""
 
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
@@ -57,6 +54,8 @@ class Packing:
         self.tokens: Counter | None = self._tokens if count_tokens else None
         self.memory = NOTHING
         self.progress: Progress | None = None
+        self.watch: Callable[[Section], None] | None = None
+        self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
 
@@ -100,6 +99,8 @@ class Packing:
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
         selection = early or project.select(snapshot, request, ranking, changed)
+        if ranking is not None:
+            self.scores = {choice.path: choice.score for choice in selection.choices}
         with Root(project.place.root) as root, root.reader() as reader:
             tell = self._teller(selection)
             loader = Loader(reader, self._clean, project.settings, tell if limited else None, memory)
@@ -193,7 +194,7 @@ class Packing:
     def preamble(self, selection: Selection, count: Counter) -> Preamble:
         limit = self.request.budget.limit
         paths = sorted(choice.path for choice in selection.choices)
-        drawing = drawn_within(paths, count, None if limit is None else limit // TREE_SHARE)
+        drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(self.request.goal)))
         goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
         return Preamble(self.said(self.project.name), goal, CleanText(drawing))
 
@@ -222,6 +223,7 @@ class Account:
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
+        maker.watch = self._packing.watch
         looked_at = counting or self._packing.project.settings.flag("redact")
         yield from self._rendered(preamble, self._framed(maker, looked_at, tell))
 
@@ -233,6 +235,9 @@ class Account:
         count = counter_for(request.budget.unit, request.budget.counter)
         preamble = self._packing.preamble(self._selection, count)
         done = compose_within(self._selection.choices, self._loader.fetch, request, preamble, count, ranking)
+        if self._packing.watch is not None:
+            for section in done.sections:
+                self._packing.watch(section)
         self._shown = self._counted(done.sections)
         self._listing, self._left_out = done.fitted.listing, list(done.fitted.excluded)
         data = done.text.encode()
@@ -249,9 +254,25 @@ class Account:
             return [shown_of(section, None) for section in sections]
         if request.budget.unit == "tokens":
             return [shown_of(section, section.cost) for section in sections]
-        texts = [text for one in sections for text in section_text(one, request.format, request.line_numbers)]
-        counts = iter(batch_counter(request.budget.counter)(texts))
-        return [shown_of(section, next(counts) + next(counts)) for section in sections]
+        return [shown_of(section, self._tokens_of(section)) for section in sections]
+
+    def _tokens_of(self, section: Section) -> int:
+        """What a section costs in tokens, counted once for the same content."""
+        memory, request = self._packing.memory, self._packing.request
+        known = memory.tokens(section) if section.level == "full" else UNCOUNTED
+        if known != UNCOUNTED:
+            return known
+        text, line = section_text(section, request.format, request.line_numbers)
+
+        def count() -> int:
+            counter = token_counter(request.budget.counter)
+            return counter(text) + counter(line)
+
+        if section.level != "full":
+            return memory.figure("section", text + line, count)
+        tokens = count()
+        memory.counted(section, tokens)
+        return tokens
 
     def _framed(self, maker: Maker, looked_at: bool, tell: Callable[[], None] | None) -> Iterator[Framed]:
         """Sections on their way out, each noted in the report."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 
@@ -87,7 +88,7 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
     """The user's file and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in pyproject.toml."""
     files: list[ConfigFile] = []
     own = os.path.join(config_home(environ), "config.toml")
-    text = _read(own)
+    text = _read(own, own=True)
     if text is not None:
         files.append(ConfigFile(own, own, text, True))
     for folder in dict.fromkeys((repository_of(root) or root, root)):
@@ -97,7 +98,7 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
             files.append(ConfigFile(path, "sutler.toml", text, False))
             continue
         path = os.path.join(folder, "pyproject.toml")
-        text = _read(path)
+        text = _read(path, whole=False)
         if text is not None and "[tool.sutler" in text:  # spares most Python projects the TOML parser
             files.append(ConfigFile(path, "pyproject.toml", text, False, True))
     return files
@@ -113,18 +114,32 @@ def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> 
     return layers
 
 
-def _read(path: str) -> str | None:
-    """A small regular file's text, or None. Links are not followed: a project must not point us elsewhere."""
+def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
+    """A small regular file's text, or None when there is none. A file that is there and cannot be read is an error:
+    it may hold a denial. Links are followed for the user's own file alone: a project must not point us elsewhere.
+    `whole` says that the file is ours alone; pyproject.toml is other tools' too, and may be whatever they take."""
     import stat
 
+    shown = path if own else os.path.basename(path)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        fd = os.open(path, os.O_RDONLY | (0 if own else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        if error.errno == errno.ENOTDIR or (not whole and error.errno in (errno.ELOOP, errno.ENXIO)):
+            return None
+        if own and not os.path.lexists(path):  # a home that is closed to us, as under sudo: nobody's settings of ours
+            return None
+        why = "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+        raise _unreadable(shown, why) from None
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
+            if whole:
+                raise _unreadable(shown, "it is not a regular file")
             return None
         data = os.read(fd, CONFIG_LIMIT + 1)
+    except OSError as error:
+        raise _unreadable(shown, os.strerror(error.errno or 0)) from None
     finally:
         os.close(fd)
     if len(data) > CONFIG_LIMIT:
@@ -133,3 +148,11 @@ def _read(path: str) -> str | None:
         return data.decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{quote(path)} is not UTF-8", next_step="save it as UTF-8") from error
+
+
+def _unreadable(shown: str, why: str) -> UsageError:
+    return UsageError(
+        f"cannot read the settings in {quote(shown)}: {why}",
+        rule="settings that are there are not passed over",
+        next_step="make it a readable file, or move it away",
+    )

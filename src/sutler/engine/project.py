@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
-from sutler.engine.clean import Clean, cleaner, masked
+from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
 from sutler.engine.packing import NAME_WEIGHT, Packing
 from sutler.engine.place import Place, locate, project_config
 from sutler.engine.problems import Ask
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
+Tell = Callable[[str, int, int], None]
+"""Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
+
+WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -68,13 +72,18 @@ class Project:
     >>> pack.report.tokens                                                  # doctest: +SKIP
     """
 
-    def __init__(self, *paths: str | os.PathLike[str], settings: Settings | None = None) -> None:
-        self.place = locate([os.fspath(path) for path in paths], os.getcwd())
+    def __init__(
+        self, *paths: str | os.PathLike[str], settings: Settings | None = None, cwd: str | None = None
+    ) -> None:
+        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
         if settings is None:
             layers = project_config(self.place.root, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
+        self.unticked: frozenset[str] = frozenset()
+        self.tell: Tell | None = None
+        self._withheld: frozenset[str] = frozenset()
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -89,10 +98,23 @@ class Project:
         copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
         return copy
 
+    def without(self, paths: Iterable[str]) -> Project:
+        """The project as a caller sees it from whom these files are kept back."""
+        copy = self._copy(self.settings)
+        copy._withheld = frozenset(paths)
+        return copy
+
+    def unticking(self, paths: Iterable[str]) -> Project:
+        """The project without these very files, as a person who looks at a list unticks them."""
+        copy = self._copy(self.settings)
+        copy.unticked = frozenset(paths)
+        return copy
+
     def _copy(self, settings: Settings) -> Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
-        copy._private = self._private
+        copy.unticked, copy.tell = self.unticked, self.tell
+        copy._private, copy._withheld = self._private, self._withheld
         return copy
 
     @property
@@ -106,8 +128,18 @@ class Project:
 
     def found(self) -> Snapshot:
         """As `scan`, but with names as they are. Not fit to be shown."""
+        tell = self.tell
+        counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            return scan(root, self.rules(), self.place.named)
+            found = scan(root, self.rules(), self.place.named, counted)
+        if self.unticked:
+            found = _without(found, self.unticked)
+        if not self._withheld:
+            return found
+        kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
+        denied = tuple(Excluded(RelPath(path), "not_selected", WITHHELD) for path in sorted(self._withheld))
+        excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
+        return replace(found, entries=kept, excluded=excluded)
 
     def pack(
         self,
@@ -185,14 +217,17 @@ class Project:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.engine.index import index_of, past_of
         from sutler.stages.rank import rank
+        from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
-            index = index_of(entries, root, cleaner(settings, sum(entry.size for entry in entries)), os.environ)
+            size = sum(entry.size + PER_FILE for entry in entries)
+            index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
             past = past_of(root, os.environ)
-        return Ranking(task, index, rank(index, task, past, limit=RANKED))
+        reader = Reader(index)
+        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of
@@ -206,7 +241,7 @@ class Project:
         entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
         scores = None
         if ranking is not None:
-            scores = {one.path: (one.score, "; ".join(one.reasons[:3])) for one in ranking.ranked}
+            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
         pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
         selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
         if changed and changed.texts:
@@ -225,3 +260,11 @@ class Project:
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
         return cleaner(self.settings, size)
+
+
+def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:
+    rule = Rule("selection", "unticked by you")
+    dropped = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if entry.path in paths]
+    excluded = sorted((*snapshot.excluded, *dropped), key=lambda item: item.path)
+    entries = tuple(entry for entry in snapshot.entries if entry.path not in paths)
+    return replace(snapshot, entries=entries, excluded=tuple(excluded))

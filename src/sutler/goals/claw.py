@@ -13,6 +13,7 @@ from sutler.goals.yamltext import Field, read_yaml
 from sutler.values.pack import Mode
 
 Receiver = Literal["Generic", "ClaudeCli"]
+Symlinks = Literal["skip", "follow"]
 
 
 class Claw(Struct, frozen=True):
@@ -26,6 +27,7 @@ class Claw(Struct, frozen=True):
     error_handling_mode: Mode = "flexible"
     excluded_directories: tuple[str, ...] = (".git", "node_modules", "target", ".venv", "__pycache__")
     excluded_extensions: tuple[str, ...] = ("exe", "bin", "so", "dylib", "dll", "o", "a")
+    symlinks: Symlinks = "skip"
     origins: dict[str, str] = {}
 
     @property
@@ -91,6 +93,8 @@ def _value(name: str, field: Field) -> object:
             return _choice(field, ("strict", "flexible", "ignore"))
         case "receiver_type":
             return _choice(field, ("Generic", "ClaudeCli"))
+        case "symlinks":
+            return _choice(field, ("skip", "follow"))
         case _:
             return field.text()
 

@@ -12,15 +12,17 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.disk.root import Root
 from sutler.disk.text import decode
-from sutler.disk.walk import scan
+from sutler.disk.walk import explain, scan
 from sutler.goals.claw import Claw
+from sutler.goals.links import links_in
 from sutler.values.errors import RefusedError, SutlerError
 from sutler.values.pack import Mode
 from sutler.values.paths import RelPath, dirname, quote
-from sutler.values.snapshot import Problem, ScanRules, Snapshot
+from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
 
 Kind = Literal["missing", "denied", "too_large", "too_many", "undecodable", "unreadable", "withheld"]
 Clean = Callable[[str, str], str]
@@ -138,17 +140,78 @@ def _discover_folder(found: Discovery, host: str, wanted: Wanted) -> None:
         excluded_directories=tuple(name for name in plain if name not in globs),
         excluded_extensions=wanted.claw.excluded_extensions,
     )
+    _scan_folder(found, host, wanted, _Filter(rules, globs))
+
+
+class _Filter(Struct, frozen=True):
+    """How a folder is scanned: the rules, and the excluded directories that are globs."""
+
+    rules: ScanRules
+    globs: list[str]
+
+
+def _scan_folder(found: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = "") -> None:
+    """`alias` is the path of the link that led here: what is found is shown below it."""
     with Root(host) as root:
-        snapshot = scan(root, rules)
-    _warn_exclusions(found, host, snapshot, wanted.cwd)
-    _admit(found, host, snapshot, wanted.cwd, globs)
+        snapshot = scan(root, filter.rules)
+    start = len(found.candidates)
+    _warn_exclusions(found, host, snapshot, wanted)
+    _admit(found, host, snapshot, wanted.cwd, filter.globs)
+    if alias:
+        moved = [replace(one, shown=os.path.join(alias, one.path)) for one in found.candidates[start:]]
+        found.candidates[start:] = moved
+    if wanted.claw.symlinks == "follow":
+        _follow_links(found, host, snapshot, wanted, filter, alias)
+        found.candidates[start:] = sorted(found.candidates[start:], key=lambda one: one.shown)
 
 
-def _warn_exclusions(found: Discovery, host: str, snapshot: Snapshot, cwd: str) -> None:
+def _follow_links(found: Discovery, host: str, snapshot: Snapshot, wanted: Wanted, filter: _Filter, alias: str) -> None:
+    """What the links of a folder lead to, under the links' own names. Each target once: links can make circles."""
+    bounds = (os.path.realpath(wanted.cwd), host)
+    for link in links_in(host, snapshot, bounds):
+        shown = os.path.join(alias, link.path) if alias else shown_path(os.path.join(host, link.path), wanted.cwd)
+        if link.leads in _WHY_NOT:
+            found.warnings.append(f"Left out: {quote(shown)} (a symbolic link: {_WHY_NOT[link.leads]})")
+            continue
+        bound = next(one for one in bounds if f"{link.real}/".startswith(f"{one}/"))
+        target = None if link.real in found.seen else _admitted(bound, link.real, filter)
+        if target is None:
+            continue
+        found.seen.add(link.real)
+        depth = None if filter.rules.depth is None else filter.rules.depth - link.path.count("/") - 1
+        if link.leads == "file":
+            folder, name = os.path.split(link.real)
+            found.candidates.append(Candidate(folder, RelPath(name), shown, target.size))
+        elif depth is None or depth >= 0:
+            _scan_folder(found, link.real, wanted, replace(filter, rules=replace(filter.rules, depth=depth)), shown)
+
+
+def _admitted(bound: str, real: str, filter: _Filter) -> FileEntry | None:
+    """The target, if a scan would have come upon it: a link opens no folder that a filter or an ignore file closes."""
+    path = RelPath(os.path.relpath(real, bound))
+    if any(fnmatchcase(name, glob) for name in path.split("/") for glob in filter.globs):
+        return None
+    with Root(bound) as root:
+        verdict = explain(root, replace(filter.rules, depth=None), path)
+    return verdict if isinstance(verdict, FileEntry) else None
+
+
+_WHY_NOT = {
+    "nowhere": "it leads nowhere",
+    "outside": "it leads out of the project",
+    "loop": "it leads back to a folder that holds it",
+    "special": "it leads to something that is not a file",
+}
+
+
+def _warn_exclusions(found: Discovery, host: str, snapshot: Snapshot, wanted: Wanted) -> None:
     """Filters that the user set stay silent; what a person would not expect is said."""
+    followed = wanted.claw.symlinks == "follow"
     for one in snapshot.excluded:
+        if one.reason == "symlink" and followed:
+            continue
         if one.reason in ("credentials", "ai_denied", "symlink", "hard_link", "special", "mount_point"):
-            shown = quote(shown_path(os.path.join(host, one.path), cwd))
+            shown = quote(shown_path(os.path.join(host, one.path), wanted.cwd))
             found.warnings.append(f"Left out: {shown} ({one.reason.replace('_', ' ')}: {one.rule})")
 
 

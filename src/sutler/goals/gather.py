@@ -52,6 +52,14 @@ class Round(Struct, frozen=True):
     prompt_bytes: int
 
 
+class Question(Struct, frozen=True):
+    """What is about to be shown to the model: the whole prompt, and the files whose text is in it."""
+
+    number: int
+    prompt: str
+    files: Mapping[str, str]
+
+
 class Gathering(Struct, frozen=True):
     """The outcome: assign lines, the files behind them, and every round on the way."""
 
@@ -79,9 +87,11 @@ def gather(
     model: Model,
     *,
     first: Callable[[str], Sequence[str]] | None = None,
+    leaving: Callable[[Question], None] | None = None,
     progress: Callable[[Round], None] | None = None,
 ) -> Gathering:
-    """Run the loop. `first` may propose files for the request before the model is asked at all."""
+    """Run the loop. `first` may propose files for the request before the model is asked at all; `leaving` hears of
+    each question before it is put, `progress` of each answer."""
     parsed = parse_input(text)
     if not parsed.prompt:
         raise UsageError("No input provided for context-loader.", next_step="write what you want to know")
@@ -92,13 +102,13 @@ def gather(
     if first:
         _read(first(parsed.prompt), files, options, ground)
     tree = "\n".join(list_directory(ground.root, options, ground.clean))
-    asked = _Asker(request, tree, constraints_section(options), model, progress)
-    answer = asked.ask(_assigned(files, options, ground) if first else "", len(files))
+    asked = _Asker((request, tree, constraints_section(options)), model, leaving, progress)
+    answer = asked.ask(_assigned(files, options, ground) if first else "", files if first else {}, len(files))
     while not answer.done and len(asked.rounds) <= MAX_ROUNDS:
         if options.max_files is not None and len(files) >= options.max_files:
             break
         _read(answer.files, files, options, ground)
-        answer = asked.ask(_assigned(files, options, ground), len(files))
+        answer = asked.ask(_assigned(files, options, ground), files, len(files))
     return Gathering(_assigned(files, options, ground), files, tuple(asked.rounds), parsed.error)
 
 
@@ -135,22 +145,23 @@ def _read(paths: Sequence[str], files: dict[str, str], options: Options, ground:
 
 
 class _Asker:
-    """Asks, counts the rounds and reports each."""
+    """Asks, counts the rounds and reports each. `parts` are the request, the listing and the constraints."""
 
     def __init__(
         self,
-        request: str,
-        tree: str,
-        constraints: str,
+        parts: tuple[str, str, str],
         model: Model,
+        leaving: Callable[[Question], None] | None,
         progress: Callable[[Round], None] | None,
     ) -> None:
-        self.request, self.tree, self.constraints = request, tree, constraints
-        self.model, self.progress = model, progress
+        self.parts, self.model, self.leaving, self.progress = parts, model, leaving, progress
         self.rounds: list[Round] = []
 
-    def ask(self, loaded: str, known: int) -> Answer:
-        prompt = question(self.request, self.tree, loaded, self.constraints)
+    def ask(self, loaded: str, files: Mapping[str, str], known: int) -> Answer:
+        request, tree, constraints = self.parts
+        prompt = question(request, tree, loaded, constraints)
+        if self.leaving:
+            self.leaving(Question(len(self.rounds), prompt, dict(files)))
         answer = parse_answer(self.model(prompt))
         done = Round(len(self.rounds), answer, known, len(prompt.encode()))
         self.rounds.append(done)

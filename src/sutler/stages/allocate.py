@@ -22,7 +22,7 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 class Offer(Struct, frozen=True):
     """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order;
     `outline` and `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in
-    full first."""
+    full first; `header` is what its frame costs, where that is known better than `Prices` knows it."""
 
     path: str
     score: float
@@ -33,10 +33,12 @@ class Offer(Struct, frozen=True):
     outline: int = 0
     listed: int = 0
     whole: bool = False
+    header: int = 0
 
 
 class Prices(Struct, frozen=True):
-    """What a shown file costs besides its text, and what a marker for left-out lines costs."""
+    """What a shown file costs besides its text, and what a cut costs: the marker for left-out lines and the lines
+    of context around it."""
 
     header: int = 60
     gap: int = 8
@@ -53,27 +55,40 @@ class Grant(Struct, frozen=True):
 class Taste(Struct, frozen=True):
     """How value follows from scores; tuned on the selection bench's `tune` instances."""
 
-    file_power: float = 3.0  # how steeply a file's score counts
-    region_power: float = 2.0  # how steeply a region's own score counts
-    cost_power: float = 0.5  # 1 is pure value per cost; less favours long functions
+    file_power: float = 2.0  # how steeply a file's score counts
+    rank_power: float = 0.3  # how steeply its place in the ranking counts
+    region_power: float = 1.5  # how steeply a region's own score counts
+    cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
-    whole_share: float = 0.3  # the best file is taken whole when it needs at most this share of the limit
+    head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
+    least_price: int = 60  # below this all regions cost alike
+    whole_share: float = 0.2  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
 
 
 TASTE = Taste()
+ENOUGH = 0.985
+"""A budget that is used to this share is used."""
+TRIES = 60
+"""Single regions that are measured to fill a last gap."""
 
 
 def allocate(
     offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
 ) -> tuple[Grant, ...]:
     """Grants in the order of the offers; files that get nothing are missing. Σ prices ≤ limit."""
-    purse = _Purse(offers, limit, prices or Prices())
+    return _allocated(offers, _by_density(offers, taste), limit, prices or Prices(), taste)
+
+
+def _allocated(
+    offers: Sequence[Offer], order: Sequence[tuple[int, int]], limit: int, prices: Prices, taste: Taste
+) -> tuple[Grant, ...]:
+    purse = _Purse(offers, limit, prices)
     for i, offer in enumerate(offers):
         small = i == 0 and offer.full <= limit * taste.whole_share
         if offer.whole or small:
             purse.take_whole(i)
-    for i, j in _by_density(offers, taste):
+    for i, j in order:
         purse.take_region(i, j)
     for i in range(len(offers)):
         purse.complete(i, taste.completion)
@@ -92,19 +107,64 @@ def fit_exactly(
     """Grants whose measured cost is at most the limit and, where there is material, at least 97 % of it."""
     best: tuple[Grant, ...] = ()
     best_cost = 0
+    enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
     target = limit
-    for _ in range(8):
-        grants = allocate(offers, target, prices)
+    order = _by_density(offers, TASTE)
+    for _ in range(10):
+        grants = _allocated(offers, order, target, prices or Prices(), TASTE)
         cost = measure(grants)
         if best_cost < cost <= limit:
             best, best_cost = grants, cost
-        if limit * 0.985 <= cost <= limit or cost == 0:
+        if limit * ENOUGH <= cost <= limit:
             break
-        moved = target + (limit - cost) - (1 if cost > limit else 0)
-        if moved == target or (cost < limit and target > limit * 4):
+        if cost > limit:
+            too_much = target
+        elif len(grants) == len(offers) and all(grant.level == "full" for grant in grants):
+            break  # nothing is left to buy
+        else:
+            enough = target
+        target = _moved(target + limit - cost, enough, too_much)
+        if target in (enough, too_much):
             break
-        target = max(1, moved)
-    return best
+    return _topped_up(best, best_cost, offers, order, limit, measure) if best_cost < limit * ENOUGH else best
+
+
+def _topped_up(
+    grants: tuple[Grant, ...],
+    cost: int,
+    offers: Sequence[Offer],
+    order: Sequence[tuple[int, int]],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+) -> tuple[Grant, ...]:
+    """More regions into a gap that estimates left: one after the other, each measured, until it is filled."""
+    held = {grant.path: grant for grant in grants}
+    tries = 0
+    for i, j in order:
+        offer = offers[i]
+        now, region = held.get(offer.path), offer.regions[j]
+        shown = now is not None and (now.level == "full" or any(s.start <= region.start <= s.end for s in now.spans))
+        if shown or offer.prices[j] > limit - cost:
+            continue
+        mine = {
+            k for k, one in enumerate(offer.regions) if now and any(s.start <= one.start <= s.end for s in now.spans)
+        }
+        wider = {**held, offer.path: Grant(offer.path, "excerpt", _spans(offer, mine | {j}))}
+        made = tuple(wider[one.path] for one in offers if one.path in wider)
+        price = measure(made)
+        if cost < price <= limit:
+            held, grants, cost = wider, made, price
+        tries += 1
+        if cost >= limit * ENOUGH or tries == TRIES:
+            break
+    return grants
+
+
+def _moved(wish: int, enough: int, too_much: int) -> int:
+    """The next target: the one wished for where it lies between what is known, else the middle."""
+    if too_much:
+        return wish if enough < wish < too_much else (enough + too_much) // 2
+    return max(wish, enough + 1)
 
 
 def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
@@ -113,10 +173,12 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
     top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
-        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power
+        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (1 + i) ** taste.rank_power
         for j, score in enumerate(offer.scores):
             own = taste.floor + (score / top_region) ** taste.region_power
-            rated.append((-file_value * own / max(1, offer.prices[j]) ** taste.cost_power, i, j))
+            if offer.regions[j].kind == "head":
+                own *= taste.head
+            rated.append((-file_value * own / (offer.prices[j] + taste.least_price) ** taste.cost_power, i, j))
     rated.sort()
     return [(i, j) for _, i, j in rated]
 
@@ -144,25 +206,28 @@ class _Purse:
     def take_whole(self, i: int) -> bool:
         if self._rung[i] == "full":
             return True
-        taken = self._pay(i, self._offers[i].full + self._prices.header)
+        taken = self._pay(i, self._offers[i].full + self._header(i))
         if taken:
             self._rung[i] = "full"
         return taken
 
+    def _header(self, i: int) -> int:
+        return self._offers[i].header or self._prices.header
+
     def take_region(self, i: int, j: int) -> None:
         if self._rung[i] == "full":
             return
-        mine = self._regions[i] | {j}
-        if self._pay(i, self._excerpt_price(i, mine)):
-            self._regions[i] = mine
+        mine, gap = self._regions[i], self._prices.gap
+        price = self._spent[i] + self._offers[i].prices[j]
+        if not mine:
+            price += self._header(i) + 2 * gap  # before and after
+        else:  # one more stretch, one longer, or two that become one
+            price += gap * (1 - (j - 1 in mine) - (j + 1 in mine))
+        if self._pay(i, price):
+            mine.add(j)
             self._rung[i] = "excerpt"
             if len(mine) == len(self._offers[i].regions):
                 self.take_whole(i)
-
-    def _excerpt_price(self, i: int, mine: set[int]) -> int:
-        prices = self._offers[i].prices
-        holes = sum(1 for j in range(len(prices) + 1) if (j in mine) != (j - 1 in mine)) // 2 + 1
-        return self._prices.header + holes * self._prices.gap + sum(prices[j] for j in mine)
 
     def complete(self, i: int, share: float) -> None:
         offer = self._offers[i]
@@ -171,7 +236,7 @@ class _Purse:
 
     def take_rung(self, i: int, level: GrantLevel) -> None:
         offer = self._offers[i]
-        price = offer.outline + self._prices.header if level == "outline" else offer.listed
+        price = offer.outline + self._header(i) if level == "outline" else offer.listed
         exists = offer.outline if level == "outline" else offer.listed
         if exists and self._rung[i] is None and self._pay(i, price):
             self._rung[i] = level

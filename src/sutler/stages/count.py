@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sutler.values.errors import UsageError
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
 Counter = Callable[[str], int]
 """The cost of a text. Never negative, zero for the empty text, the same for the same text."""
-
-BatchCounter = Callable[[Sequence[str]], list[int]]
-"""The cost of each of several texts."""
 
 VOCABULARIES = (
     "o200k_base",
@@ -74,24 +70,6 @@ def token_counter(vocabulary: str) -> Counter:
         return len(ordinary(text))
 
     return count if vocabulary in _BARRED else count_ordinary
-
-
-@lru_cache(maxsize=4)
-def batch_counter(vocabulary: str) -> BatchCounter:
-    """`token_counter` for many texts at once, on all cores where the vocabulary allows it."""
-    count = token_counter(vocabulary)
-    if vocabulary not in _BARRED:
-        return lambda texts: list(map(count, texts))
-    encode = _tokenizer(vocabulary).encode_batch_flat
-
-    def count_all(texts: Sequence[str]) -> list[int]:
-        plain = [text for text in texts if "<|" not in text]
-        _, rows = encode(plain)
-        ends = [int.from_bytes(rows[at : at + 8], "little") for at in range(0, len(rows), 8)]
-        counts = (end - start for start, end in pairwise(ends))
-        return [count(text) if "<|" in text else next(counts) for text in texts]
-
-    return count_all
 
 
 def counter_for(unit: Unit, vocabulary: str) -> Counter:

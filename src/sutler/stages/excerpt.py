@@ -14,10 +14,13 @@ from sutler.values.paths import Span
 
 Pricer = Callable[[str], int]
 
+CONTEXT = 1
+"""Lines shown around each stretch of an excerpt: what is added between two functions belongs to neither."""
 
-def lens_for(index: Index, task: str) -> Lens:
+
+def lens_for(index: Index | Reader, task: str) -> Lens:
     """The task's terms with their worth in this project: zone weight times rarity."""
-    reader = Reader(index)
+    reader = index if isinstance(index, Reader) else Reader(index)
     query = analyse(task)
     total = len(reader.docs)
     worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}
@@ -38,6 +41,19 @@ def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -
     regions = facts.regions if facts.regions and facts.regions[-1].end <= len(lines) else ()
     prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in regions)
     return Offer(ranked.path, ranked.score, price(text), regions, scores_of(regions, lens, ranked.lines), prices)
+
+
+def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:
+    """Spans with `CONTEXT` lines more on each side, up to line `last`; those that touch, or that only one line
+    separates, become one: a marker would cost as much as the line."""
+    found: list[Span] = []
+    for span in spans:
+        start, end = max(1, span.start - CONTEXT), min(last, span.end + CONTEXT)
+        if found and start <= found[-1].end + 2:
+            found[-1] = Span(found[-1].start, max(end, found[-1].end))
+        else:
+            found.append(Span(start, end))
+    return tuple(found)
 
 
 def cut(text: str, spans: Sequence[Span]) -> str:

@@ -98,7 +98,7 @@ def fit_within(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, cut: Cut
         if ledger.exhausted():
             unfit.extend(choices[position:])
             break
-        if ledger.hopeless(choice.entry.size):
+        if ledger.hopeless(choice.path, choice.entry.size):
             unfit.append(choice)
             continue
         material = fetch(choice)
@@ -145,6 +145,7 @@ def frame_cost(count: Counter, request: Request, preamble: Preamble, listing: Li
     return sum(map(count, texts))
 
 
+_FRAME = 112  # characters of the shortest frame and manifest line, besides the path
 _PATIENCE = 32
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 
@@ -192,7 +193,7 @@ class Ledger:
         """What a section costs besides its text, roughly."""
         from sutler.stages.allocate import Prices
 
-        return Prices(header=70, gap=5) if self._unit == "tokens" else Prices(header=230, gap=12)
+        return Prices(header=110, gap=20) if self._unit == "tokens" else Prices(header=330, gap=80)
 
     def bytes_left(self) -> int:
         return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)
@@ -205,12 +206,13 @@ class Ledger:
     def exhausted(self) -> bool:
         return self.limit - self.spent < self._least
 
-    def hopeless(self, size: int) -> bool:
-        """Whether a file of this size need not be read. Once many files were read in vain, only those that can
-        enter whole are worth a read: a budgeted pack must not read the whole tree to fill its last gap."""
-        if self.misses < _PATIENCE:
-            return False
-        return size > (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
+    def hopeless(self, path: str, size: int) -> bool:
+        """Whether a file of this size need not be read: its frame alone is too long, for its path stands there twice
+        and its digest once. Once many files were read in vain, only those that can enter whole are worth a read: a
+        budgeted pack must not read the whole tree to fill its last gap."""
+        left = (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
+        frame = 2 * len(path) + _FRAME
+        return frame > left or (self.misses >= _PATIENCE and frame + size > left)
 
     def pay(self, section: Section) -> Section | None:
         """The section with its cost, if the budget still has room for it."""

@@ -6,7 +6,7 @@ says the same. Nothing is guessed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sutler.stages.difference import Hunk, hunks
@@ -19,6 +19,9 @@ class Clash(NamedTuple):
     base: tuple[bytes, ...]
     ours: tuple[bytes, ...]
     theirs: tuple[bytes, ...]
+
+
+Settle = Callable[[Clash], Sequence[bytes] | None]
 
 
 class Merged(NamedTuple):
@@ -36,8 +39,8 @@ def lines_of(data: bytes) -> list[bytes]:
     return [*kept, tail] if tail else kept
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """Both sides' changes to the base in one text."""
+def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None) -> Merged:
+    """Both sides' changes to the base in one text. `settle` may answer a clash with lines of its own."""
     if theirs in (base, ours):
         return Merged(ours)
     if ours == base:
@@ -56,7 +59,12 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
             parts += b
         else:
             where = start + 1, _at(mine, start) + 1, _at(other, start) + 1
-            clashes.append(Clash(where, tuple(root[start:end]), tuple(a), tuple(b)))
+            clash = Clash(where, tuple(root[start:end]), tuple(a), tuple(b))
+            settled = settle(clash) if settle else None
+            if settled is None:
+                clashes.append(clash)
+            else:
+                parts += settled
         at = end
     return Merged(b"", tuple(clashes)) if clashes else Merged(b"".join((*parts, *root[at:])))
 

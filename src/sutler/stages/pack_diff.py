@@ -55,14 +55,16 @@ class _Seen(Struct, frozen=True):
 
 
 _ABSENT = _Seen("", note="not in the project")
+_UNNAMED = _Seen("", note="no room for its name, or gone")
 
 
 def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
     """What entered, left, changed level or text from `before` to `after`, and why. Sorted by path."""
     old, new = _files(before), _files(after)
+    unseen, gone = _unseen(before), _unseen(after)
     groups: dict[str, list[PackChange]] = {"entered": [], "left": [], "level": [], "content": []}
     for path in sorted(old.keys() | new.keys()):
-        was, now = old.get(path, _ABSENT), new.get(path, _ABSENT)
+        was, now = old.get(path, unseen), new.get(path, gone)
         kind = _kind(was, now)
         if kind:
             groups[kind].append(PackChange(path, was.level, now.level, _why(kind, was, now)))
@@ -72,6 +74,12 @@ def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
         level_changed=tuple(groups["level"]),
         content_changed=tuple(groups["content"]),
     )
+
+
+def _unseen(pack: AnyPack) -> _Seen:
+    """What a path that a pack does not name is to it: a pack that counted files without naming them cannot tell."""
+    counted = pack.listing.unnamed if isinstance(pack, Pack) else 0
+    return _UNNAMED if counted else _ABSENT
 
 
 def _kind(was: _Seen, now: _Seen) -> str:

@@ -8,18 +8,18 @@ shares are moved until the measured cost is at most what is left, and as close t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.stages.allocate import Grant, Offer, fit_exactly
-from sutler.stages.count import Counter
-from sutler.stages.excerpt import cut, lens_for
+from sutler.stages.excerpt import cut, lens_for, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
-from sutler.stages.rank.index import Index, Reader
+from sutler.stages.rank.index import Reader
 from sutler.stages.rank.regions import scores_of
 from sutler.values.facts import Ranked, Region
-from sutler.values.pack import Choice, Section
+from sutler.values.pack import Choice, CleanText, Section
 from sutler.values.snapshot import Excluded, Rule
 
 CANDIDATES = 150
@@ -32,7 +32,7 @@ class Ranking(Struct, frozen=True):
     """A task, the index it was asked of, and the files in the order of their worth."""
 
     task: str
-    index: Index
+    reader: Reader
     ranked: tuple[Ranked, ...]
 
 
@@ -86,7 +86,7 @@ def _candidates(
 
 
 def _shared_out(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking) -> list[Section]:
-    offers = _offers(materials, ledger.count, ranking)
+    offers = _offers(materials, ledger, ranking)
     made: dict[Grant, Section] = {}
 
     def section(grant: Grant) -> Section:
@@ -104,25 +104,29 @@ def _shared_out(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, r
 
 def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
     if grant.level == "excerpt":
-        made = section_of(material, "excerpt", replace(material.clean, text=cut(material.clean.text, grant.spans)))
+        text = material.clean.text
+        spans = widened(grant.spans, text.count("\n") + 1)
+        made = section_of(material, "excerpt", replace(material.clean, text=cut(text, spans)))
     else:
         made = section_of(material, "full", material.clean)
     return replace(made, cost=ledger.cost(made))
 
 
-def _offers(materials: dict[str, tuple[Ranked, Material]], count: Counter, ranking: Ranking) -> list[Offer]:
-    reader = Reader(ranking.index)
+def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking) -> list[Offer]:
+    reader = ranking.reader
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
-    lens = lens_for(ranking.index, ranking.task)
+    lens = lens_for(reader, ranking.task)
     offers = []
     for path, (ranked, material) in materials.items():
         text = material.clean.text
-        full = count(text)
+        full = ledger.count(text)
         rate = full / max(len(text), 1)
-        lines = text.split("\n")
+        ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
         regions: tuple[Region, ...] = reader.regions(numbers[path]) if path in numbers else ()
-        if regions and regions[-1].end > len(lines):  # the file moved on since it was indexed
+        if regions and regions[-1].end > len(ends):  # the file moved on since it was indexed
             regions = ()
-        prices = tuple(int(rate * sum(len(line) + 1 for line in lines[r.start - 1 : r.end])) + 1 for r in regions)
-        offers.append(Offer(path, ranked.score, full, regions, scores_of(regions, lens, ranked.lines), prices))
+        prices = tuple(int(rate * (ends[r.end - 1] - (ends[r.start - 2] if r.start > 1 else 0))) + 1 for r in regions)
+        scores = scores_of(regions, lens, ranked.lines)
+        header = ledger.cost(section_of(material, "excerpt", CleanText("")))
+        offers.append(Offer(path, ranked.score, full, regions, scores, prices, header=header))
     return offers

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from sutler.values.paths import quote
 
+_SHARE, _TASK_SHARE = 10, 40
+
 
 class Node(Struct):
     """A directory on its way to text. `files` is how many lie below it at any depth."""
@@ -84,6 +86,11 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
 
 def _count_label(files: int) -> str:
     return f" ({files:,} files)" if files != 1 else " (1 file)"
+
+
+def drawing_limit(limit: int | None, *, task: bool) -> int | None:
+    """What a drawing may take of a budget: one part in ten, and in forty where a task says what else is wanted."""
+    return None if limit is None else limit // (_TASK_SHARE if task else _SHARE)
 
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:

@@ -83,7 +83,13 @@ class PostgresDatabase:
                 next_step="connect as that role, or give the project another name",
             )
 
-    def transact(self, work: Callable[[Query], T], *, write: bool) -> T:
+    def start_flush(self) -> None:
+        """There is nothing to begin; see `flush`."""
+
+    def flush(self) -> None:
+        """Every commit here is on the disk when it returns."""
+
+    def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         if os.getpid() != self._pid:
             raise SutlerError("a store was carried into another process", next_step="open the store after the fork")
         with self._lock:
@@ -117,6 +123,9 @@ class PostgresDatabase:
 
         with connection.transaction():
             return work(query)
+
+    def compact(self) -> None:
+        """The server does that by itself (autovacuum)."""
 
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:

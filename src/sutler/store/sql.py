@@ -8,14 +8,15 @@ from typing import Literal
 
 import msgspec
 
-from sutler.store.base import Database, Query, Row, Value
+from sutler.store.base import Database, Query, Row, Value, Witness
+from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
 from sutler.values.access import (
     GENESIS,
     Approval,
     AuditEntry,
     AuditRow,
     Caller,
-    Limits,
+    Fact,
     Receipt,
     RegistryRow,
     Spent,
@@ -23,61 +24,18 @@ from sutler.values.access import (
     canonical,
     seal,
     sha256,
+    unseal,
 )
 from sutler.values.errors import DeniedError
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.values.paths import RelPath, quote
 
 _AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
 _VERSION = (
     "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
 )
+_NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
+_KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
-
-
-def _version(row: Row) -> Version:
-    names = ("id", "path", "digest", "size", "at", "author", "origin", "note", "mode", "call")
-    found = msgspec.convert(dict(zip(names, row, strict=True)), Version)
-    return msgspec.structs.replace(found, path=RelPath(unquote(found.path)))
-
-
-def _approval(row: Row) -> Approval:
-    body, state, settled_by, used_by = row
-    found = msgspec.json.decode(body, type=Approval)
-    return msgspec.structs.replace(
-        found, path=RelPath(unquote(found.path)), state=state, settled_by=settled_by, used_by=used_by
-    )
-
-
-def _registry_row(row: Row) -> RegistryRow:
-    path, size, digest, mtime_ns, version, tags, sensitivity, language = row
-    return RegistryRow(
-        RelPath(unquote(path)), size, digest, mtime_ns, version, tuple(tags.split()), sensitivity, language
-    )
-
-
-def charge(entry: AuditEntry) -> Spent:
-    """What an entry costs its caller. A write counts when it is about to happen, a read when it is about to leave."""
-    if entry.phase == "intent":
-        return Spent(writes=1)
-    if entry.phase != "done":
-        return Spent()
-    return Spent(reads=int(entry.effect != "write"), bytes=entry.bytes, tokens=entry.tokens)
-
-
-def over(spent: Spent, limits: Limits) -> str:
-    """Which budget is overdrawn, as a rule; empty when none is."""
-    for name in ("reads", "writes", "bytes", "tokens"):
-        limit, used = getattr(limits, name), getattr(spent, name)
-        if limit is not None and used > limit:
-            return f"budget: {name} <= {limit}"
-    return ""
-
-
-def _says_the_same(newest: Version, version: Version) -> bool:
-    """A write is a version of its own; what was merely seen adds nothing to the same content."""
-    if version.call:
-        return newest.call == version.call
-    return newest.digest == version.digest
 
 
 class SqlStore:
@@ -86,6 +44,7 @@ class SqlStore:
     def __init__(self, database: Database, project: str) -> None:
         self.project = project
         self._database = database
+        self._witness: tuple[int, Witness] | None = None
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
     def close(self) -> None:
@@ -114,7 +73,7 @@ class SqlStore:
             "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM registry WHERE project = ?",
             (self.project,),
         )
-        return tuple(sorted((_registry_row(row) for row in rows), key=lambda row: row.path))
+        return tuple(sorted((registry_row_of(row) for row in rows), key=lambda row: row.path))
 
     def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None:
         fresh, stale = tuple(rows), tuple(gone)
@@ -179,16 +138,17 @@ class SqlStore:
     def add_version(self, version: Version) -> None:
         """Append to a path's history, unless its newest version already says the same."""
         found = self.versions(version.path, 1)
-        if not (found and _says_the_same(found[0], version)):
+        if not (found and says_the_same(found[0].digest, found[0].call, version)):
             self._database.transact(lambda query: self._add_version(query, version), write=True)
 
     def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
-        last = query(f"{_VERSION} ORDER BY n DESC LIMIT 1", (self.project, path))
-        if last and _says_the_same(_version(last[0]), version):
+        last = query(_NEWEST, (self.project, path))
+        if last and says_the_same(last[0][1], last[0][2], version):
             return
-        top = "SELECT COALESCE(MAX(n), 0) + 1 FROM versions WHERE project = ? AND path = ?"
-        number = query(top, (self.project, path))[0][0]
+        if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
+            version = msgspec.structs.replace(version, origin="external", author="unknown")
+        number = last[0][0] + 1 if last else 1
         what = (version.id, version.digest, version.size)
         rest = (version.at, version.author, version.origin, version.note, version.mode, version.call)
         insert = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -196,7 +156,7 @@ class SqlStore:
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
         rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
-        return tuple(_version(row) for row in rows)
+        return tuple(version_of(row) for row in rows)
 
     def keep_versions(self, newest: int) -> int:
         """Drop all but the newest versions of each path, and the contents that no version names any more."""
@@ -216,6 +176,10 @@ class SqlStore:
             return len(dropped)
 
         return self._database.transact(work, write=True)
+
+    def compact(self) -> None:
+        """Give back the room of what was dropped."""
+        self._database.compact()
 
     @contextmanager
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:
@@ -237,11 +201,11 @@ class SqlStore:
 
     def approval(self, id: str) -> Approval | None:
         rows = self._read(f"{_APPROVAL} AND id = ?", (self.project, id))
-        return _approval(rows[0]) if rows else None
+        return approval_of(rows[0]) if rows else None
 
     def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
         rows = self._read(f"{_APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
-        return tuple(_approval(row) for row in rows)
+        return tuple(approval_of(row) for row in rows)
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
         """Answer a pending approval; the first answer stands. True when this answer is the one that stands."""
@@ -274,9 +238,11 @@ class SqlStore:
         *,
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
+        facts: Iterable[Fact] = (),
+        wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents and versions they speak of: all of it or nothing."""
-        contents, fresh = tuple(blobs), tuple(versions)
+        """Several entries with the contents, versions and facts they speak of: all of it or nothing."""
+        contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         def work(query: Query) -> tuple[AuditRow, ...]:
             for digest, data in contents:
@@ -284,9 +250,35 @@ class SqlStore:
             rows = tuple(self._append(query, entry, caller) for entry in entries)
             for version in fresh:
                 self._add_version(query, version)
+            for digest, kind, tool, body in found:
+                key = (self.project, digest, kind, tool)
+                if not query(_KNOWN, key):  # a look is cheaper than a large insert that changes nothing
+                    query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
+            self._attest(rows)
             return rows
 
-        return self._database.transact(work, write=True)
+        return self._database.transact(work, write=True, wait=wait)
+
+    def start_flush(self) -> None:
+        self._database.start_flush()
+
+    def flush(self) -> None:
+        self._database.flush()
+
+    def witness(self, every: int, sign: Witness) -> None:
+        """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
+        number is a multiple of `every`: before it commits, and with the head it found. That head is durable already
+        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger."""
+        self._witness = every, sign
+
+    def _attest(self, rows: Sequence[AuditRow]) -> None:
+        if self._witness is None or not rows:
+            return
+        every, sign = self._witness
+        before = rows[0].seq - 1
+        if before and rows[-1].seq // every > before // every:
+            first = unseal(rows[0])
+            sign(before, first.prev, first.at)
 
     def pending(self) -> tuple[AuditRow, ...]:
         """Intents that have no outcome yet, oldest first."""
@@ -341,6 +333,11 @@ class SqlStore:
             sql = f"{_AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
             rows = self._read(sql, (self.project, session, quote(path), limit))
         return tuple(AuditRow(*row) for row in reversed(rows))
+
+    def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
+        """The rows of one call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
+        sql = f"{_AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
+        return tuple(AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/")))
 
     def head(self) -> tuple[int, str]:
         rows = self._read("SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'", (self.project,))

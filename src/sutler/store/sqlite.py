@@ -18,6 +18,7 @@ from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
+from sutler.store.volume import refuse_network
 from sutler.values.errors import SutlerError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
+_CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
@@ -55,6 +57,7 @@ class SqliteDatabase:
     def __init__(self, path: str) -> None:
         import apsw
 
+        refuse_network(os.path.dirname(path))
         private_file(path)
         self._path = path
         self._pid = os.getpid()
@@ -62,6 +65,9 @@ class SqliteDatabase:
         self._inode = os.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
+        self._waits = True
+        self._flusher = Flusher(f"{path}-wal")
+        self.version = apsw.sqlite_lib_version()
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         self._connection = self._retry(lambda: apsw.Connection(path, flags=flags))
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -69,6 +75,19 @@ class SqliteDatabase:
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         for pragma in _PRAGMAS:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]
+        if os.stat(path).st_size <= _CHECKED:
+            self.quick_check()
+
+    def quick_check(self) -> None:
+        """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any size."""
+        found = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
+        if found != [("ok",)]:
+            self._connection.close()
+            raise SutlerError(
+                f"the store is damaged: {str(found[0][0])[:200]}",
+                rule="a damaged store is not written to",
+                next_step="restore it from a backup, or move the project's state directory aside to start anew",
+            )
 
     def _retry(self, step: Callable[[], T]) -> T:
         for left in reversed(range(_TRIES)):
@@ -98,10 +117,31 @@ class SqliteDatabase:
         if not same:
             raise self._error("the store's file was removed or replaced while in use")
 
-    def transact(self, work: Callable[[Query], T], *, write: bool) -> T:
+    def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         with self._lock:
             self._check()
-            return self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
+            if write:
+                self._wait_for_disk(wait)
+            answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
+        if write and not wait:
+            self._flusher.committed()
+        return answer
+
+    def _wait_for_disk(self, wait: bool) -> None:
+        """Whether commits wait until they are on the disk. A later one that does takes all before it along: the log
+        is one file, written from its beginning to its end."""
+        if self._flusher.broken:
+            raise self._error("the store did not reach the disk")
+        if wait != self._waits:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wait else 'NORMAL'}")
+            self._waits = wait
+
+    def start_flush(self) -> None:
+        self._flusher.start()
+
+    def flush(self) -> None:
+        if not self._flusher.wait():
+            raise self._error("the store did not reach the disk")
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
         connection = self._connection
@@ -118,6 +158,14 @@ class SqliteDatabase:
     def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
         return cursor.fetchall()
+
+    def compact(self) -> None:
+        """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
+        old one."""
+        with self._lock:
+            self._check()
+            for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
 
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
@@ -142,4 +190,78 @@ class SqliteDatabase:
     def close(self) -> None:
         with self._lock:
             if os.getpid() == self._pid:
+                self._flusher.close()
                 self._connection.close()
+
+
+class Flusher:
+    """Brings commits that did not wait to the disk, soon and in the background: it syncs the write-ahead log, on
+    which SQLite itself holds no lock."""
+
+    SOON = 0.02
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._fd = -1
+        self._state = threading.Condition()
+        self._done = self._made = 0
+        self._hurry = self._ended = False
+        self._thread: threading.Thread | None = None
+        self.broken = False
+
+    def committed(self) -> None:
+        with self._state:
+            self._made += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
+                self._thread.start()
+            elif self._made == self._done + 1:
+                self._state.notify_all()
+
+    def start(self) -> None:
+        """Do not wait for company: somebody will soon wait for this."""
+        with self._state:
+            if self._done < self._made:
+                self._hurry = True
+                self._state.notify_all()
+
+    def wait(self) -> bool:
+        """Whether all that was committed up to now is on the disk."""
+        with self._state:
+            wanted = self._made
+            if self._done < wanted:
+                self._hurry = True
+                self._state.notify_all()
+            self._state.wait_for(lambda: self._done >= wanted or self.broken)
+            return not self.broken
+
+    def _run(self) -> None:
+        while True:
+            with self._state:
+                self._state.wait_for(lambda: self._made > self._done or self._ended)
+                if not self._hurry and not self._ended:
+                    self._state.wait_for(lambda: self._hurry or self._ended, self.SOON)
+                if self._made == self._done:
+                    return
+                made, self._hurry = self._made, False
+            try:
+                if self._fd < 0:
+                    self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                os.fdatasync(self._fd)
+            except OSError:  # never tried again: the pages may count as clean and be lost all the same
+                self.broken = True
+            with self._state:
+                self._done = made
+                self._state.notify_all()
+                if self.broken:
+                    return
+
+    def close(self) -> None:
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -23,6 +23,9 @@ Phase = Literal["intent", "done", "refused"]
 ApprovalState = Literal["pending", "approved", "denied", "used"]
 Sensitivity = Literal["", "credentials", "ai_denied", "control"]
 
+Fact = tuple[str, str, str, bytes]
+"""What was found out about a content: its digest, the kind of fact, the version of the tool, and the fact itself."""
+
 GENESIS = "0" * 64
 """What the first entry of a chain names as its predecessor."""
 
@@ -35,11 +38,16 @@ class BackendProfile(Struct, frozen=True):
     max_lines: int
     max_chars: int
     context_lines: int = 0
+    max_tokens: int = 1_000_000
 
 
-LOCAL = BackendProfile("local", free_lines=80, max_lines=400, max_chars=16_000)
-CLOUD = BackendProfile("cloud", free_lines=2_000, max_lines=2_000, max_chars=120_000, context_lines=1)
-REVIEW = BackendProfile("review", free_lines=6_000, max_lines=6_000, max_chars=400_000, context_lines=3)
+LOCAL = BackendProfile("local", free_lines=80, max_lines=400, max_chars=16_000, max_tokens=6_000)
+CLOUD = BackendProfile(
+    "cloud", free_lines=2_000, max_lines=2_000, max_chars=120_000, context_lines=1, max_tokens=25_000
+)
+REVIEW = BackendProfile(
+    "review", free_lines=6_000, max_lines=6_000, max_chars=400_000, context_lines=3, max_tokens=100_000
+)
 PERSON = BackendProfile("person", free_lines=1_000_000, max_lines=1_000_000, max_chars=1_000_000)
 PROFILES = {profile.name: profile for profile in (LOCAL, CLOUD, REVIEW, PERSON)}
 
@@ -95,19 +103,6 @@ class Decision(Struct, frozen=True):
     next_step: str = ""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """What an effect came to: digests before and after, and what it cost."""
-
-    ok: bool = True
-    detail: str = ""
-    before: str = ""
-    after: str = ""
-    first: int = 0
-    last: int = 0
-    bytes: int = 0
-    tokens: int = 0
-
-
 class Version(Struct, frozen=True, kw_only=True):
     """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw content's digest. A file
     that was deleted has a version too, whose digest is empty. `mode` is 0 when nobody looked."""
@@ -122,6 +117,22 @@ class Version(Struct, frozen=True, kw_only=True):
     note: str = ""
     mode: int = 0
     call: str = ""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What an effect came to: digests before and after, and what it cost. What it showed for the first time is kept
+    with its row, in one step: the version that was seen, and facts as (digest, kind, tool, body)."""
+
+    ok: bool = True
+    detail: str = ""
+    before: str = ""
+    after: str = ""
+    first: int = 0
+    last: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    seen: Version | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -147,6 +158,8 @@ class PatchResult(Struct, frozen=True, kw_only=True):
     merged: bool = False
     dry_run: bool = False
     files: tuple[FileChange, ...] = ()
+    call: str = ""  # by which it can be rolled back
+    notes: tuple[str, ...] = ()
 
 
 class ClashText(Struct, frozen=True):
@@ -156,6 +169,14 @@ class ClashText(Struct, frozen=True):
     base: str
     ours: str
     theirs: str
+
+
+class Suggestion(Struct, frozen=True):
+    """How two changes could be brought together, as a diff of the file as it is; never applied by itself."""
+
+    by: Literal["structure", "review"]
+    note: str
+    diff: str
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
@@ -168,6 +189,8 @@ class Conflict(Struct, frozen=True, kw_only=True):
     clashes: tuple[ClashText, ...] = ()
     region: str = ""
     proposals: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    others: tuple[Conflict, ...] = ()  # further files of the same call that did not take their edit
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -188,11 +211,13 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Listing(Struct, frozen=True):
-    """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy keeps back."""
+    """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy keeps back. Only a
+    person is told: with a glob the number would say whether a denied file exists."""
 
     paths: tuple[str, ...]
-    withheld: int = 0
+    withheld: int | None = None
     problems: int = 0
+    next: str = ""
 
 
 class RegistryRow(Struct, frozen=True, gc=False):

@@ -43,17 +43,27 @@ class RefusedError(SutlerError):
 
 
 class ConflictError(SutlerError):
-    """`conflict` is a `values.access.Conflict` where there is more to say than a line."""
+    """`conflict` is a `values.access.Conflict` where there is more to say than a line. `sides` are the raw texts that
+    met, for whoever can suggest something; they never leave."""
 
     exit_code = 4
 
-    def __init__(self, what: str, *, rule: str = "", next_step: str = "", conflict: object = None) -> None:
+    def __init__(
+        self, what: str, *, rule: str = "", next_step: str = "", conflict: object = None, sides: object = None
+    ) -> None:
         super().__init__(what, rule=rule, next_step=next_step)
         self.conflict = conflict
+        self.sides = sides
 
 
 class DeniedError(SutlerError):
+    """`approval` is the id of the approval that waits for a person, if one does."""
+
     exit_code = 5
+
+    def __init__(self, what: str, *, rule: str = "", next_step: str = "", approval: str = "") -> None:
+        super().__init__(what, rule=rule, next_step=next_step)
+        self.approval = approval
 
 
 class ModelCommandError(SutlerError):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-FACTS_VERSION = 2
+FACTS_VERSION = 3
 """Raise it whenever extraction changes what it yields; every cached Facts of another version is stale."""
 
 SymbolKind = Literal["class", "function", "method", "field", "constant", "type", "module", "macro"]

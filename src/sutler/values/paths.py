@@ -121,8 +121,10 @@ def quote(path: str) -> str:
 
 
 def wire_path(path: str) -> str:
-    """The path as a document can carry it: itself, or quoted when its bytes are not UTF-8."""
-    return path if path.isascii() or not re.search(_SURROGATE, path) else quote(path)
+    """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could be taken for a
+    quoted one. `unquote` turns it back."""
+    looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
+    return quote(path) if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path)) else path
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -92,6 +92,12 @@ class FileEntry(Struct, frozen=True, gc=False):
     mode: int = 0o100644
     links: int = 1
     named: bool = False
+    ctime_ns: int = 0
+
+    @property
+    def sight(self) -> tuple[int, int, int, int]:
+        """What changes whenever the file is written: its time of change cannot be set back."""
+        return self.size, self.mtime_ns, self.ctime_ns, self.inode
 
 
 class Excluded(Struct, frozen=True, gc=False):

@@ -14,7 +14,7 @@ from sutler.store.sql import SqlStore
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
 from sutler.values.access import AuditRow, canonical, seal, sha256, unseal
-from sutler.values.errors import RefusedError
+from sutler.values.errors import RefusedError, SutlerError
 
 KEY = b"k" * 32
 AT = "2026-01-01T00:00:00Z"
@@ -28,7 +28,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def fill(ledger: Ledger, rows: int) -> None:
     for n in range(rows):
-        ledger.record(ledger.store.append(entry(f"c{n}", args=(("path", f"f{n}"),))), AT)
+        ledger.store.append(entry(f"c{n}", args=(("path", f"f{n}"),)))
 
 
 def sql(ledger: Ledger, *statements: tuple[str, tuple[str | int, ...]]) -> None:
@@ -93,14 +93,14 @@ def insert_one(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None
 
 def cut_the_tail(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
     """Below the last checkpoint, with the head set to match, as a careful forger would."""
-    last = rng.randrange(0, EVERY * (len(rows) // EVERY))
+    last = rng.randrange(0, EVERY * (len(rows) // EVERY) - 1)
     hash = rows[last - 1].hash if last else "0" * 64
     sql(ledger, ("DELETE FROM audit WHERE seq > ?", (last,)), ("UPDATE heads SET seq = ?, hash = ?", (last, hash)))
 
 
 def rewrite_from_here(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
     """A whole new chain from some row on, valid in itself."""
-    start = rng.randrange(0, EVERY * (len(rows) // EVERY))
+    start = rng.randrange(0, EVERY * (len(rows) // EVERY) - 1)
     prev = rows[start - 1].hash if start else "0" * 64
     sql(ledger, ("DELETE FROM audit WHERE seq > ?", (start,)))
     for old in rows[start:]:
@@ -157,6 +157,51 @@ def test_every_byte_of_the_checkpoints_counts(ledger: Ledger) -> None:
     assert ledger.verify().detail == "checkpoints that must exist are missing"
 
 
+def test_a_checkpoint_is_there_with_the_row_that_is_due(ledger: Ledger) -> None:
+    """Nothing but the transaction itself signs: whatever happens after its commit, the checkpoint is there."""
+    fill(ledger, EVERY)
+    assert [one.seq for one in ledger.checkpoints()] == [EVERY - 1]
+    checkpoint_file(ledger).unlink()
+    assert ledger.verify().detail == "checkpoints that must exist are missing"
+
+
+def test_a_transaction_that_fails_leaves_no_row_and_no_contradiction(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ledger, EVERY - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "injected")))
+        with pytest.raises(SutlerError, match="checkpoint cannot be written"):
+            ledger.store.append(entry("due"))
+    assert (ledger.store.head()[0], ledger.verify().ok) == (EVERY - 1, True)
+    ledger.store.append(entry("due"))
+    assert ledger.verify().ok
+
+
+def test_one_call_may_append_many_rows_at_once(ledger: Ledger) -> None:
+    fill(ledger, 3)
+    ledger.store.record([entry(f"patch.{n}") for n in range(3 * EVERY)])
+    assert ledger.verify().ok
+    ledger.store.append(entry("after"))
+    assert ledger.verify().ok
+
+
+def test_a_torn_last_line_is_nobodys_checkpoint(ledger: Ledger) -> None:
+    fill(ledger, EVERY)
+    with checkpoint_file(ledger).open("ab") as file:
+        file.write(b'{"at":"2026')
+    assert ledger.verify().ok
+    ledger.check()
+    ledger.close(AT)
+    assert [one.seq for one in ledger.checkpoints()] == [EVERY - 1, EVERY]
+
+
+def test_other_machines_sign_elsewhere(ledger: Ledger) -> None:
+    fill(ledger, EVERY)
+    checkpoint_file(ledger).unlink()
+    assert Ledger(ledger.store, ledger.directory, KEY, shared=True).verify().ok
+
+
 def test_a_checkpoint_of_another_installation_does_not_count(ledger: Ledger) -> None:
     fill(ledger, EVERY)
     assert "not signed" in Ledger(ledger.store, ledger.directory, b"x" * 32).verify().detail
@@ -172,7 +217,7 @@ def test_rotation_archives_and_the_rest_still_verifies(ledger: Ledger) -> None:
     assert (fill_more.seq, ledger.verify().ok) == (2 * EVERY + 1, True)
     assert ledger.rotate(0, AT)
     assert (ledger.verify().ok, ledger.store.audit()) == (True, ())
-    ledger.record(ledger.store.append(entry("again")), AT)
+    ledger.store.append(entry("again"))
     assert ledger.verify().ok
 
 
@@ -221,7 +266,7 @@ def test_a_sound_ledger_passes_the_check_at_start(ledger: Ledger, rows: int) -> 
 def test_a_replaced_ledger_is_noticed_at_start(ledger: Ledger, damage: Mutation) -> None:
     fill(ledger, EVERY + 9)
     damage(ledger, list(ledger.store.audit()), random.Random(1))
-    with pytest.raises(RefusedError, match="does not hold its signed row 64"):
+    with pytest.raises(RefusedError, match="does not hold its signed row 63"):
         ledger.check()
 
 

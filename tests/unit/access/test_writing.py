@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.doors import OpenDoor
 
@@ -201,3 +202,55 @@ def test_every_write_has_an_intent_and_an_outcome(door: Door, writer: Writer) ->
     assert rows[1].after == door.pages.digest(rows[1].path)  # type: ignore[arg-type]
     assert door.gate.ledger.verify().ok
     assert door.gate.store.pending() == ()
+
+
+PY = "import os\n\n\ndef one():\n    return 1\n"
+
+
+def _meet(door: Door) -> ConflictError:
+    """Two sessions add a function each at the same place."""
+    Path(door.root.host_path, "m.py").write_text(PY)
+    base = door.read_file("m.py").version
+    Writer(door).write_file("m.py", f"{PY}\n\ndef two():\n    return 2\n", base=base)
+    with pytest.raises(ConflictError) as caught:
+        Writer(door).write_file("m.py", f"{PY}\n\ndef three():\n    return 3\n", base=base)
+    return caught.value
+
+
+def test_a_conflict_suggests_what_the_structure_allows_and_applies_nothing(door: Door) -> None:
+    fault = _meet(door)
+    assert isinstance(fault.conflict, Conflict)
+    assert fault.sides is None
+    (one,) = fault.conflict.suggestions
+    assert (one.by, "three" in one.diff) == ("structure", True)
+    assert b"three" not in _bytes(door, "m.py")
+    done = Writer(door).apply_patch(one.diff, base=fault.conflict.current_version)
+    assert done.success
+    assert _bytes(door, "m.py").endswith(b"def two():\n    return 2\n\n\ndef three():\n    return 3\n")
+
+
+def test_the_review_command_is_asked_and_only_asked(door: Door) -> None:
+    asked: list[tuple[str, str, str, str]] = []
+
+    def review(path: str, base: str, ours: str, theirs: str) -> str:
+        asked.append((path, base, ours, theirs))
+        return f"{ours}# reviewed canary-0123456789ab\n"
+
+    door.setup = msgspec.structs.replace(door.setup, review=review)
+    fault = _meet(door)
+    assert isinstance(fault.conflict, Conflict)
+    assert asked[0][:2] == ("m.py", PY)
+    found = {one.by: one.diff for one in fault.conflict.suggestions}
+    assert "+# reviewed [REDACTED]" in found["review"]
+    assert b"reviewed" not in _bytes(door, "m.py")
+    assert any(unseal(row).tool == "review" for row in door.gate.store.audit())
+
+
+def test_a_review_command_that_fails_is_said(door: Door) -> None:
+    def review(path: str, base: str, ours: str, theirs: str) -> str:
+        raise SutlerError("the review command failed: exit status: 3")
+
+    door.setup = msgspec.structs.replace(door.setup, review=review)
+    fault = _meet(door)
+    assert isinstance(fault.conflict, Conflict)
+    assert fault.conflict.proposals[-1] == "the review command failed: exit status: 3"

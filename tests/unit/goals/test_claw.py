@@ -28,7 +28,7 @@ def test_every_key_can_be_set() -> None:
     text = (
         "llm_command: llm\nprompt_arg_template: ''\nreceiver_type: ClaudeCli\nmax_file_size_kb: 7\n"
         "max_files_per_directory: 8\nerror_handling_mode: ignore\nexcluded_directories: [a, b]\n"
-        "excluded_extensions:\n- x\n- 1.10\n"
+        "excluded_extensions:\n- x\n- 1.10\nsymlinks: follow\n"
     )
     claw = load(text)
     assert claw.command == "claude"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.stages.count import VOCABULARIES, batch_counter, count_bytes, count_chars, counter_for, token_counter
+from sutler.stages.count import VOCABULARIES, count_bytes, count_chars, counter_for, token_counter
 from sutler.values.errors import UsageError
 
 
@@ -43,10 +43,3 @@ def test_counter_for_unit() -> None:
     assert counter_for("chars", "none")("é") == 1
     assert counter_for("bytes", "none")("é") == 2
     assert counter_for("tokens", "o200k_base")("hello world") == 2
-
-
-@pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base", "qwen3"])
-def test_a_batch_counts_what_single_texts_count(vocabulary: str) -> None:
-    texts = ["", "plain text\n", "<|endoftext|> is text", "träge 東京 \U0001f600", "a" * 5_000, "<|", "x = 1\n" * 900]
-    assert batch_counter(vocabulary)(texts) == [token_counter(vocabulary)(text) for text in texts]
-    assert batch_counter(vocabulary)([]) == []

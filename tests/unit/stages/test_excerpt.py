@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.stages.excerpt import cut, lens_for, offers_for
+from sutler.stages.excerpt import cut, lens_for, offers_for, widened
 from sutler.stages.facts import extract
 from sutler.stages.rank import build, rank
 from sutler.stages.rank.regions import passage, scores_of
@@ -86,3 +86,18 @@ def test_a_cut_says_what_it_left_out() -> None:
     assert cut("a\nb\nc\nd\ne\n", [Span(2, 2), Span(4, 4)]) == "[… 1]\nb\n[… 3]\nd\n[… 5]\n"
     assert cut("a\nb\nc\n", [Span(1, 1)]) == "a\n[… 2-3]\n"
     assert cut("a\nb\n", [Span(1, 2)]) == "a\nb\n"
+
+
+def test_spans_show_a_line_around_and_swallow_single_lines() -> None:
+    assert widened((Span(4, 8),), 20) == (Span(3, 9),)
+    assert widened((Span(1, 8), Span(12, 20)), 20) == (Span(1, 20),)
+    assert widened((Span(1, 8), Span(13, 20)), 30) == (Span(1, 9), Span(12, 21))
+
+
+def test_a_long_function_is_cut_into_blocks_between_statements() -> None:
+    body = "".join(f"    if x > {i}:\n        y = {i}\n\n        z = {i}\n\n" for i in range(40))
+    regions = extract("long.py", f"def long(x):\n{body}").regions
+    assert len(regions) > 3
+    assert all(region.end - region.start < 60 and region.name == "long" for region in regions)
+    lines = f"def long(x):\n{body}".split("\n")
+    assert all(lines[region.start - 1].startswith("    if") for region in regions[1:])

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.stages.tree import DEEPEST, build, draw, drawn_within
+from sutler.stages.tree import DEEPEST, build, draw, drawing_limit, drawn_within
 
 PATHS = ["README.md", "src/a.py", "src/lib/b.py", "src/lib/c.py"]
 
@@ -39,3 +39,9 @@ def test_detail_gives_way_to_the_limit() -> None:
     assert drawn_within(paths, len, 5) == ""
     for limit in range(0, 6_000, 97):
         assert len(drawn_within(paths, len, limit)) <= limit
+
+
+def test_a_task_leaves_less_room_for_the_drawing() -> None:
+    assert drawing_limit(None, task=True) is None
+    assert drawing_limit(40_000, task=False) == 4_000
+    assert drawing_limit(40_000, task=True) == 1_000

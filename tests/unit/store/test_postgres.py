@@ -3,12 +3,15 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import msgspec
 import pytest
-from tests.conftest import FUZZ
+from tests.conftest import FUZZ, Plant
 from tests.stores import entry
 
 from sutler.store.postgres import PostgresDatabase, open_postgres
 from sutler.store.sql import SqlStore
+from sutler.toolbox import open_door
+from sutler.values.access import Caller
 from sutler.values.errors import RefusedError, SutlerError
 
 
@@ -76,3 +79,26 @@ def test_two_roles_cannot_read_each_other(postgres_url: str, admin: Any) -> None
         assert database.transact(lambda query, t=table: query(f"SELECT 1 FROM {t}"), write=False) == []  # type: ignore[misc]  # noqa: S608
     database.close()
     store.close()
+
+
+def test_a_backend_killed_in_the_middle_of_a_call_is_survived(
+    postgres_url: str, admin: Any, plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the door: the call is answered, its row is there once, and the next call works."""
+    monkeypatch.setenv("SUTLER_STORE", postgres_url)
+    root = plant({"a.py": "x = 1\n"})
+    with open_door(str(root), Caller("c", "s")) as door:
+        plain, store = door.setup, door.gate.store
+        assert isinstance(store, SqlStore)
+
+        def count(text: str) -> int:
+            _kill(admin, store)
+            return len(text)
+
+        for n in range(int(5 * FUZZ)):
+            door.setup = msgspec.structs.replace(plain, count=count)
+            assert door.read_file("a.py").text == "x = 1\n"
+            door.setup = plain
+            assert door.read_lines("a.py", 1, 1).text == "x = 1\n"
+            assert store.head()[0] == 2 * (n + 1)
+        assert door.gate.ledger.verify().ok

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+import apsw
 import pytest
 
 from sutler.store.sqlite import open_sqlite
@@ -103,4 +104,20 @@ def test_a_file_that_is_no_database_is_named_as_such(home: str) -> None:
     path = os.path.join(home, "state.db")
     private_file(path, b"not a database" * 100)
     with pytest.raises(SutlerError, match="cannot be used"):
+        open_sqlite(path, "p")
+
+
+def test_a_damaged_database_is_refused_at_start(home: str) -> None:
+    """A page overwritten in the middle: the store says so, and does not write on."""
+    path = f"{home}/state.db"
+    store = open_sqlite(path, "p")
+    for n in range(200):
+        store.put_fact(f"{n:064d}", "k", "t", b"x" * 500)
+    store.close()
+    apsw.Connection(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log has the pages, whole
+    with open(path, "r+b") as file:
+        for page in range(3, 20):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 4096)
+    with pytest.raises(SutlerError, match=r"damaged|malformed|cannot be used"):
         open_sqlite(path, "p")

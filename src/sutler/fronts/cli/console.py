@@ -8,7 +8,7 @@ import time
 
 TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sutler.values.errors import SutlerError
 
@@ -55,6 +55,10 @@ class Console:
                 "next": error.next_step,
                 "exit_code": error.exit_code,
             }
+            if (conflict := getattr(error, "conflict", None)) is not None:
+                import msgspec
+
+                body["conflict"] = msgspec.to_builtins(conflict)
             sys.stderr.write(json_text({"error": body}))
         else:
             first, *rest = harmless(str(error)).split("\n")
@@ -84,7 +88,7 @@ class Console:
         _write(b"")
 
     def progress(self, what: str) -> Progress:
-        """A line on stderr while work is long: on a terminal only, and not when notes are unwanted."""
+        """A bar on stderr while work is long: on a terminal only, and not when notes are unwanted."""
         self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
         return self._progress
 
@@ -93,11 +97,12 @@ class Console:
 
 
 class Progress:
-    """`reading 1,234 of 5,678 files`, written over itself. Appears when work has taken `DELAY` seconds, at most ten
-    times a second, and leaves nothing behind."""
+    """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken `DELAY` seconds, at
+    most ten times a second, and leaves nothing behind. Where nobody knows the whole, there is a count and no bar."""
 
     DELAY = 0.5
     PAUSE = 0.1
+    BAR = 24
 
     def __init__(self, what: str, *, wanted: bool) -> None:
         self._what = what
@@ -105,20 +110,30 @@ class Progress:
         self._due = time.monotonic() + self.DELAY
         self._shown = False
 
-    def __enter__(self) -> Callable[[int, int], None] | None:
+    def __enter__(self) -> Progress | None:
         return self if self._wanted else None
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def __call__(self, done: int, total: int) -> None:
+        self.tell(self._what, done, total)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """What goes on, how far it has come, and of how much; 0 when nobody knows."""
         now = time.monotonic()
         if now < self._due:
             return
         self._due = now + self.PAUSE
         self._shown = True
-        sys.stderr.write(f"\r{self._what} {done:,} of {total:,} files\x1b[K")
+        sys.stderr.write(f"\r{what} {done:,}{self._rest(done, total)}\x1b[K")
         sys.stderr.flush()
+
+    def _rest(self, done: int, total: int) -> str:
+        if not total:
+            return " files"
+        filled = self.BAR * min(done, total) // total
+        return f" of {total:,} files [{'#' * filled}{'-' * (self.BAR - filled)}]"
 
     def stop(self) -> None:
         """Erase the line, for good."""

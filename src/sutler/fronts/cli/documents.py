@@ -16,7 +16,7 @@ from sutler.engine.problems import judge
 from sutler.engine.sending import Sending, send
 from sutler.engine.tasks import ContextPacker
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.pack import asker, leave_receipt, outputs, run_rendered, summary
+from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, summary, without_outputs
 from sutler.stages.task.spec import MAX_TASK_CHARS, parse_task
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote
@@ -27,8 +27,7 @@ _WIRE = ("json", "msgpack")
 
 def run_document(args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None) -> int:
     """One rule: with --type or --task, json and msgpack are the wire documents."""
-    if args.output and args.output != "-":
-        project = project.writing_to(*outputs(args.output, args.split))
+    project = without_outputs(args, project)
     if args.task:
         _refuse_flags(args, console, wanted or "")
         return _leave(args, console, project, _task(args, project, wanted, goal, console))
@@ -130,7 +129,12 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
-    leave_receipt(project, told(project.name), report, destination, args.receipt, console)
+    receipt = leave_receipt(project, told(project.name), report, destination, args.receipt, console)
+    if args.report:
+        from sutler.engine.view import Watch
+        from sutler.fronts.cli.report import write_report
+
+        write_report(args.report, report, Watch(), project, "", receipt)
     if args.json:
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:

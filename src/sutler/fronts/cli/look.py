@@ -8,17 +8,17 @@ import os
 import msgspec
 
 from sutler.disk.root import Root
-from sutler.disk.walk import explain
 from sutler.engine import Project, Shown, locate
-from sutler.engine.clean import SECRET_NAME, told, told_all
+from sutler.engine.clean import told, told_all
 from sutler.engine.report import by_reason
+from sutler.engine.why import verdict
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
-from sutler.fronts.cli.pack import open_project
+from sutler.fronts.cli.pack import following, open_project
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote
-from sutler.values.snapshot import Excluded, FileEntry, Problem
+from sutler.values.paths import RelPath, quote, wire_path
+from sutler.values.snapshot import Excluded
 
 
 def configure_scan(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,9 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
     if args.json:
         return _answer_snapshot(project, console)
-    snapshot = project.scan()
+    with console.progress("scanning") as bar:
+        project.tell = bar.tell if bar else None
+        snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
@@ -71,6 +73,7 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
     options.add_budget(parser)
     parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="show this many levels")
     parser.add_argument("--directories", action="store_true", help="directories only")
+    parser.add_argument("--bars", action="store_true", help="draw each share of the whole as a bar")
 
 
 def _levels(text: str) -> int:
@@ -84,20 +87,20 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         args.no_budget = True
     project, _ = open_project(args)
     packing = project.pack()
-    with console.progress("reading") as packing.progress:
+    with following(packing, console):
         for _ in packing:
             pass
     report = packing.report
     totals = directory_totals(report.shown)
     if args.json:
-        files = [{"path": quote(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [{"path": quote(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
+        files = [{"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
+        directories = [{"path": wire_path(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
         console.answer_json(
             {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    title = f"{totals['']:>11,}  {told(quote(project.name))}/  ({unit})"
+    title = f"{totals['']:>11,}  {_bar(1, 1) if args.bars else ''}{told(quote(project.name))}/  ({unit})"
     console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 
@@ -118,6 +121,18 @@ def directory_totals(shown: tuple[Shown, ...]) -> dict[str, int]:
     return totals
 
 
+BAR = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def _bar(part: int, whole: int) -> str:
+    """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at all has a mark."""
+    eighths = min(BAR * 8, max(1, part * BAR * 8 // max(whole, 1))) if part else 0
+    full, rest = divmod(eighths, 8)
+    drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
+    return f"{drawn:<{BAR}}  "
+
+
 def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Namespace) -> list[str]:
     """Heaviest first inside each directory, so that the branch to cut is on top."""
     children: dict[str, list[tuple[int, str, bool]]] = {}
@@ -132,7 +147,8 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
     while stack:
         (weight, path, is_directory), level = stack.pop()
         name = quote(path[path.rfind("/") + 1 :])
-        rows.append(f"{weight:>11,}  {'  ' * level}{name}{'/' if is_directory else ''}")
+        bar = _bar(weight, totals[""]) if args.bars else ""
+        rows.append(f"{weight:>11,}  {bar}{'  ' * level}{name}{'/' if is_directory else ''}")
         if is_directory and level < (args.levels or DEEPEST):
             below = sorted(children.get(path, ()), key=lambda row: (row[0], row[1]))
             stack.extend((row, level + 1) for row in below)
@@ -160,48 +176,10 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     project = Project(settings=options.settings_for(args, place.root))
     path = RelPath("" if target == "." else target)
     with Root(place.root) as root:
-        verdict = explain(root, project.rules(), path)
-    if isinstance(verdict, Problem) and verdict.kind == "missing":
-        raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
-    shown = told(quote(path or "."))
-    if isinstance(verdict, FileEntry) and shown != quote(path or "."):
-        verdict = Excluded(path, "credentials", SECRET_NAME)
-    body = _verdict_of(verdict) if not isinstance(verdict, FileEntry) else _packed_verdict(project, path)
-    body = told_all(body)
+        body = told_all(verdict(project, root, path))
     if args.json:
-        console.answer_json({"path": shown, **body})
+        console.answer_json({**body, "path": told(wire_path(path or "."))})
     else:
-        state, why = body["state"], body["reason"]
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{shown}: {state}\n  reason: {why}{rule}")
+        console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}")
     return 0
-
-
-def _verdict_of(verdict: Excluded | Problem) -> dict[str, object]:
-    if isinstance(verdict, Problem):
-        return {"state": "problem", "reason": f"{verdict.kind} {verdict.detail}".rstrip()}
-    return {"state": "out", "reason": verdict.reason.replace("_", " "), "rule": str(verdict.rule)}
-
-
-def _packed_verdict(project: Project, path: RelPath) -> dict[str, object]:
-    packing = project.pack(count_tokens=False)
-    for _ in packing:
-        pass
-    report = packing.report
-    for one in report.shown:
-        if one.path == path:
-            return {
-                "state": f"in ({one.level.replace('_', ' and ')})",
-                "reason": one.reason,
-                "bytes": one.bytes,
-            }
-    for item in report.excluded:
-        if item.path == path:
-            return _verdict_of(item)
-    below = f"{path}/" if path else ""
-    inside = sum(one.path.startswith(below) for one in report.shown)
-    outside = sum(item.count for item in report.excluded if item.path.startswith(below))
-    return {
-        "state": "in" if inside else "out",
-        "reason": f"a folder: {inside:,} files below it are in, {outside:,} are out",
-    }

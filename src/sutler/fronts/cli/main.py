@@ -50,6 +50,13 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "Look at it",
+        (
+            Command("report", "report", "write a page that shows where a pack's budget went, and why"),
+            Command("ui", "ui", "serve that page live on this machine: select, approve, read the ledger"),
+        ),
+    ),
+    (
         "The door",
         (
             Command("ls", "door", "list the files that may be read"),
@@ -59,10 +66,19 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("write", "writing", "write a file from stdin: whole, appended or new"),
             Command("patch", "writing", "apply a patch from a file or stdin, to all its files or none"),
             Command("edit", "writing", "replace a text that stands once in a file"),
+            Command("apply", "writing", "apply a model's chat answer: files, diffs and edit blocks, all or nothing"),
             Command("diff", "writing", "what changed between two versions, or since one"),
             Command("history", "writing", "the known versions of a file"),
-            Command("rollback", "writing", "give a file, or all files of a session, an earlier version"),
+            Command("rollback", "writing", "give a file an earlier version, or take back a call or a session"),
+            Command("replay", "writing", "repeat a session's writes on a copy"),
             Command("session", "door", "what this session has seen, and what is out of date"),
+        ),
+    ),
+    (
+        "Agents",
+        (
+            Command("mcp", "agents", "serve agents over stdio or --http; 'mcp install' tells a client"),
+            Command("call", "agents", "call one tool with JSON, for any agent loop"),
         ),
     ),
     (
@@ -80,10 +96,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("run", "goals", "render a goal, with files, and send it to a model command"),
             Command("dry-run", "goals", "print the prompt that 'run' would send"),
-            Command("goals", "goals", "list, show and add goals"),
-            Command("gather", "goals", "let a model ask for the files it needs, round by round"),
+            Command("goals", "known_goals", "list, show and add goals"),
+            Command("gather", "gathering", "let a model ask for the files it needs, round by round"),
             Command("pass", "goals", "run the model command alone"),
-            Command("trust", "goals", "let this project's own scripts and model command run"),
+            Command("trust", "known_goals", "let this project's own scripts and model command run"),
         ),
     ),
     (

@@ -179,22 +179,26 @@ the digests before and after, so that a file that moves on in between makes it v
 - The version is not known: a patch or an edit must fit in exactly one place, and a whole file is not overwritten.
 
 A conflict (exit code 4) names its lines and holds the base, both changes and the file as it is now. Read again and
-repeat the edit, give the three texts to a review model and write its answer, or ask a person. What a person approves is
-bound to the digests before and after: if the file moves on, the approval is void.
+repeat the edit, or ask a person. `suggestions`, where there are any, are diffs that bring the two changes together, by
+their structure or by the user's review command: look at one, and send it as a patch with `current_version` as its base
+if it is right. Nothing applies it by itself. What a person approves is bound to the digests before and after: if the
+file moves on, the approval is void.
 
 A patch of several files is applied to all or to none, also across a crash. Every version that a write replaced is kept:
-`get_file_history` lists them, `rollback` brings one back as a new version.
+`get_file_history` lists them, `rollback` brings one back as a new version; a person can take back one call or a whole
+session (`sutler rollback --call`, `--session`) and replay a session on a copy (`sutler replay`).
 """
 
 AUDIT = """\
 One JSON object for each row, keys sorted, ASCII, one line. Refusals are rows too.
 
 {fields}
-Each row holds the hash of the one before. Every {every} rows, and when a door closes, the head's number and
+Each row holds the hash of the one before. With every {every}th row, and when a door closes, the head's number and
 hash are signed with a key of the installation and written to a file outside the database. `sutler verify`
 checks all of it and names the first row that does not hold. `sutler log --export FILE` writes the rows; `sutler
 verify FILE` checks such a file alone. Tampering is evident to whoever holds the checkpoints and the key; rows
-younger than the last checkpoint (fewer than 128) can be cut off unnoticed by someone who can write the database.
+younger than the last checkpoint (at most {every} and those of one call) can be cut off unnoticed by someone who can
+write the database.
 """
 
 GUIDELINES = """\
@@ -263,6 +267,7 @@ ROTATION = """\
 - `sutler log --rotate KEEP` archives all but the newest KEEP rows beside the database and goes on from a signed
   base.
 - `sutler log --keep-versions N` drops all but the newest N versions of each file.
+- `sutler log --compact` gives the room of what was dropped back to the disk.
 - `sutler log --clear-cache` forgets summaries and other cached facts; they are made again when asked for.
 - State lives in `$XDG_STATE_HOME/sutler` (by default `~/.local/state/sutler`), one directory for each project,
   readable by its owner alone; removing a project's directory forgets everything about it.

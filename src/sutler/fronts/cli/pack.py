@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -18,7 +19,7 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.stages.count import counter_for, token_counter
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Problem
 
 
@@ -55,6 +56,7 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
     out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
+    out.add_argument("--report", metavar="FILE", help="write a page about the pack there: one HTML file, no network")
     out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
     out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
@@ -94,9 +96,8 @@ def run_rendered(
     args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
 ) -> int:
     """A rendered pack: markdown, xml or json, which `unpack` reads."""
-    if args.output and args.output != "-":
-        project = project.writing_to(*outputs(args.output, args.split))
-    wants_tokens = args.counter is not None or not console.quiet or args.json
+    project = without_outputs(args, project)
+    wants_tokens = args.counter is not None or not console.quiet or args.json or bool(args.report)
     packing = project.pack(
         goal=goal,
         ask=asker(),
@@ -105,14 +106,32 @@ def run_rendered(
         diff=args.diff,
         log=args.log,
     )
-    with console.progress("reading") as packing.progress:
+    if args.report:
+        from sutler.engine.view import watch_for
+
+        packing.watch = watch = watch_for(project)
+    with following(packing, console):
         destination = packing.said(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
-    leave_receipt(project, packing.said(project.name), report, destination, args.receipt, console)
+    receipt = leave_receipt(project, packing.said(project.name), report, destination, args.receipt, console)
+    if args.report:
+        from sutler.fronts.cli.report import write_report
+
+        watch.scores = packing.scores
+        write_report(args.report, report, watch, project, goal, receipt)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     console.note_painted(summary(report, destination, console))
     return 0
+
+
+@contextmanager
+def following(packing: Packing, console: Console) -> Iterator[None]:
+    """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to show them."""
+    with console.progress("reading and redacting" if packing.project.settings.flag("redact") else "reading") as bar:
+        packing.progress = bar
+        packing.project.tell = bar.tell if bar else None
+        yield
 
 
 def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> str:
@@ -170,23 +189,25 @@ def _assigned(packing: Packing) -> Iterator[bytes]:
 def _check_destination(args: argparse.Namespace) -> None:
     if args.output == "":
         raise UsageError("-o names no file", next_step="give a name, or '-' for stdout")
+    if args.report in ("", "-"):
+        raise UsageError("--report names no file", next_step="give a name, such as report.html")
     if args.copy and (args.output or args.split):
         raise UsageError("--copy and a file are given together", next_step="keep one destination")
 
 
 def spelled(report: Report) -> object:
-    """The report with every path in its display form, as all other JSON answers have it."""
+    """The report with every path as JSON carries it."""
     body = msgspec.to_builtins(report)
     for one in (*body["shown"], *body["excluded"], *body["problems"]):
-        one["path"] = quote(one["path"])
-    body["listing"]["paths"] = [quote(path) for path in body["listing"]["paths"]]
-    body["linked"] = [quote(path) for path in body["linked"]]
+        one["path"] = wire_path(one["path"])
+    body["listing"]["paths"] = [wire_path(path) for path in body["listing"]["paths"]]
+    body["linked"] = [wire_path(path) for path in body["linked"]]
     return body
 
 
 def leave_receipt(
     project: Project, name: str, report: Report, destination: str, file: str | None, console: Console
-) -> None:
+) -> receipts.Receipt:
     """Store what left of a project, under this `name`, and write it to `file` too if one is named."""
     receipt = receipts.receipt_of(
         report, project=name, destination=destination, redacted=project.settings.flag("redact")
@@ -196,6 +217,14 @@ def leave_receipt(
         console.note(trouble)
     if file:
         write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
+    return receipt
+
+
+def without_outputs(args: argparse.Namespace, project: Project) -> Project:
+    """The project without what this run writes: its pack, its receipt and its page."""
+    names = outputs(args.output, args.split) if args.output and args.output != "-" else []
+    names += [name for name in (args.report, args.receipt) if name]
+    return project.writing_to(*names) if names else project
 
 
 def outputs(output: str, split: str | None) -> list[str]:
@@ -224,7 +253,7 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     counter = packing.request.budget.counter
     if counter == "none":
         raise UsageError("--counter none counts nothing", next_step="name a vocabulary, or leave the flag out")
-    with console.progress("reading") as packing.progress:
+    with following(packing, console):
         text = packing.text()
     tokens = token_counter(counter)(text)  # counts of pieces need not add up to this
     if args.json:

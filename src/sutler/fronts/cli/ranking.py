@@ -13,7 +13,7 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote
+from sutler.values.paths import RelPath, quote, wire_path
 from sutler.values.snapshot import Excluded, Problem
 
 
@@ -31,7 +31,9 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     goal = sys.stdin.buffer.read().decode("utf-8", "replace") if args.goal == "-" else args.goal
     args.goal = ""
     project, _ = open_project(args)
-    ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
+    with console.progress("indexing") as bar:
+        project.tell = bar.tell if bar else None
+        ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
     if args.json:
         console.answer_json({"ranked": ranked})
         return 0
@@ -78,7 +80,8 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
     facts = extract(path, text)
     lines = outline(facts, text)
     if args.json:
-        console.answer_json({"path": quote(path), "language": facts.language, "status": facts.status, "lines": lines})
+        body = {"path": wire_path(path), "language": facts.language, "status": facts.status, "lines": lines}
+        console.answer_json(body)
     else:
         console.answer(render_outline(lines))
     return 0

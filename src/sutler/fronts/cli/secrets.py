@@ -9,16 +9,16 @@ import sys
 import msgspec
 
 from sutler.disk.root import Root
-from sutler.engine import locate, receipts
-from sutler.engine.clean import SECRET_NAME, told
+from sutler.engine import Project, locate, receipts
+from sutler.engine.clean import PER_FILE, SECRET_NAME, told
 from sutler.engine.load import Loader
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.pack import open_project
 from sutler.stages.redact import Listed, listing
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote
-from sutler.values.snapshot import Excluded
+from sutler.values.paths import quote, wire_path
+from sutler.values.snapshot import Excluded, Problem
 
 
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
@@ -33,24 +33,16 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     if args.check and args.allow is None:
         args.allow = ["*"]  # a pack leaves `.env` out unseen; a commit would not
     project, _ = open_project(args)
-    snapshot = project.scan()
-    selection = project.select(snapshot, project.request())
-    rows = [
-        Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
-    ]
-    with Root(project.place.root) as root, root.reader() as reader:
-        loader = Loader(reader, project.clean(sum(entry.size for entry in snapshot.entries)), project.settings)
-        for choice in sorted(selection.choices, key=lambda choice: choice.path):
-            material = loader.fetch(choice)
-            if not isinstance(material, Excluded):
-                rows += listing(choice.path, material.clean.text, material.clean.findings)
-    for problem in loader.problems:
+    with console.progress("looking through") as bar:
+        project.tell = bar.tell if bar else None
+        rows, count, problems = _found(project, bar)
+    for problem in problems:
         console.note(told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip())
     if args.json:
-        console.answer_json({"findings": rows})
+        console.answer_json({"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]})
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
-    console.note(f"{len(rows):,} findings in {len(selection.choices):,} files")
+    console.note(f"{len(rows):,} findings in {count:,} files")
     if rows and not args.json:
         console.note("a finding that is no secret: add its tag to allow_secrets in your own config file")
     if args.check and rows:
@@ -60,6 +52,25 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
             next_step="take them out, or allow their tags in your own config file",
         )
     return 0
+
+
+def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, list[Problem]]:
+    """Every finding in the selected files, how many files that were, and what could not be looked at."""
+    snapshot = project.scan()
+    selection = project.select(snapshot, project.request())
+    rows = [
+        Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
+    ]
+    with Root(project.place.root) as root, root.reader() as reader:
+        size = sum(entry.size + PER_FILE for entry in snapshot.entries)
+        loader = Loader(reader, project.clean(size), project.settings)
+        for number, choice in enumerate(sorted(selection.choices, key=lambda choice: choice.path), 1):
+            if bar is not None:
+                bar(number, len(selection.choices))
+            material = loader.fetch(choice)
+            if not isinstance(material, Excluded):
+                rows += listing(choice.path, material.clean.text, material.clean.findings)
+    return rows, len(selection.choices), loader.problems
 
 
 def _row(row: Listed) -> str:

@@ -130,18 +130,28 @@ def schemas() -> dict[str, Callable[[], dict[str, object]]]:
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="which schema; without a name, list them")
+    parser.add_argument(
+        "--style", choices=("mcp", "openai", "anthropic"), default="mcp", help="how 'schema tools' spells a tool"
+    )
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
     published = schemas()
+    if args.name == "tools":
+        from sutler.toolbox.spelling import spelled
+
+        console.answer(msgspec.json.format(msgspec.json.encode(spelled(args.style)), indent=2).decode())
+        return 0
     if args.name is None:
-        names = sorted(published)
+        names = sorted((*published, "tools"))
         console.answer_json({"schemas": names}) if args.json else console.answer("\n".join(names))
         return 0
     plain = re.sub(r"[^a-z]", "", args.name.lower())  # FullPack, full_pack and full-pack are one
     make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
     if make is None:
-        raise UsageError(f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted(published))}")
+        raise UsageError(
+            f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted((*published, 'tools')))}"
+        )
     encoded = msgspec.json.encode(make())
     console.answer(msgspec.json.format(encoded, indent=2).decode())
     return 0
@@ -194,6 +204,23 @@ def _config() -> str:
     return f"readable; set: {', '.join(changed)}" if changed else "readable; all defaults"
 
 
+def _store() -> str:
+    """Open the project's store, every page looked at, and hold its newest checkpoint against it."""
+    from sutler.store.sqlite import SqliteDatabase
+    from sutler.toolbox import open_store
+
+    store, ledger = open_store(os.getcwd(), os.environ)
+    try:
+        ledger.check()
+        database = getattr(store, "_database", None)
+        if not isinstance(database, SqliteDatabase):
+            return f"PostgreSQL, {store.head()[0]:,} rows in the ledger"
+        database.quick_check()
+        return f"SQLite {database.version}, sound, {store.head()[0]:,} rows in the ledger"
+    finally:
+        store.close()
+
+
 def _encoding() -> str:
     return f"file names {sys.getfilesystemencoding()}, stdout {sys.stdout.encoding}"
 
@@ -204,6 +231,7 @@ CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("tokens", _tokens),
     ("config", _config),
     ("encoding", _encoding),
+    ("store", _store),
 )
 
 

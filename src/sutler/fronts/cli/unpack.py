@@ -12,7 +12,7 @@ from sutler.fronts.cli.console import Console
 from sutler.stages.render import merge, parse
 from sutler.values.errors import UsageError
 from sutler.values.pack import Pack, Section
-from sutler.values.paths import quote
+from sutler.values.paths import quote, wire_path
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
     pack = _whole([parse(_read(name)) for name in args.packs])
     if args.list or args.json:
         rows = [
-            {"path": quote(one.path), "level": one.level, "length": one.length, "sha256": one.sha256}
+            {"path": wire_path(one.path), "level": one.level, "length": one.length, "sha256": one.sha256}
             for one in pack.sections
         ]
         if args.json:

@@ -1,16 +1,17 @@
-"""`sutler write|patch|edit|diff|history|rollback`: the door's write side from a shell."""
+"""`sutler write|patch|edit|apply|diff|history|rollback|replay`: the door's write side from a shell."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from sutler.access.trail import Shown
 from sutler.access.writing import Writer
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, answer, opened
 from sutler.toolbox import call
-from sutler.values.access import PatchResult
-from sutler.values.errors import UsageError
+from sutler.values.access import Conflict, FileChange, PatchResult
+from sutler.values.errors import ConflictError, UsageError
 from sutler.values.paths import quote
 
 
@@ -44,8 +45,29 @@ def _said(args: argparse.Namespace) -> dict[str, object]:
 
 def _shown(console: Console, result: object) -> int:
     assert isinstance(result, PatchResult)  # noqa: S101  # the table says so
-    console.note(result.message)
+    for note in result.notes:
+        console.note(note)
+    if len(result.files) > 1:
+        for one in result.files:
+            what = (
+                "deleted"
+                if not one.after
+                else "created"
+                if not one.before
+                else "same"
+                if one.after == one.before
+                else "changed"
+            )
+            console.note(f"  {what:<8} {one.path}{'  (merged)' if one.merged else ''}")
+    undo = f"; 'sutler rollback --call {result.call}' takes it back" if result.call and result.diff else ""
+    console.note(f"{result.message}{undo}")
     return answer(console, result, result.diff)
+
+
+def _word(one: FileChange) -> str:
+    if one.before == one.after:
+        return "same"
+    return "deleted" if not one.after else "changed" if one.before else "created"
 
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +112,43 @@ def run_edit(args: argparse.Namespace, console: Console) -> int:
         return _shown(console, call(door, "edit", given))
 
 
+def configure_apply(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", nargs="?", default="-", metavar="REPLY", help="a model's chat answer ('-': stdin)")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--pack", metavar="FILE", help="the pack that the model was shown: its versions are the base")
+    shown.add_argument(
+        "--base", default="", choices=("any",), help="'any': whatever is there now may be replaced by whole files"
+    )
+    _add_write(parser, base=False)
+
+
+def run_apply(args: argparse.Namespace, console: Console) -> int:
+    reply, seen = _text(args.source), _seen(args.pack) if args.pack else {}
+    with opened(args, console) as door:
+        try:
+            done = Writer(door).apply_reply(reply, base=args.base, seen=seen, reason=args.reason, dry_run=args.dry_run)
+        except ConflictError as fault:
+            if (
+                isinstance(fault.conflict, Conflict)
+                and fault.conflict.kind == "stale"
+                and not fault.conflict.base_version
+            ):
+                fault.next_step = "name the pack that the model was shown with --pack FILE, or use --base any"
+            raise
+    return _shown(console, done)
+
+
+def _seen(name: str) -> dict[str, Shown]:
+    """What a pack shows: the digest of each file, and the text of those it shows whole."""
+    from sutler.engine.documents import rel_of
+    from sutler.fronts.cli.packs import read_bytes
+    from sutler.stages.pack_diff import pack_digests, read_pack, whole_texts
+
+    pack = read_pack(read_bytes(name))
+    texts = whole_texts(pack)
+    return {rel_of(path): Shown(digest, texts.get(path, "")) for path, digest in pack_digests(pack).items()}
+
+
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
     parser.add_argument("version1", nargs="?", default="", metavar="FROM", help="missing: the newest that differs")
@@ -114,7 +173,7 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
         found = door.get_file_history(args.path, max(1, args.n))
     text = "".join(
         f"{one.id:<32}  {one.at[:19]}  {one.origin:<8}  {one.size:>9,}  {one.author}"
-        f"{f'  {one.note}' if one.note else ''}\n"
+        f"{f'  {one.note}' if one.note else ''}{f'  call {one.call.partition(chr(46))[0]}' if one.call else ''}\n"
         for one in found
     )
     return answer(console, {"versions": found}, text)
@@ -123,16 +182,35 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 def configure_rollback(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a file of this project")
     parser.add_argument("version", nargs="?", default="", metavar="VERSION", help="as 'sutler history' names it")
-    parser.add_argument("--session", default="", metavar="ID", help="undo all writes of a session instead")
+    parser.add_argument("--call", default="", metavar="ID", help="take back what one call wrote instead")
+    parser.add_argument("--session", default="", metavar="ID", help="take back all writes of a session instead")
     _add_write(parser, base=False)
 
 
 def run_rollback(args: argparse.Namespace, console: Console) -> int:
-    if bool(args.session) == bool(args.path and args.version):
-        raise UsageError("rollback needs PATH and VERSION, or --session ID", next_step="see 'sutler history PATH'")
+    if (bool(args.session), bool(args.call), bool(args.path and args.version)).count(True) != 1:
+        raise UsageError(
+            "rollback needs PATH and VERSION, or --call ID, or --session ID", next_step="see 'sutler history PATH'"
+        )
     with opened(args, console) as door:
+        writer, said = Writer(door), {"reason": args.reason, "dry_run": args.dry_run}
         if args.session:
-            return _shown(
-                console, Writer(door).rollback_session(args.session, reason=args.reason, dry_run=args.dry_run)
-            )
+            return _shown(console, writer.rollback_session(args.session, **said))
+        if args.call:
+            return _shown(console, writer.rollback_call(args.call, **said))
         return _shown(console, call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}))
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="the session whose writes are repeated")
+    parser.add_argument("target", metavar="FOLDER", help="the copy; a new one begins with the files as they were")
+    parser.add_argument("--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would change")
+    add_profile(parser)
+
+
+def run_replay(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.replaying import replay
+
+    with opened(args, console) as door:
+        return _shown(console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run))

@@ -13,7 +13,7 @@ from sutler.values.facts import Region, RegionKind, Symbol
 
 _COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|--|@|\[)")
 _MAX_GAP = 60  # lines: a longer gap is cut at blank lines
-_MAX_FUNCTION = 400
+_MAX_FUNCTION = 60  # a longer function is shown in blocks, or it would eat a small budget alone
 
 
 def cut_regions(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[Region]:
@@ -60,10 +60,26 @@ def _cut(start: int, end: int, kind: RegionKind, name: str, lines: Sequence[str]
     limit = _MAX_FUNCTION if kind == "function" else _MAX_GAP
     found: list[Region] = []
     while end - start + 1 > limit:
-        cut = start + limit - 1
-        while cut > start + limit // 2 and lines[cut - 1].strip():
-            cut -= 1
+        cut = _block_end(start, limit, lines) if kind == "function" else _last_blank(start, limit, lines)
         found.append(Region(start, cut, kind, name))
         start = cut + 1
         kind = "function" if kind == "function" else "gap"
     return [*found, Region(start, end, kind, name)]
+
+
+def _last_blank(start: int, limit: int, lines: Sequence[str]) -> int:
+    cut = start + limit - 1
+    while cut > start + limit // 2 and lines[cut - 1].strip():
+        cut -= 1
+    return cut
+
+
+def _block_end(start: int, limit: int, lines: Sequence[str]) -> int:
+    """Where to cut a function: at the blank line before the least indented line, the last of them."""
+    best, depth = start + limit - 1, 1_000
+    for line in range(start + limit - 1, start + limit // 2, -1):
+        if not lines[line - 1].strip() and line < len(lines) and lines[line].strip():
+            indent = len(lines[line]) - len(lines[line].lstrip())
+            if indent < depth:
+                best, depth = line, indent
+    return best

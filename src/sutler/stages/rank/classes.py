@@ -47,6 +47,7 @@ _DATA_EXTENSIONS = _set(
     "json jsonl csv tsv yaml yml toml ini cfg xml svg po pot lock sql css scss less sass snap log dat proto graphql "
     "properties conf plist strings resx ipynb mplstyle dcm fits tmpl env"
 )
+_BUNDLED = _set("js mjs cjs css")
 _GENERATED = re.compile(
     r"(?:\.min\.(?:js|css)|_pb2(?:_grpc)?\.py|\.pb\.(?:go|cc|h)|\.g\.(?:dart|cs)|\.designer\.cs|\.generated\.\w+|"
     r"_generated\.\w+|-lock\.json|\.lock|\.bundle\.js|zz_generated.*|\.snap|\.map)$",
@@ -59,7 +60,7 @@ def class_of(path: str) -> FileClass:
     name = basename(path)
     folders = [part.lower() for part in _SPLIT.split(path)[:-1]]
     ext = extension(path)
-    if _GENERATED.search(name):
+    if _GENERATED.search(name) or ("dist" in folders and ext in _BUNDLED):
         return "generated"
     if any(folder in _VENDOR_DIRS for folder in folders):
         return "vendor"
@@ -80,9 +81,12 @@ def class_of(path: str) -> FileClass:
 
 
 def _is_test(name: str, folders: list[str]) -> bool:
-    """`test` below the top may be a library's own testing tools (django/test): there the name must say it too."""
+    """In Python `test` below the top may be a library's own testing tools (django/test): there the name must say it
+    too. Elsewhere a folder of that name holds tests wherever it stands."""
     if _TEST_NAME.match(name.rpartition(".")[0] or name):
         return True
     if any(folder in _TEST_DIRS and folder != "test" for folder in folders):
+        return True
+    if not name.endswith(".py") and ("test" in folders or name.startswith("test.") or folders[:1] == ["t"]):
         return True
     return "test" in folders and (folders[0] == "test" or folders[: folders.index("test")][-1] in ("src", "app", "lib"))

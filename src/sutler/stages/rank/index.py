@@ -25,7 +25,7 @@ from sutler.stages.terms import WORD, split
 from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 SHARDS = 512
 _TYPES = frozenset({"class", "type", "module"})
 
@@ -213,6 +213,7 @@ class Reader:
         self.size = base
         self._dead = [frozenset(gone) for gone in index.dead]
         self._shards: dict[tuple[int, int], dict[str, bytes]] = {}
+        self._found: dict[str, tuple[list[int], list[int]]] = {}
         self._decode = msgspec.msgpack.Decoder(dict[str, bytes]).decode
         self._decode_regions = msgspec.msgpack.Decoder(tuple[Region, ...]).decode
 
@@ -222,7 +223,10 @@ class Reader:
         return self._decode_regions(self._index.segments[at].regions[number - self._bases[at]])
 
     def postings(self, key: str) -> tuple[list[int], list[int]]:
-        """Documents that hold a key, and their packed counts."""
+        """Documents that hold a key, and their packed counts: not for changing, they are remembered."""
+        known = self._found.get(key)
+        if known is not None:
+            return known
         shard = _shard(key)
         docs: list[int] = []
         values: list[int] = []
@@ -233,6 +237,7 @@ class Reader:
             raw = bucket.get(key)
             if raw is not None:
                 self._append(docs, values, raw, number)
+        self._found[key] = docs, values
         return docs, values
 
     def _append(self, docs: list[int], values: list[int], raw: bytes, number: int) -> None:

@@ -36,15 +36,19 @@ class Norms(Struct, frozen=True):
 
 
 def norms_of(docs: Mapping[int, Doc], size: int) -> Norms:
+    lengths = [doc.lengths for doc in docs.values()]
     tables: list[list[float]] = []
-    count = max(1, len(docs))
     for field in range(3):
         weight, b = FIELDS[field]
-        average = max(1.0, sum(doc.lengths[field] for doc in docs.values()) / count)
-        table = [0.0] * size
-        for number, doc in docs.items():
-            table[number] = weight / (1 - b + b * doc.lengths[field] / average)
-        tables.append(table)
+        average = max(1.0, sum(length[field] for length in lengths) / max(1, len(docs)))
+        slope, flat = b / average, 1 - b
+        made = [weight / (flat + slope * length[field]) for length in lengths]
+        if len(docs) != size:  # some are dead: numbers have holes
+            table = [0.0] * size
+            for number, value in zip(docs, made, strict=True):
+                table[number] = value
+            made = table
+        tables.append(made)
     return Norms(*tables)
 
 

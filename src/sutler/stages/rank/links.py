@@ -24,19 +24,23 @@ class Links:
         self._by_name: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
-            parts = doc.path.split("/")
-            self._by_name.setdefault(parts[-1], []).append(number)
+            if not doc.language:  # nothing imports it
+                self.modules[number] = []
+                continue
             module = module_parts(doc.path)
             self.modules[number] = module
             if module:
                 self._by_stem.setdefault(module[-1], []).append(number)
             if len(module) > 1:
                 self._by_pair.setdefault((module[-2], module[-1]), []).append(number)
-            if doc.language in _ONE_DIRECTORY and len(parts) > 1:
-                self._by_folder.setdefault(parts[-2], []).append(number)
+            if doc.language in _ONE_DIRECTORY and "/" in doc.path:
+                self._by_folder.setdefault(doc.path.split("/")[-2], []).append(number)
 
     def mentioned(self, path: str) -> list[tuple[int, float]]:
         """Documents that a path in a task may mean, with how sure that is."""
+        if not self._by_name:
+            for number, doc in self._docs.items():
+                self._by_name.setdefault(doc.path.rpartition("/")[2], []).append(number)
         wanted = path.split("/")
         best: list[int] = []
         depth = 0

@@ -123,7 +123,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
         terms=dict(strongest),
         title={term: math.log2(1 + count) for term, count in counts["title"].items()},
         ticked={term: math.log2(1 + count) for term, count in counts["ticked"].items()},
-        names=_names(zones),
+        names=_with_frames(_names(zones), mentions),
         mentions=mentions,
         dotted=_dotted(zones),
         phrases=_phrases(zones),
@@ -201,6 +201,15 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
             if zone == "setup" or (zone in ("prose", "trace", "error") and not codelike) or word.lower() in STOP:
                 continue
             names[word] = max(names.get(word, 0.0), weight * (1.0 if codelike else 0.35))
+    return names
+
+
+def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict[str, float]:
+    """Functions of stack frames count as if they stood in back-ticks: line numbers may be another version's."""
+    for mention in mentions:
+        if mention.function and mention.function.isidentifier() and mention.function.lower() not in STOP:
+            weight = ZONE_WEIGHTS["ticked"] * mention.strength
+            names[mention.function] = max(names.get(mention.function, 0.0), weight)
     return names
 
 

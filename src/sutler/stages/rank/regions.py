@@ -16,7 +16,6 @@ from sutler.stages.rank.query import Query
 from sutler.stages.terms import checksum, split, whole
 from sutler.values.facts import Region
 
-_SMOOTHING = 0.1
 _NAMED = 1.0
 _TITLED = 1.0
 
@@ -48,17 +47,13 @@ def passage(regions: Sequence[Region], lens: Lens) -> float:
 
 
 def scores_of(regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = ()) -> tuple[float, ...]:
-    """A score per region: words, its own name, lines that a trace points at, and a little of its neighbours."""
+    """A score per region: words, its own name, lines that a trace points at."""
     own = [lexical(region, lens) + _named(region, lens) for region in regions]
     top = max(own, default=0.0)
     for i, region in enumerate(regions):
         if any(region.start <= line <= region.end for line in pointed):
             own[i] = own[i] * 1.5 + max(top, 1.0)
-    last = len(own) - 1
-    return tuple(
-        value + _SMOOTHING * ((own[i - 1] if i else 0.0) + (own[i + 1] if i < last else 0.0))
-        for i, value in enumerate(own)
-    )
+    return tuple(own)
 
 
 def _named(region: Region, lens: Lens) -> float:

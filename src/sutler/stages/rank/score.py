@@ -25,28 +25,30 @@ _READ = 80  # how many files have their regions looked at
 
 
 class Evidence(Struct, frozen=True):
-    """Every signal's value in [0, 1] by document, the priors, and the lines the task points at."""
+    """Every signal's value in [0, 1] by document, their weighted sums, the priors, and the lines the task points at."""
 
     values: dict[str, Scores]
+    sums: Scores
     priors: Scores
     lines: dict[int, list[int]]
     names: dict[int, list[str]]
 
 
 def rank(
-    index: Index,
+    index: Index | Reader,
     task: str,
     past: Past | History | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
-    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is summarised first."""
-    reader = Reader(index)
+    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is summarised first;
+    a Reader may stand for its index, so that what it decoded is of use to others."""
+    reader = index if isinstance(index, Reader) else Reader(index)
     if isinstance(past, History):
         past = history.summarise(past)
     evidence = gather(reader, analyse(task, zoned=weights.zones > 0), past or Past(), weights)
     table = asdict(weights)
-    scored = [(-score, reader.docs[doc].path, doc) for doc, score in totals(evidence, weights).items() if score > 0]
+    scored = [(-score, reader.docs[doc].path, doc) for doc, score in totals(evidence).items() if score > 0]
     first = sorted(scored) if limit is None else nsmallest(limit, scored)
     return tuple(_ranked(evidence, table, reader, doc, -negative) for negative, _, doc in first)
 
@@ -92,21 +94,35 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
         "message": _scaled(history.message_scores(past, query.terms, followed)),
         "recent": _scaled(history.recency_scores(past, followed)),
     }
-    evidence = Evidence(values, _priors(reader, query, spoken, weights), spoken.lines, names)
+    evidence = Evidence(values, {}, _priors(reader, query, spoken, weights), spoken.lines, names)
+    table = asdict(weights)
+    for name in tuple(values):
+        _note(evidence, name, values[name], table)
     if weights.passage:
-        first = [doc for doc, _ in _best(totals(evidence, weights), _READ)]
-        values["passage"] = _passages(reader, query, first)
-    best = _best(totals(evidence, weights), _BEST)
+        first = [doc for doc, _ in _best(totals(evidence), _READ)]
+        _note(evidence, "passage", _passages(reader, query, first), table)
+    best = _best(totals(evidence), _BEST)
     importers, imported = signals.neighbours(best, links, reader)
     helpers = {
         doc: value for doc, value in values["lexical"].items() if reader.docs[doc].kind in ("test", "example", "doc")
     }
-    values["imports"] = _scaled(importers)
-    values["imported"] = _scaled(imported)
-    values["tested"] = _scaled(signals.exercised(_best(helpers, _EXERCISERS), links, reader))
-    values["cochange"] = _scaled(history.cochange_scores(past, followed, best))
-    values["feedback"] = _scaled(lexical.feedback(reader, best[:8], norms, query))
+    exercised = signals.exercised(_best(helpers, _EXERCISERS), links, reader)
+    _note(evidence, "imports", _scaled(importers), table)
+    _note(evidence, "imported", _scaled(imported), table)
+    _note(evidence, "tested", _scaled(exercised), table)
+    _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
+    _note(evidence, "feedback", _scaled(lexical.feedback(reader, best[:8], norms, query)), table)
     return evidence
+
+
+def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, float]) -> None:
+    """Take a signal into the sums."""
+    evidence.values[name] = scores
+    weight, sums = weights[name], evidence.sums
+    if weight:
+        seen = sums.get
+        for doc, value in scores.items():
+            sums[doc] = seen(doc, 0.0) + weight * value
 
 
 def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
@@ -134,17 +150,10 @@ def _scaled(scores: Scores) -> Scores:
     return {doc: value / top for doc, value in scores.items()} if top > 0 else {}
 
 
-def totals(evidence: Evidence, weights: Weights) -> Scores:
-    """The weighted sum of all signals times the prior, for every file that any signal speaks for."""
-    table = asdict(weights)
-    found: Scores = {}
-    seen = found.get
-    for name, scores in evidence.values.items():
-        weight = table[name]
-        for doc, value in scores.items():
-            found[doc] = seen(doc, 0.0) + weight * value
-    priors = evidence.priors
-    return {doc: value * priors.get(doc, 1.0) for doc, value in found.items()}
+def totals(evidence: Evidence) -> Scores:
+    """The weighted sum of all signals so far times the prior, for every file that any signal speaks for."""
+    prior = evidence.priors.get
+    return {doc: value * prior(doc, 1.0) for doc, value in evidence.sums.items()}
 
 
 def _best(scores: Scores, size: int) -> list[tuple[int, float]]:

@@ -37,3 +37,26 @@ from sutler.stages.rank.classes import class_of
 )
 def test_class_of(path: str, kind: str) -> None:
     assert class_of(path) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("packages/router/test/index.js", "test"),
+        ("core/src/test/java/shop/CartTest.java", "test"),
+        ("lib/net/test/server.c", "test"),
+        ("pkg/cart/cart_test.go", "test"),
+        ("crates/cart/tests/total.rs", "test"),
+        ("spec/models/cart_spec.rb", "test"),
+        ("tests/Unit/CartTest.php", "test"),
+        ("src/cart.spec.ts", "test"),
+        ("t/t0001-init.sh", "test"),
+        ("django/test/client.py", "source"),
+        ("django/core/management/commands/test.py", "source"),
+        ("src/latest/cart.go", "source"),
+        ("dist/cart.js", "generated"),
+        ("src/dist/mod.rs", "source"),
+    ],
+)
+def test_conventions_of_many_languages(path: str, kind: str) -> None:
+    assert class_of(path) == kind

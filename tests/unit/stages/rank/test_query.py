@@ -130,3 +130,8 @@ def test_any_text_is_a_query_and_none_takes_long(piece: str) -> None:
 
 def test_mentions_are_values() -> None:
     assert Mention("a", 1, True, 1.0) == Mention("a", 1, True, 1.0)
+
+
+def test_functions_of_stack_frames_are_names_of_the_task() -> None:
+    task = 'Crash\n\nTraceback (most recent call last):\n  File "shop/cart.py", line 3, in total\n    x()\n'
+    assert analyse(task).names["total"] > 1.0

@@ -6,34 +6,25 @@ from a project ever becomes part of one.
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from sutler.access.audit import Clock, Ledger, stamp
-from sutler.access.door import Door, Setup
-from sutler.access.gate import Ask, Gate
-from sutler.access.outline import Symbol
-from sutler.access.outline import outline as by_shape
-from sutler.access.policy import PolicyRule, Rules, narrow
-from sutler.access.reconcile import reconcile
+from sutler.access.door import Door
 from sutler.access.writing import Writer
-from sutler.config import Layer, parse_size
-from sutler.engine import Project, home, project_config
-from sutler.stages.count import token_counter
-from sutler.stages.redact import rules_digest
-from sutler.store.base import Store
-from sutler.values.access import Call, Caller, Effect, Limits
-from sutler.values.errors import RefusedError, UsageError
+from sutler.toolbox import context
+from sutler.toolbox.opening import Opener, open_door, open_doors, open_store, rules_from
+from sutler.values.access import Call, Effect
+from sutler.values.errors import UsageError
 from sutler.values.paths import ROOT
-from sutler.version import VERSION
 
-# the table
+__all__ = [
+    "BY_NAME", "TOOLS", "Opener", "Param", "Tool", "call", "checked", "open_door", "open_doors", "open_store",
+    "rules_from", "schema",
+]  # fmt: skip
 
 ParamType = Literal["string", "integer", "boolean", "strings"]
 
@@ -68,11 +59,11 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "list_files",
         "list",
-        "List the files that may be read, sorted by path.",
-        (_GLOBS,),
-        "paths, how many were withheld by policy, how many problems the scan met",
+        "List the files that may be read, sorted by path. A long list comes in parts: pass `next` as `cursor`.",
+        (_GLOBS, Param("cursor", "string", "where the last answer left off: its `next`", "")),
+        "paths, how many problems the scan met, for a person how many policy withheld, and `next` when there are more",
         {"globs": ["src/**/*.py"]},
-        lambda door, given: door.list_files(given["globs"]),
+        lambda door, given: door.list_files(given["globs"], cursor=given["cursor"]),
     ),
     Tool(
         "read_file",
@@ -229,6 +220,45 @@ TOOLS += (
         lambda door, given: Writer(door).rollback(given.pop("path"), given.pop("version"), **given),
     ),
 )
+TOOLS += (
+    Tool(
+        "pack",
+        "read",
+        "Get what a task needs in one text inside a budget: the files that matter most, whole or shortened, redacted.",
+        (
+            Param("goal", "string", "the task in plain words; it ranks the files", ""),
+            _GLOBS,
+            Param("max_tokens", "integer", "the budget; a pack larger than one answer comes in parts", 20_000, least=1),
+            Param("since", "string", "put files changed since this git revision first", ""),
+            Param("diff", "boolean", "add the diff against `since`, or against the last commit", False),
+            Param("cursor", "string", "where the last answer left off: its `next`", ""),
+        ),
+        "the text, its id, tokens, how many files are in it or left out for the budget, and `next` when there is more",
+        {"goal": "fix the login timeout", "max_tokens": 12_000},
+        lambda door, given: context.pack(door, **given),
+    ),
+    Tool(
+        "rank",
+        "read",
+        "Rank the files by what they have to do with a task, each with its reasons. Read the first few of them next.",
+        (
+            Param("goal", "string", "the task: an issue, an error message, a stack trace", required=True),
+            Param("limit", "integer", "at most this many files", 20, least=1),
+        ),
+        "paths with score, reasons, and lines that the task itself names",
+        {"goal": "TypeError in parse_date when the year is missing", "limit": 10},
+        lambda door, given: context.rank(door, given["goal"], given["limit"]),
+    ),
+    Tool(
+        "why",
+        "list",
+        "Say why a path would be in a pack or stay out of it, naming the rule.",
+        (_PATH,),
+        "state, reason, and the rule that decided",
+        {"path": "src/app.py"},
+        lambda door, given: context.why(door, given["path"]),
+    ),
+)
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
 
 
@@ -298,101 +328,3 @@ def schema(tool: Tool) -> dict[str, object]:
         properties[param.name] = body
     required = [param.name for param in tool.params if param.required]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-# the door in working order
-
-
-def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
-    """The user's policy, narrowed by the project's own file."""
-    mine, project = Rules(allow=allow), Rules()
-    for layer in layers:
-        if layer.trusted:
-            mine = _with_layer(mine, layer, "user")
-        else:
-            project = _with_layer(project, layer, "project")
-    return narrow(mine, project)
-
-
-def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
-    def globs(name: str) -> tuple[str, ...]:
-        value = layer.values.get(name)
-        return value if isinstance(value, tuple) else ()
-
-    added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
-    added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
-    added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
-    limits = _limits(globs("limits"), layer.origin)
-    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits or rules.limits)
-
-
-def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
-    """`reads=500`, `tokens=200k`: a session's budget."""
-    values: dict[str, int] = {}
-    for word in words:
-        name, _, size = word.partition("=")
-        if name not in Limits.__struct_fields__:
-            raise UsageError(
-                f"{origin}: limits: no budget {name[:40]!r}", next_step=f"use {', '.join(Limits.__struct_fields__)}"
-            )
-        values[name] = parse_size(size, f"{origin}: limits")
-    return Limits(**values) if values else None
-
-
-def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
-    """The project's store and the ledger over it."""
-    try:
-        store, directory, key = home.open_store(root, environ)
-    except OSError as fault:
-        raise RefusedError(
-            f"no state can be kept: {os.strerror(fault.errno or 0)}",
-            rule="what is not recorded does not happen",
-            next_step="set XDG_STATE_HOME to a directory that you can write",
-        ) from None
-    return store, Ledger(store, directory, key)
-
-
-def _count(text: str) -> int:
-    return token_counter("o200k_base")(text) if text else 0
-
-
-def _outline(path: str, text: str) -> tuple[Symbol, ...]:
-    """Structure from the parser's facts; from the shape of the lines where no parser knows the language."""
-    from sutler.stages.facts.extract import extract
-    from sutler.stages.outline import outline
-
-    found = outline(extract(path, text), text)
-    return tuple(Symbol(line.number, line.depth, line.text) for line in found) or by_shape(path, text)
-
-
-@contextmanager
-def open_door(
-    path: str,
-    caller: Caller,
-    *,
-    ask: Ask | None = None,
-    environ: Mapping[str, str] | None = None,
-    clock: Clock | None = None,
-) -> Iterator[Door]:
-    """A door into the project at `path` for one caller; closing it signs the ledger's head."""
-    import time
-
-    from sutler.disk.root import Root
-
-    env = os.environ if environ is None else environ
-    now = clock or time.time
-    project = Project(path)
-    rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
-    store, ledger = open_store(project.place.root, env)
-    try:
-        ledger.check()
-        with Root(project.place.root) as root:
-            gate = Gate(ledger, rules, caller, project.clean(), ask=ask, clock=now)
-            scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
-            ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
-            door = Door(root, gate, Setup(scan, _count, ruleset, _outline))
-            reconcile(door)
-            yield door
-        ledger.close(stamp(now()))
-    finally:
-        store.close()

@@ -1,0 +1,1 @@
+"""The agents' server beside the reference filesystem server from npm."""

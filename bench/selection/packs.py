@@ -1,0 +1,101 @@
+"""The real pack of an instance, made by the product's own stages from the base commit's blobs and read back.
+
+Selection, redaction, allocation, rendering and the budget are the product's; only the walk of a disk is replaced by
+the tree of a commit. What is visible is read from the rendered text, line by line, never from what was granted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from bench.selection.data import Blob, Instance, read_blobs, text_of
+from sutler.config import resolve
+from sutler.engine.clean import cleaner
+from sutler.stages.choose import choose
+from sutler.stages.classify import facts_of
+from sutler.stages.compose import compose_within
+from sutler.stages.fit import Material
+from sutler.stages.rank import Index
+from sutler.stages.rank.index import Reader
+from sutler.stages.render import parse
+from sutler.stages.task_fit import Ranking
+from sutler.stages.tree import drawing_limit, drawn_within
+from sutler.values.errors import RefusedError
+from sutler.values.facts import Ranked
+from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request, Section
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, FileEntry, Rule
+
+_MARKER = re.compile(r"\[… (\d+)(?:-(\d+))?\]")
+
+
+class Bench:
+    """One instance's tree, ready to be packed under several budgets."""
+
+    def __init__(self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], index: Index) -> None:
+        self._instance = instance
+        self._git_dir = git_dir
+        self._tree = tree
+        self._index = index
+        self._clean = cleaner(resolve([]), 4_000_000)
+        self._held: dict[str, Material | Excluded] = {}
+        self._files = [(_entry(path, blob.size), facts_of(RelPath(path))) for path, blob in tree.items()]
+        self._paths = sorted(tree)
+
+    def pack(self, ranked: tuple[Ranked, ...], limit: int) -> str:
+        """The text of `pack --goal QUERY --max-chars LIMIT`, or nothing where the goal alone is over the limit."""
+        query = self._instance.query
+        request = Request(goal=query, budget=Budget(limit, "chars"), cut=Cut(max_file_bytes=0))
+        scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranked}
+        selection = choose(self._files, request, scores)
+        drawing = drawn_within(self._paths, len, drawing_limit(limit, task=True))
+        preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
+        ranking = Ranking(query, Reader(self._index), ranked)
+        try:
+            return compose_within(selection.choices, self._fetch, request, preamble, len, ranking).text
+        except RefusedError:
+            return ""
+
+    def _fetch(self, choice: Choice) -> Material | Excluded:
+        path = choice.path
+        if path not in self._held:
+            self._held[path] = self._read(path, choice)
+        held = self._held[path]
+        return held if isinstance(held, Excluded) else Material(choice, held.loaded, held.clean)
+
+    def _read(self, path: RelPath, choice: Choice) -> Material | Excluded:
+        raw = next((data for _, data in read_blobs(self._git_dir, [self._tree[path].id])), b"\0")
+        text = text_of(raw)
+        if text is None:
+            return Excluded(path, "binary", Rule("content", "not text"))
+        loaded = Loaded(path, text, sha256(raw).hexdigest(), len(raw), "utf-8")
+        return Material(choice, loaded, self._clean(text, path))
+
+    def source(self, path: str) -> list[str]:
+        """A file's lines as they may leave."""
+        held = self._held.get(path)
+        return [] if held is None or isinstance(held, Excluded) else held.clean.text.split("\n")
+
+
+def _entry(path: str, size: int) -> FileEntry:
+    return FileEntry(RelPath(path), size, 0, 0o100644, 0)
+
+
+def visible_lines(text: str, bench: Bench) -> dict[str, set[int]]:
+    """Which lines of which files a pack shows, checked against the files themselves."""
+    if not text:
+        return {}
+    return {section.path: set(_shown(section, bench.source(section.path))) for section in parse(text).sections}
+
+
+def _shown(section: Section, source: list[str]) -> Iterator[int]:
+    number = 1
+    for line in section.body.text.split("\n"):
+        marker = _MARKER.fullmatch(line)
+        if marker and section.level != "full":
+            number = int(marker.group(2) or marker.group(1)) + 1
+        elif number <= len(source) and source[number - 1] == line:
+            yield number
+            number += 1

@@ -1,0 +1,49 @@
+"""What fits one answer: as many lines, paths and tokens as the caller's profile allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sutler.access.pages import Bounds, Page
+from sutler.values.access import BackendProfile, Reading
+from sutler.values.paths import RelPath, quote
+
+Count = Callable[[str], int]
+
+
+def as_many(lines: tuple[str, ...], profile: BackendProfile, count_tokens: Count) -> tuple[int, str, int]:
+    """How many of the lines one answer holds, at least one of them; their text and its tokens."""
+    room, count = profile.max_chars, 0
+    while count < len(lines) and (room >= 0 or not count):
+        room -= len(lines[count]) + 1
+        count += room >= 0 or not count
+    while True:
+        text = "\n".join(lines[:count])
+        tokens = count_tokens(text)
+        if tokens <= profile.max_tokens or count <= 1:
+            return count, text, tokens
+        count = max(1, count * profile.max_tokens // tokens * 95 // 100)
+
+
+def within(read: Callable[[Bounds], Page], bounds: Bounds, most: int, count_tokens: Count) -> Page:
+    """A page of at most so many tokens: read again with fewer characters until it is one."""
+    page = read(bounds)
+    while len(page.text) > most and (used := count_tokens(page.text)) > most:
+        bounds = Bounds(bounds.lines, max(1, len(page.text) * most // used * 95 // 100))
+        page = read(bounds)
+    return page
+
+
+def reading_of(path: RelPath, page: Page, *, truncated: bool = False, next: str = "") -> Reading:
+    return Reading(
+        path=quote(path),
+        version=page.version,
+        first=page.first,
+        last=page.last,
+        total=page.total,
+        text=page.text,
+        truncated=truncated,
+        next=next,
+        redactions=page.findings,
+        notes=page.notes,
+    )

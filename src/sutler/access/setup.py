@@ -1,0 +1,30 @@
+"""What a door is made with, and what it says of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from sutler.access import outline as structure
+from sutler.access.session import Session
+from sutler.values.snapshot import ScanRules
+
+
+class Setup(Struct, frozen=True):
+    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, the version
+    of the redaction rules, which is part of every cache key, and who settles a conflict (path, base, ours, theirs)."""
+
+    scan: ScanRules
+    count: Callable[[str], int]
+    ruleset: str
+    outline: structure.Outline = structure.outline
+    teller: structure.Teller = structure.SILENT
+    review: Callable[[str, str, str, str], str] | None = None
+
+
+class SessionView(Struct, frozen=True):
+    """A session with the buffers that their files have left behind."""
+
+    session: Session
+    stale: tuple[str, ...]

@@ -1,0 +1,153 @@
+"""`sutler mcp` serves agents, `sutler mcp install` tells a client about it, `sutler call` calls one tool."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import msgspec
+
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.door import add_profile, caller
+from sutler.values.access import PROFILES, Approval
+from sutler.values.errors import SutlerError, UsageError
+
+CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", "gemini")
+
+
+def configure_mcp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("install", "skill"), help="tell a client; or print the skill file"
+    )
+    parser.add_argument("--root", default=".", metavar="DIR", help="the project (default: the current folder)")
+    parser.add_argument(
+        "--tools", metavar="NAMES", help="which tools, with commas (at most 12; see 'sutler schema tools')"
+    )
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="cloud", help="how much an answer may hold")
+    parser.add_argument("--max-tokens", type=int, default=25_000, metavar="N", help="of one answer (default 25000)")
+    parser.add_argument(
+        "--strict-ledger", action="store_true", help="wait for the disk with every read, not only with every write"
+    )
+    http = parser.add_argument_group("over HTTP")
+    http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
+    http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
+    http.add_argument("--port", type=int, default=8377, help="port to bind (default 8377; 0: any)")
+    http.add_argument("--token-file", default="", metavar="FILE", help="where the token is (default: the state folder)")
+    http.add_argument("--no-token", action="store_true", help="ask for no token; on this machine only")
+    http.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="another Host to answer to")
+    http.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="an Origin that may call")
+    install = parser.add_argument_group("install")
+    install.add_argument("--client", choices=CLIENTS, help="which client")
+    install.add_argument("--name", default="sutler", help="what the client calls the server (default sutler)")
+    where = install.add_mutually_exclusive_group()
+    where.add_argument(
+        "--project", action="store_true", help="in the project's own file, for everybody who works on it"
+    )
+    where.add_argument("--user", action="store_true", help="in your own file")
+    install.add_argument("--print", action="store_true", help="show what would be written, and write nothing")
+
+
+def run_mcp(args: argparse.Namespace, console: Console) -> int:
+    if args.action == "skill":
+        from sutler.fronts.mcp.install import skill
+
+        console.answer(skill())
+        return 0
+    root = os.path.abspath(args.root)
+    if not os.path.isdir(root):
+        raise UsageError("--root names no folder", next_step="name the project's folder")
+    if args.action == "install":
+        return _install(args, console, root)
+    if not args.http and sys.stdin.isatty():
+        console.note("this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install --help'")
+    from sutler.fronts.mcp.streams import claim_streams
+
+    streams = None if args.http else claim_streams()
+    from sutler.fronts.mcp.serving import Plan, serve_http, serve_stdio
+    from sutler.fronts.mcp.tools import DEFAULT
+
+    plan = Plan(
+        root=root,
+        tools=tuple(args.tools.split(",")) if args.tools else DEFAULT,
+        profile=args.profile,
+        max_tokens=max(1_000, args.max_tokens),
+        strict=args.strict_ledger,
+        host=args.host,
+        port=args.port,
+        token_file=args.token_file,
+        tokenless=args.no_token,
+        hosts=tuple(args.allow_host),
+        origins=tuple(args.allow_origin),
+    )
+    if streams is None:
+        serve_http(plan, console.note)
+    else:
+        serve_stdio(plan, streams)
+    return 0
+
+
+def _install(args: argparse.Namespace, console: Console, root: str) -> int:
+    from sutler.fronts.mcp import install
+
+    if not args.client:
+        raise UsageError("install needs a client", next_step=f"--client {'|'.join(CLIENTS)}")
+    entry = install.entry(root, tuple(args.tools.split(",")) if args.tools else ())
+    scope = "project" if args.project else "user" if args.user else install.usual_scope(args.client)
+    path = install.target(args.client, scope, root, os.environ)
+    change = install.plan(args.client, path, args.name, entry)
+    if args.print:
+        console.note(f"for {path}:")
+        console.answer(change.shown)
+        return 0
+    backup = install.write(change)
+    if console.as_json:
+        console.answer_json({"file": path, "changed": change.changed, "backup": backup})
+    elif change.changed:
+        console.answer(f"{path} now starts {args.name}" + (f"; the old file is {backup}" if backup else ""))
+    else:
+        console.answer(f"{path} already starts {args.name}")
+    return 0
+
+
+def configure_call(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tool", metavar="TOOL", help="a tool's name; 'sutler schema tools' lists them")
+    parser.add_argument(
+        "arguments", nargs="?", default="{}", metavar="JSON", help="its arguments as a JSON object; '-' is stdin"
+    )
+    add_profile(parser)
+    parser.set_defaults(profile="cloud")
+
+
+def run_call(args: argparse.Namespace, console: Console) -> int:
+    """With --json the answer is what a protocol client gets as structured content; an error is one as well."""
+    from sutler.toolbox import call, open_door
+    from sutler.toolbox.answers import as_object, failure, text_of
+
+    text = sys.stdin.buffer.read() if args.arguments == "-" else args.arguments.encode("utf-8", "surrogateescape")
+    try:
+        given = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as fault:
+        raise UsageError(
+            f"the arguments are not JSON: {fault}", next_step="""give an object, as '{"path": "a.py"}'"""
+        ) from None
+    if not isinstance(given, dict):
+        raise UsageError("the arguments are not a JSON object")
+
+    def nobody(_: Approval) -> None:
+        return None  # an agent loop is no person: `sutler approve` settles it
+
+    code = 0
+    with open_door(".", caller(args), ask=nobody) as door:
+        try:
+            answer = call(door, args.tool, given)
+        except SutlerError as error:
+            if not args.json:
+                raise
+            answer, code = failure(error), error.exit_code
+    if args.json:
+        body = msgspec.to_builtins(as_object(answer))
+        console.answer_json(body)
+    else:
+        console.answer(text_of(answer))
+    return code

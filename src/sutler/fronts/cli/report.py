@@ -1,0 +1,66 @@
+"""`sutler report` and `sutler pack --report`: the page that shows where a budget went."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from sutler.disk.root import write_atomic
+from sutler.engine import Project, Report
+from sutler.engine.clean import told
+from sutler.engine.receipts import Receipt
+from sutler.engine.view import Watch, view_of_pack, view_of_run
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.packs import read_bytes
+from sutler.stages.page import page
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote
+from sutler.values.view import View
+
+
+def configure_report(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Write one HTML page about a pack: a map of its budget, what is in and why, what was left out and by which\n"
+        "rule, its receipt and digests. The page is one file, needs no network and can be passed on."
+    )
+    parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
+    parser.add_argument("--against", metavar="OTHER", help="show what differs from this pack")
+
+
+def run_report(args: argparse.Namespace, console: Console) -> int:
+    if args.pack == args.against == "-":
+        raise UsageError("both packs come from stdin", next_step="give one of them as a file")
+    if not args.output and not args.json and sys.stdout.isatty():
+        raise UsageError("a page is nothing to read in a terminal", next_step="write it to a file with -o report.html")
+    other = read_bytes(args.against) if args.against else None
+    view = view_of_pack(read_bytes(args.pack), Project(), os.environ, other)
+    if args.json:
+        from msgspec import to_builtins
+
+        console.answer_json(to_builtins(view))
+        return 0
+    written = page(view).encode()
+    if args.output and args.output != "-":
+        write_atomic(args.output, [written])
+        console.note(told(_said(view, args.output, len(written))))
+    else:
+        console.stream([written])
+    return 0
+
+
+def _said(view: View, output: str, size: int) -> str:
+    whole = view.measures[0]
+    changes = f", {len(view.against.rows):,} differences" if view.against else ""
+    return (
+        f"report of {len(view.files):,} files, {whole.total:,} {whole.name}{changes}: "
+        f"{quote(output)} ({size:,} bytes), to be opened in a browser"
+    )
+
+
+def write_report(file: str, report: Report, watch: Watch, project: Project, goal: str, receipt: Receipt) -> None:
+    """The page of a pack that this run made."""
+    name = told(project.name)
+    view = view_of_run(report, watch, project=name, goal=told(goal), receipt=receipt)
+    write_atomic(file, [page(view).encode()])

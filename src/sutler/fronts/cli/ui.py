@@ -1,0 +1,77 @@
+"""`sutler ui`: the report, live, on this machine and for the person who started it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.pack import open_project
+from sutler.values.errors import SutlerError, UsageError
+
+LOOPBACK = "127.0.0.1"
+
+
+def configure_ui(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Serve the report of this project on loopback: change the selection and see the pack change, approve or deny\n"
+        "what waits, read the ledger. The printed address works once, in one browser. Ctrl-C ends it."
+    )
+    options.add_paths(parser)
+    options.add_selection(parser)
+    options.add_budget(parser)
+    parser.add_argument("--goal", metavar="TEXT", default="", help="the task to rank for, at first")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: one that is free")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text[:9]) <= 65_535:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port")
+    return int(text)
+
+
+def run_ui(args: argparse.Namespace, console: Console) -> int:
+    try:
+        import uvicorn
+
+        from sutler.fronts.web.app import build
+    except ImportError as missing:
+        raise UsageError(
+            f"'sutler ui' needs {missing.name}", next_step="install it with pip install 'sutler[ui]'"
+        ) from None
+    from sutler.fronts.web.acts import Acts
+    from sutler.fronts.web.guard import Keys
+
+    project, goal = open_project(args)
+    with _listening(args.port) as own:
+        keys = Keys(f"{LOOPBACK}:{own.getsockname()[1]}")
+        app = build(Acts(project, goal, os.environ), keys)
+        setup = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, limit_concurrency=64
+        )
+        if args.json:
+            console.answer_json({"url": keys.url})
+        else:
+            console.answer(keys.url)
+            console.note("open this address in a browser; it works once. Ctrl-C ends the server.")
+        try:
+            uvicorn.Server(setup).run(sockets=[own])
+        except KeyboardInterrupt:
+            console.note("stopped")
+    return 0
+
+
+def _listening(port: int) -> socket.socket:
+    own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        own.bind((LOOPBACK, port))
+        own.listen(64)  # before the address is printed: who opens it at once must wait, not fail
+    except OSError as error:
+        own.close()
+        raise SutlerError(
+            f"cannot listen on port {port}: {error.strerror}", next_step="choose another with --port, or leave it out"
+        ) from None
+    return own

@@ -1,0 +1,1 @@
+"""Agents: the Model Context Protocol in both its eras, over stdio and HTTP."""

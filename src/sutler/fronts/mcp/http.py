@@ -1,0 +1,307 @@
+"""HTTP for agents: one POST, one answer, nothing remembered between them. A small server of our own, because every
+byte that comes in before the token is known must be bounded: heads, bodies, waiting, connections.
+
+Checked in this order: Host and Origin exactly, the token, the method, sizes. Only then is anything parsed.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.fronts.mcp.headers import CLOSE, Head, Refusal, parse_head, routed
+from sutler.fronts.mcp.server import Peer, Server
+from sutler.fronts.mcp.wire import (
+    BAD_PARAMS,
+    HEADER_MISMATCH,
+    INVALID,
+    MAX_MESSAGE,
+    NO_METHOD,
+    PARSE,
+    UNSUPPORTED_VERSION,
+    Fault,
+    Message,
+    encode,
+    error,
+    parse,
+    result,
+)  # fmt: skip
+from sutler.toolbox import Opener
+from sutler.values.access import BackendProfile, Caller
+
+PATH = "/mcp"
+MAX_HEAD = 32 << 10
+SECONDS = 30.0
+IDLE = 120.0
+LINGER = 2.0
+CONNECTIONS = 128
+_DOORS = 256
+_STATUS = {
+    PARSE: 400, INVALID: 400, BAD_PARAMS: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400, NO_METHOD: 404,
+}  # fmt: skip
+_EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Transfer-Encoding", "chunked"))
+
+
+class Site(Struct, frozen=True):
+    """Where the server stands and whom it lets in. An empty token means that none is asked for."""
+
+    host: str
+    port: int
+    token: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+
+class Doors:
+    """A door for each session that comes by; the session is a label that only this installation can sign."""
+
+    def __init__(self, door_for: Opener, key: bytes, site: Site, profile: BackendProfile) -> None:
+        self._door_for = door_for
+        self._key = sha256(key + b"\nsutler http sessions\n" + site.token.encode()).digest()
+        self._owner = sha256(site.token.encode()).hexdigest()[:12] if site.token else "open"
+        self._profile = profile
+        self._peers: OrderedDict[str, Peer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def label(self) -> str:
+        return self._signed(secrets.token_hex(16))
+
+    def _signed(self, name: str) -> str:
+        return f"{name}.{hmac.new(self._key, name.encode(), 'sha256').hexdigest()[:32]}"
+
+    def peer(self, label: str) -> Peer | None:
+        """The peer of a signed label, or of the token where a client sends none."""
+        name = label.partition(".")[0]
+        if label and not hmac.compare_digest(self._signed(name).encode(), label.encode("utf-8", "replace")):
+            return None
+        session = f"http:{self._owner}:{name}" if name else f"http:{self._owner}"
+        with self._lock:
+            found = self._peers.get(session)
+            if found is None:
+                caller = Caller(f"mcp-http:{self._owner}", session, self._profile)
+                found = self._peers[session] = Peer(self._door_for, caller)
+            self._peers.move_to_end(session)
+            while len(self._peers) > _DOORS:
+                self._peers.popitem(last=False)
+            return found
+
+
+class HttpServer:
+    def __init__(self, server: Server, doors: Doors, site: Site, listener: socket.socket) -> None:
+        self._server = server
+        self._doors = doors
+        self._site = site
+        self._listener = listener
+        self._room = threading.BoundedSemaphore(CONNECTIONS)
+
+    def serve(self) -> None:
+        """Accept until the listener is closed."""
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            if not self._room.acquire(blocking=False):
+                connection.close()
+                continue
+            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            talk = Talk(connection)
+            while self._exchange(talk):
+                pass
+        except OSError:
+            pass  # the client went away, or was too slow
+        finally:
+            connection.close()
+            self._room.release()
+
+    def _exchange(self, talk: Talk) -> bool:
+        """One request and its answer; whether another may follow."""
+        raw = talk.head()
+        if raw is None:
+            return False
+        try:
+            head = parse_head(raw)
+            length = self._admitted(head)
+        except Refusal as refusal:
+            talk.respond(refusal.status, refusal.headers, refusal.text.encode())
+            talk.linger()
+            return False
+        if head.get("expect").lower() == "100-continue":
+            talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = talk.body(length)
+        self._reply(talk, head, body)
+        return not head.closing
+
+    def _admitted(self, head: Head) -> int:
+        """The length of the body, once everything before it has been found in order."""
+        site = self._site
+        if head.get("host").lower() not in site.hosts:
+            raise Refusal(403, "this Host is not served here")
+        origin = head.get("origin")
+        if origin and origin.lower() not in site.origins:
+            raise Refusal(403, "this Origin may not call")
+        if site.token:
+            given = head.get("authorization")
+            if not hmac.compare_digest(given.encode("latin-1"), f"Bearer {site.token}".encode("latin-1")):
+                raise Refusal(401, "a bearer token is needed", (("WWW-Authenticate", "Bearer"),))
+        if head.path != PATH:
+            raise Refusal(404, f"only {PATH} is served")
+        if head.method != "POST":
+            raise Refusal(405, "only POST is served", (("Allow", "POST"),))
+        if head.get("content-type").partition(";")[0].strip().lower() != "application/json":
+            raise Refusal(415, "the body must be application/json")
+        if not head.accepts("application/json"):
+            raise Refusal(406, "the answer is application/json")
+        if head.get("transfer-encoding") or not head.get("content-length").isdecimal():
+            raise Refusal(411, "a Content-Length is needed")
+        length = int(head.get("content-length")[:12])
+        if length > MAX_MESSAGE:
+            raise Refusal(413, f"a body has at most {MAX_MESSAGE:,} bytes")
+        return length
+
+    def _reply(self, talk: Talk, head: Head, body: bytes) -> None:
+        try:
+            message = parse(body)
+            new = routed(head, message)
+        except Fault as fault:
+            talk.respond(_STATUS.get(fault.code, 400), CLOSE[:0], encode(error(fault)))
+            return
+        if not message.method or message.id is None:
+            talk.respond(202, (), b"")
+            return
+        label = self._doors.label() if message.method == "initialize" else "" if new else head.get("mcp-session-id")
+        peer = self._doors.peer(label)
+        if peer is None:
+            talk.respond(404, (), b"no such session")
+            return
+        events = Events(talk) if "progressToken" in message.meta and head.accepts("text/event-stream") else None
+        status, reply = self._answered(message, peer, events, new)
+        headers = (("Mcp-Session-Id", label),) if message.method == "initialize" else ()
+        if events is None or not events.started:
+            talk.respond(status, headers, encode(reply))
+        else:
+            events.end(reply)
+
+    def _answered(
+        self, message: Message, peer: Peer, events: Events | None, new: bool
+    ) -> tuple[int, dict[str, object]]:
+        try:
+            return 200, result(message.id, self._server.answer(message, peer, events.notify if events else None))
+        except Fault as fault:
+            return _STATUS.get(fault.code, 200) if new else 200, error(fault, message.id)
+
+
+class Talk:
+    """One connection: reads with a deadline for the whole of a head or body, writes with one too."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._rest = b""
+
+    def head(self) -> bytes | None:
+        """The bytes up to the empty line; None when the client ends, waits too long or sends too much."""
+        until = time.monotonic() + (SECONDS if self._rest else IDLE)
+        while (end := self._rest.find(b"\r\n\r\n")) < 0:
+            if len(self._rest) > MAX_HEAD:
+                self.respond(431, CLOSE, b"the head is too large")
+                return None
+            fresh = not self._rest
+            if not self._more(until):
+                return None
+            if fresh:
+                until = time.monotonic() + SECONDS
+        head, self._rest = self._rest[:end], self._rest[end + 4 :]
+        return head
+
+    def body(self, length: int) -> bytes:
+        until = time.monotonic() + SECONDS
+        parts, have = [self._rest], len(self._rest)
+        self._rest = b""
+        while have < length:
+            if not self._more(until):
+                raise OSError("the body ended early")
+            parts.append(self._rest)
+            have += len(self._rest)
+            self._rest = b""
+        whole = b"".join(parts)
+        self._rest = whole[length:]
+        return whole[:length]
+
+    def _more(self, until: float) -> bool:
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
+        self._connection.settimeout(left)
+        chunk = self._connection.recv(1 << 16)
+        self._rest += chunk
+        return bool(chunk)
+
+    def send(self, data: bytes) -> None:
+        self._connection.settimeout(SECONDS)
+        self._connection.sendall(data)
+
+    def linger(self) -> None:
+        """Swallow for a moment what was on its way, or the client would lose our last words to a reset."""
+        self._connection.shutdown(socket.SHUT_WR)
+        until, left = time.monotonic() + LINGER, 2 * MAX_MESSAGE
+        while left > 0 and self._more(until):
+            left -= len(self._rest)
+            self._rest = b""
+
+    def respond(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
+        kind = "application/json" if body[:1] == b"{" else "text/plain"
+        fields = (("Content-Type", kind), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"), *headers)
+        self.send(_head(status, fields) + body)
+
+
+class Events:
+    """An answer as server-sent events: it begins with the first notification, and without one it never begins."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self.started = False
+
+    def notify(self, method: str, params: dict[str, object]) -> None:
+        if not self.started:
+            self.started = True
+            self._talk.send(_head(200, _EVENTS))
+        self._event({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def end(self, reply: dict[str, object]) -> None:
+        self._event(reply)
+        self._talk.send(b"0\r\n\r\n")
+
+    def _event(self, message: dict[str, object]) -> None:
+        data = b"event: message\ndata: " + encode(message) + b"\n\n"
+        self._talk.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+
+def _head(status: int, fields: tuple[tuple[str, str], ...]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {_WORDS.get(status, 'Status')}", *(f"{name}: {value}" for name, value in fields)]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+_WORDS = {200: "OK", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found"}
+
+Listen = Callable[[str, int], socket.socket]
+
+
+def listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    listener.listen(128)
+    return listener

@@ -1,0 +1,119 @@
+"""Resources (entry documents, any file, the ledger's tail) and prompts (the shipped goals). All reads go through the
+gate; a prompt runs nothing and reads nothing: it tells the agent which tools to use."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+from urllib.parse import quote as percent
+from urllib.parse import unquote as unpercent
+
+import msgspec
+
+from sutler.access.door import Door
+from sutler.access.registry import ENTRY_DOCUMENTS
+from sutler.fronts.mcp.wire import BAD_PARAMS, Fault
+from sutler.goals.discovery import Base, Found, list_goals, load_goal, shipped_path
+from sutler.goals.params import validate
+from sutler.goals.runner import render_goal
+from sutler.goals.template import open_world
+from sutler.toolbox import call
+from sutler.values.access import Call, Listing, Outcome, Reading, unseal
+from sutler.values.paths import ROOT
+
+FILES = "sutler://project/"
+TAIL = "sutler://ledger/tail"
+ROWS = 50
+
+TEMPLATES: list[dict[str, object]] = [
+    {
+        "uriTemplate": FILES + "{+path}",
+        "name": "file",
+        "title": "A file of the project",
+        "description": "The beginning of a text file, redacted.",
+        "mimeType": "text/plain",
+    }
+]
+
+
+def listed(door: Door) -> list[dict[str, object]]:
+    """The entry documents that are there, and the ledger's tail."""
+    found = call(door, "list_files", {"globs": [f"/{name}" for name in ENTRY_DOCUMENTS]})
+    assert isinstance(found, Listing)  # noqa: S101  # the table says so
+    there = set(found.paths)
+    documents: list[dict[str, object]] = [
+        {"uri": FILES + percent(name), "name": name, "title": f"Entry document {name}", "mimeType": "text/plain"}
+        for name in ENTRY_DOCUMENTS
+        if name in there
+    ]
+    tail: dict[str, object] = {
+        "uri": TAIL,
+        "name": "ledger",
+        "title": f"The last {ROWS} calls of this session",
+        "mimeType": "application/x-ndjson",
+    }
+    return [*documents, tail]
+
+
+def read(door: Door, uri: str) -> list[dict[str, object]]:
+    if uri == TAIL:
+        return [{"uri": uri, "mimeType": "application/x-ndjson", "text": _tail(door)}]
+    if not uri.startswith(FILES):
+        raise Fault(BAD_PARAMS, "no such resource", {"next": f"use {TAIL} or {FILES}PATH"})
+    found = call(door, "read_file", {"path": unpercent(uri[len(FILES) :])})
+    assert isinstance(found, Reading)  # noqa: S101  # the table says so
+    return [{"uri": uri, "mimeType": "text/plain", "text": found.text}]
+
+
+def _tail(door: Door) -> str:
+    """This session's own rows: what others do is not its business."""
+
+    def perform() -> tuple[str, Outcome]:
+        rows = door.gate.store.audit_of(door.gate.caller.session, None, ROWS)
+        text = "".join(f"{msgspec.json.encode(unseal(row)).decode()}\n" for row in rows)
+        return text, Outcome(bytes=len(text))
+
+    return door.gate.enter(Call(id=secrets.token_hex(16), tool="ledger_tail", effect="list", path=ROOT), perform)
+
+
+# prompts
+
+_CONTEXT = {
+    "files": "(call list_files, and read the files that matter)",
+    "change": "(call pack with diff=true to see the change)",
+}
+"""What a goal's scripts would print, as a tool call: a prompt must not read past the door."""
+
+
+def _base() -> Base:
+    return Base(shipped_path(), "shipped", True)
+
+
+def prompts() -> list[dict[str, object]]:
+    return [_prompt(load_goal(one.id, _base())) for one in list_goals((_base(),))]
+
+
+def _prompt(found: Found) -> dict[str, object]:
+    goal = found.goal
+    arguments = [
+        {"name": one.name, "description": one.description, "required": bool(one.required)} for one in goal.parameters
+    ]
+    return {"name": found.id, "title": goal.name, "description": goal.description, "arguments": arguments}
+
+
+def prompt(name: str, params: dict[str, Any]) -> dict[str, object]:
+    known = {one.id for one in list_goals((_base(),))}
+    if name not in known:
+        raise Fault(BAD_PARAMS, f"no prompt {name[:60]!r}", {"next": f"prompts: {', '.join(sorted(known))}"})
+    given = params.get("arguments") or {}
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise Fault(BAD_PARAMS, "arguments is not an object of strings")
+    found = load_goal(name, _base())
+    arguments = validate(found.goal, name, dict(given))
+    if arguments.notes:
+        raise Fault(BAD_PARAMS, arguments.notes[0])
+    context = {script.name: _CONTEXT.get(script.name, "(use the tools)") for script in found.goal.scripts}
+    text = render_goal(found, arguments.values, context, open_world(os.environ))
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": found.goal.description, "messages": [message]}

@@ -1,0 +1,127 @@
+"""Start a server and end it well: what is being done is finished, then the ledger's head is signed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.access.reconcile import reconcile
+from sutler.engine import home
+from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
+from sutler.fronts.mcp.server import Peer, Server
+from sutler.fronts.mcp.stdio import Stdio
+from sutler.fronts.mcp.tools import chosen
+from sutler.store.state import private_file
+from sutler.toolbox import open_doors
+from sutler.values.access import PROFILES, BackendProfile, Caller
+from sutler.values.errors import RefusedError, UsageError
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+Note = Callable[[str], None]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """How to serve: which tools of which project, to what kind of model, and for HTTP where."""
+
+    root: str
+    tools: tuple[str, ...]
+    profile: str = "cloud"
+    max_tokens: int = 25_000
+    strict: bool = False
+    host: str = "127.0.0.1"
+    port: int = 0
+    token_file: str = ""
+    tokenless: bool = False
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    @property
+    def backend(self) -> BackendProfile:
+        found = PROFILES[self.profile]
+        return replace(found, max_tokens=min(found.max_tokens, self.max_tokens))
+
+
+def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
+    incoming, outgoing = streams
+    tools = chosen(plan.tools)
+    with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
+        stdio = Stdio(Server(ledger, tools), incoming, outgoing)
+        signal.signal(signal.SIGTERM, stdio.stop)
+        session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
+        peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
+        reconcile(peer.door)
+        stdio.serve(peer)
+
+
+def serve_http(plan: Plan, note: Note) -> None:
+    token = "" if plan.tokenless else _token(plan, note)
+    if plan.host not in LOOPBACK:
+        if not token:
+            raise RefusedError(
+                f"{plan.host} can be reached from other machines",
+                rule="without a token only this machine is served",
+                next_step="leave --no-token out, or bind to 127.0.0.1",
+            )
+        note("this address can be reached from other machines: put TLS in front of it, the token travels in clear")
+    tools = chosen(plan.tools)
+    try:
+        listener = listen(plan.host, plan.port)
+    except OSError as fault:
+        raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
+    with listener, open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
+        site = _site(plan, token, listener.getsockname()[1])
+        doors = Doors(door_for, ledger.key, site, plan.backend)
+        server = Server(ledger, tools)
+        signal.signal(signal.SIGTERM, lambda *_: _close(listener))
+        signal.signal(signal.SIGINT, lambda *_: _close(listener))
+        note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
+        HttpServer(server, doors, site, listener).serve()
+        server.finish()
+
+
+def _close(listener: socket.socket) -> None:
+    # Not from the handler itself: accept() holds the socket's lock in the very thread that runs the handler.
+    threading.Thread(target=listener.shutdown, args=(socket.SHUT_RDWR,), daemon=True).start()
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _site(plan: Plan, token: str, port: int) -> Site:
+    names = [*(LOOPBACK if plan.host in LOOPBACK else (plan.host,)), *plan.hosts]
+    hosts = tuple(dict.fromkeys(name if _has_port(name) else f"{_shown(name)}:{port}" for name in names))
+    own = tuple(f"http://{name}" for name in hosts)
+    return Site(plan.host, port, token, tuple(map(str.lower, hosts)), tuple(map(str.lower, (*own, *plan.origins))))
+
+
+def _has_port(name: str) -> bool:
+    return name.rpartition(":")[2].isdecimal() and name.count(":") == 1
+
+
+def _token(plan: Plan, note: Note) -> str:
+    """The token of its file, which is made and shown the first time."""
+    path = plan.token_file or os.path.join(home.home(os.environ), "mcp.token")
+    if not os.path.lexists(path):
+        private_file(path, secrets.token_urlsafe(32).encode())
+        note(f"a token was made and is kept in {path}; it is shown this once:")
+        note(_read(path))
+    else:
+        private_file(path)  # ours, plain, and nobody else's to read
+    return _read(path)
+
+
+def _read(path: str) -> str:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(fd, encoding="ascii", errors="replace") as file:
+        token = file.read(1_000).strip()
+    if len(token) < 22 or not token.isprintable() or not token.isascii():
+        raise UsageError("the token file holds no token of 128 bits", next_step="remove it, a new one will be made")
+    return token

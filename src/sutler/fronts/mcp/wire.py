@@ -1,0 +1,121 @@
+"""JSON-RPC on the wire: bytes to messages and back, with caps, and never an exception that is not a Fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+MAX_MESSAGE = 4 << 20
+MAX_DEPTH = 64
+_MAX_ID = 200
+_SAFE = 1 << 53
+
+PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+
+Id = str | int
+
+
+class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of ours
+    """A message that gets an error and no result. `id` is the message's own, where it could be read."""
+
+    def __init__(self, code: int, message: str, data: object = None, id: Id | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data, self.id = code, message, data, id
+
+
+class Message:
+    """One checked message: a request has a method and an id, a notification a method, a response an id."""
+
+    __slots__ = ("body", "id", "method", "params")
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self.id: Id | None = body.get("id")
+        self.method: str = body.get("method", "")
+        self.params: dict[str, Any] = body.get("params") or {}
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        found = self.params.get("_meta")
+        return found if isinstance(found, dict) else {}
+
+
+def parse(line: bytes) -> Message:
+    """A message, or a Fault that carries the id if there is a usable one."""
+    if len(line) > MAX_MESSAGE:
+        raise too_large()
+    try:
+        body = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as fault:
+        raise Fault(PARSE, f"not JSON: {type(fault).__name__}") from None
+    if not isinstance(body, dict):
+        raise Fault(INVALID, "not one JSON-RPC object; batches are not part of this protocol")
+    id = body.get("id")
+    if not _usable(id):
+        raise Fault(INVALID, f"an id is an integer or a string of at most {_MAX_ID} characters")
+    if body.get("jsonrpc") != "2.0":
+        raise Fault(INVALID, 'jsonrpc is not "2.0"', id=id)
+    if _deeper(body, MAX_DEPTH):
+        raise Fault(INVALID, f"nested deeper than {MAX_DEPTH} levels", id=id)
+    method = body.get("method")
+    if method is None:
+        if id is None or not ("result" in body or "error" in body):
+            raise Fault(INVALID, "neither a request nor a response", id=id)
+    elif not isinstance(method, str) or len(method) > _MAX_ID:
+        raise Fault(INVALID, "the method is not a short string", id=id)
+    elif "id" in body and id is None:
+        raise Fault(INVALID, "the id of a request is not null")
+    if not isinstance(body.get("params", {}), dict):
+        raise Fault(BAD_PARAMS, "params is not an object", id=id)
+    return Message(body)
+
+
+def too_large() -> Fault:
+    return Fault(INVALID, f"a message has at most {MAX_MESSAGE:,} bytes", {"next": "send the content in parts"})
+
+
+def _usable(id: object) -> bool:
+    if isinstance(id, str):
+        return len(id) <= _MAX_ID
+    return id is None or (type(id) is int and -_SAFE <= id <= _SAFE)
+
+
+def _deeper(value: object, levels: int) -> bool:
+    layer: list[Any] = [value]
+    for _ in range(levels):
+        below: list[Any] = []
+        for one in layer:
+            below += one.values() if type(one) is dict else one
+        layer = [one for one in below if type(one) is dict or type(one) is list]
+        if not layer:
+            return False
+    return True
+
+
+def result(id: Id | None, body: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": id, "result": body}
+
+
+def error(fault: Fault, id: Id | None = None) -> dict[str, object]:
+    found: dict[str, object] = {"code": fault.code, "message": fault.message}
+    if fault.data is not None:
+        found["data"] = fault.data
+    return {"jsonrpc": "2.0", "id": id if id is not None else fault.id, "error": found}
+
+
+def encode(message: object) -> bytes:
+    """One line of JSON, whatever characters a file held."""
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:  # lone surrogates stand for bytes that are not UTF-8
+        return msgspec.json.encode(_carried(msgspec.to_builtins(message)))
+
+
+def _carried(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_carried(name): _carried(one) for name, one in value.items()}
+    return [_carried(one) for one in value] if isinstance(value, list | tuple) else value

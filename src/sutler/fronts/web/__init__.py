@@ -1,0 +1,1 @@
+"""The report, live: served on loopback to one person's browser."""

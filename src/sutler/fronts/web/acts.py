@@ -1,0 +1,139 @@
+"""What the page may ask for, as functions from values to values. Each call opens what it needs and closes it again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sutler.access.settling import settle, waiting
+from sutler.engine import Packing, Project, receipts
+from sutler.engine.clean import told
+from sutler.engine.project import Options
+from sutler.engine.view import view_of_run, watch_for
+from sutler.toolbox import open_door, open_store
+from sutler.values.access import PROFILES, Caller, unseal
+from sutler.values.errors import UsageError
+from sutler.values.paths import quote, unquote
+from sutler.values.view import View
+
+PAGE = 200
+"""Rows of the ledger that are shown at once."""
+
+
+class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """A selection as the page's form gives it. `without` are files unticked one by one, in display form."""
+
+    goal: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    without: tuple[str, ...] = ()
+
+
+class Settled(Struct, frozen=True, forbid_unknown_fields=True):
+    """A person's word on one approval; `digest` says what they were shown."""
+
+    verdict: Literal["approve", "deny"]
+    digest: str
+
+
+class Acts:
+    """One project, looked at by one person. Packs are made one at a time: each may take all cores."""
+
+    def __init__(self, project: Project, goal: str, environ: Mapping[str, str]) -> None:
+        self._project = project
+        self._environ = environ
+        self._busy = threading.Lock()
+        self._caller = Caller(f"web:uid{os.getuid()}", f"ui-{secrets.token_hex(4)}", PROFILES["person"])
+        settings = project.settings
+        limit, unit = settings.limit()
+        self.first = Wanted(
+            goal, settings.words("include"), settings.words("exclude"), limit if unit == "tokens" else None
+        )
+
+    def view(self, wanted: Wanted) -> View:
+        """The page of the pack that this selection gives. Nothing leaves, so no receipt is made."""
+        with self._busy:
+            packing, project = self._packing(wanted)
+            packing.watch = watch = watch_for(project)
+            for _ in packing.encoded():
+                pass
+            watch.scores = packing.scores
+        return view_of_run(packing.report, watch, project=told(project.name), goal=told(wanted.goal))
+
+    def text(self, wanted: Wanted) -> bytes:
+        """The pack itself, handed to the browser: it leaves, so it has a receipt."""
+        with self._busy:
+            packing, project = self._packing(wanted)
+            data = b"".join(packing.encoded())
+        receipt = receipts.receipt_of(
+            packing.report,
+            project=told(project.name),
+            destination="browser",
+            redacted=project.settings.flag("redact"),
+        )
+        receipts.recorded(receipt, project.place.root, self._environ)
+        return data
+
+    def _packing(self, wanted: Wanted) -> tuple[Packing, Project]:
+        project = self._project.unticking(unquote(path) for path in wanted.without)
+        options: Options = {"include": wanted.include, "exclude": wanted.exclude}
+        if wanted.max_tokens is not None:
+            if wanted.max_tokens < 1:
+                raise UsageError("a budget is at least one token", next_step="give a number, or leave it empty")
+            options["max_tokens"] = wanted.max_tokens
+        return project.pack(goal=wanted.goal, **options), project
+
+    # approvals
+
+    def approvals(self) -> list[dict[str, object]]:
+        store, _ = open_store(self._project.place.root, self._environ)
+        try:
+            return [
+                {
+                    **{name: getattr(one.approval, name) for name in _APPROVAL},
+                    "path": quote(one.approval.path),
+                    "digest": one.digest,
+                    "whole": one.whole,
+                }
+                for one in waiting(store, time.time())
+            ]
+        finally:
+            store.close()
+
+    def settle(self, id: str, settled: Settled) -> dict[str, str]:
+        state: Literal["approved", "denied"] = "approved" if settled.verdict == "approve" else "denied"
+        with open_door(self._project.place.root, self._caller, environ=self._environ) as door:
+            found = settle(door, id, state, f"person:{self._caller.id}", settled.digest)
+        return {"id": found.id, "state": state}
+
+    # the ledger
+
+    def ledger(self, before: int | None) -> dict[str, object]:
+        """The newest rows, or those before one, newest first."""
+        store, _ = open_store(self._project.place.root, self._environ)
+        try:
+            end = store.head()[0] + 1 if before is None else max(1, before)
+            rows = store.audit(max(0, end - 1 - PAGE), PAGE)
+        finally:
+            store.close()
+        entries = [unseal(row) for row in rows if row.seq < end]
+        older = bool(entries) and entries[0].seq > 1
+        return {"rows": [msgspec.to_builtins(one) for one in reversed(entries)], "older": older}
+
+    def verify(self) -> object:
+        store, ledger = open_store(self._project.place.root, self._environ)
+        try:
+            return msgspec.to_builtins(ledger.verify())
+        finally:
+            store.close()
+
+
+_APPROVAL = ("id", "tool", "args", "rule", "caller", "session", "base", "result", "created", "expires", "preview")

@@ -1,0 +1,165 @@
+// The page as a whole: the head, the legend, the tabs, and what happens when the reader chooses.
+
+function showHead() {
+  const { view } = state;
+  const { budget } = view;
+  byId("project").textContent = view.project;
+  byId("about").textContent = [`pack ${view.pack_id.slice(0, 16)}`, view.format].filter(Boolean).join(", ");
+  document.title = `${view.project}: sutler report`;
+  byId("used").textContent = `${count(budget.used)} ${budget.unit}`;
+  byId("of").textContent = budget.limit === null ? "no limit" : `of ${count(budget.limit)}, ${percent(budget.used, budget.limit)}`;
+  const total = (list) => list.reduce((sum, one) => sum + (one.count ?? 1), 0);
+  const stats = [
+    [count(view.files.length), "files in"],
+    [count(total(view.left) + view.unnamed), "files left out"],
+    [count(view.files.filter((file) => file.cut).length), "shown in part"],
+    [count(view.files.reduce((sum, file) => sum + (file.redacted || 0), 0)), "secrets redacted"],
+    ...view.measures.filter((one) => one.name !== budget.unit).map((one) => [count(one.total), one.name]),
+  ];
+  refill(byId("stats"), ...stats.map(([value, name]) => make("div", {}, make("dt", { text: name }), make("dd", { text: value }))));
+  byId("goal").textContent = view.goal;
+  byId("goal").hidden = !view.goal;
+  refill(byId("notes"), ...view.notes.map((note) => make("li", { text: note })));
+  byId("notes").hidden = !view.notes.length;
+  byId("foot").textContent = `sutler ${view.version}. This page is one file and talks to nobody${document.body.hasAttribute("data-live") ? " but its own server" : ""}.`;
+}
+
+function sumsByWhy(at = state.measure) {
+  const sums = new Map(Object.keys(WHY).map((why) => [why, { files: 0, cost: 0 }]));
+  for (const file of state.view.files) {
+    const sum = sums.get(file.why);
+    sum.files += 1;
+    sum.cost += file.costs[at] || 0;
+  }
+  sums.get("frame").cost = Math.max(0, state.view.measures[at].frame);
+  return [...sums].filter(([, sum]) => sum.cost > 0 || sum.files > 0);
+}
+
+/** The meter is full when the budget is: parts are in the budget's own unit where the page has it. */
+function showMeter() {
+  const { budget, measures } = state.view;
+  const at = Math.max(0, measures.findIndex((one) => one.name === budget.unit));
+  const sums = sumsByWhy(at);
+  const filled = budget.limit === null ? 1 : Math.min(1, budget.used / Math.max(budget.limit, 1));
+  const share = (sum) => (filled * sum.cost) / Math.max(measures[at].total, 1);
+  const parts = sums.map(([why, sum]) => {
+    const part = make("i", { class: `why-${why}` });
+    part.style.width = `${100 * share(sum)}%`;
+    return part;
+  });
+  const words = sums.map(([why, sum]) => `${WHY[why]} ${percent(share(sum), 1)}`);
+  refill(byId("meter"), ...parts).setAttribute("aria-label", `Budget by reason: ${words.join(", ")}`);
+}
+
+function toggle(set, value) {
+  if (!set.delete(value)) set.add(value);
+  changed();
+}
+
+function showLegend() {
+  const { files } = state.view;
+  const chips = sumsByWhy().map(([why, sum]) => why === "frame"
+    ? make("span", { class: "chip" }, dot("why-frame"), WHY.frame, make("b", { text: percent(sum.cost, measure().total) }))
+    : make("button", { type: "button", "aria-pressed": String(state.why.has(why)), "data-why": why, onclick: () => toggle(state.why, why) },
+      dot(`why-${why}`), WHY[why], make("b", { text: `${count(sum.files)} · ${percent(sum.cost, measure().total)}` })));
+  const marks = [["cut", "shown in part", files.filter((file) => file.cut).length], ["redacted", "redacted", files.filter((file) => file.redacted).length]];
+  for (const [mark, title, size] of marks) {
+    if (size) chips.push(make("button", { type: "button", "aria-pressed": String(state.marks.has(mark)), "data-mark": mark, onclick: () => toggle(state.marks, mark) }, dot(`mark-${mark}`), title, make("b", { text: count(size) })));
+  }
+  const focused = document.activeElement?.dataset;
+  const key = focused && (focused.why ? `[data-why="${focused.why}"]` : focused.mark ? `[data-mark="${focused.mark}"]` : "");
+  refill(byId("legend"), ...chips);
+  if (key) byId("legend").querySelector(key)?.focus();
+}
+
+function showCrumbs() {
+  const parts = state.folder ? state.folder.split("/") : [];
+  const step = (name, folder) => make("button", { type: "button", class: "plain", text: name, onclick: () => enterFolder(folder) });
+  const crumbs = state.folder ? [step("whole pack", ""), ...parts.map((part, at) => step(`${part}/`, parts.slice(0, at + 1).join("/")))] : [];
+  refill(byId("crumbs"), ...crumbs);
+}
+
+function showMeasures() {
+  const { measures } = state.view;
+  const buttons = measures.map((one, at) => make("button", { type: "button", text: one.name, "aria-pressed": String(at === state.measure), onclick: () => { state.measure = at; changed(); } }));
+  refill(byId("measures"), ...buttons);
+  byId("measures").hidden = measures.length < 2;
+}
+
+/** Tabs as the reader of a screen expects them: one in the tab order, arrows between them. */
+function startTabs(panes) {
+  const list = byId("tabs");
+  const buttons = panes.map((pane) => make("button", { type: "button", role: "tab", id: `tab-${pane.id}`, "aria-controls": `pane-${pane.id}`, onclick: () => choose(pane) }, pane.title, make("b")));
+  panes.forEach((pane, at) => {
+    Object.assign(pane, { button: buttons[at], panel: make("div", { role: "tabpanel", id: `pane-${pane.id}`, "aria-labelledby": `tab-${pane.id}`, hidden: true }, pane.node) });
+  });
+  const shown = () => panes.filter((pane) => !pane.button.hidden);
+  function choose(pane) {
+    for (const one of panes) {
+      const is = one === pane;
+      one.button.setAttribute("aria-selected", String(is));
+      one.button.tabIndex = is ? 0 : -1;
+      one.panel.hidden = !is;
+    }
+    pane.show();
+  }
+  list.addEventListener("keydown", (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!move) return;
+    const open = shown();
+    const next = open[(open.findIndex((pane) => !pane.panel.hidden) + move + open.length) % open.length];
+    choose(next);
+    next.button.focus();
+    event.preventDefault();
+  });
+  refill(list, ...buttons);
+  refill(byId("panes"), ...panes.map((pane) => pane.panel));
+  choose(panes[0]);
+  return () => {
+    for (const pane of panes) {
+      pane.button.hidden = pane.wanted ? !pane.wanted() : false;
+      const size = pane.size ? pane.size() : 0;
+      pane.button.lastChild.textContent = size ? count(size) : "";
+      if (!pane.panel.hidden) pane.show();
+    }
+  };
+}
+
+function startTheme() {
+  const button = byId("theme");
+  const ways = ["auto", "light", "dark"];
+  const show = () => {
+    const way = document.documentElement.dataset.theme || "auto";
+    button.textContent = way === "auto" ? "colours: as the system" : `colours: ${way}`;
+  };
+  button.addEventListener("click", () => {
+    const next = ways[(ways.indexOf(document.documentElement.dataset.theme || "auto") + 1) % ways.length];
+    if (next === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = next;
+    show();
+    changed();
+  });
+  show();
+}
+
+function start(view) {
+  state.view = view;
+  const panes = [filesPane(openFile), leftPane(), comparePane(), receiptPane()];
+  if (typeof livePanes === "function") panes.push(...livePanes());
+  startMap(openFile);
+  startTheme();
+  const tell = startTabs(panes);
+  state.listeners.push(() => { showMeter(); showLegend(); showCrumbs(); showMeasures(); });
+  state.fresh = (next) => {
+    next.best = next.files.reduce((best, file) => Math.max(best, file.score || 0), 0);
+    Object.assign(state, { view: next, measure: Math.min(state.measure, next.measures.length - 1) });
+    showHead();
+    tell();
+    changed();
+  };
+  state.fresh(view);
+  // For tests and for the curious: what is drawn, as numbers.
+  window.sutler = Object.freeze({ cells: () => treemap.cells.map((cell) => ({ ...cell, path: cell.file >= 0 ? state.view.files[cell.file].path : "" })), view: () => state.view });
+}
+
+start(JSON.parse(byId("view").textContent));

@@ -1,0 +1,48 @@
+"""Which kind of file system a path lies on: a write-ahead log needs one whose locks and shared memory are local."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from sutler.values.errors import RefusedError
+
+NETWORK = frozenset(
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "9p", "orangefs",
+     "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.s3fs", "fuse.rclone", "fuse.davfs2", "davfs", "fuse.gcsfuse",
+     "glusterfs")
+)  # fmt: skip
+"""File systems of other machines, as the kernel names them."""
+
+_MOUNTS = "/proc/self/mountinfo"
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def refuse_network(path: str, mounts: str = _MOUNTS) -> None:
+    """Refuse a place for the database whose file system is another machine's."""
+    kind = kind_of(path, mounts)
+    if kind in NETWORK:
+        raise RefusedError(
+            f"the store would lie on a network file system ({kind})",
+            rule="a write-ahead log needs a local disk",
+            next_step="set XDG_STATE_HOME to a local directory, or SUTLER_STORE to a PostgreSQL URL",
+        )
+
+
+def kind_of(path: str, mounts: str = _MOUNTS) -> str:
+    """The kind of the file system that holds `path`; empty where the kernel does not say."""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return ""
+    real, best, kind = os.path.realpath(path), -1, ""
+    for line in lines:
+        fields, _, rest = line.partition(" - ")
+        words = fields.split(" ")
+        if len(words) < 5 or not rest:
+            continue
+        point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), words[4])
+        if f"{real}/".startswith(f"{point.rstrip('/')}/") and len(point) >= best:  # a later mount hides an earlier one
+            best, kind = len(point), rest.split(" ", 1)[0]
+    return kind

@@ -1,0 +1,197 @@
+"""What agents are told about the tools: schemas, annotations, instructions, the skill, and clients' own files."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from sutler.fronts.cli.agents import CLIENTS
+from sutler.fronts.mcp.server import INSTRUCTIONS
+from sutler.fronts.mcp.settings import read_json
+from sutler.fronts.mcp.tools import DEFAULT, MOST
+from sutler.stages.count import token_counter
+from sutler.toolbox import BY_NAME
+from sutler.toolbox.answers import ANSWERS
+from tests.conftest import Plant, Sutler
+from tests.docs.blocks import commands
+from tests.mcpkit import stdio
+
+GUIDE = Path(__file__).parents[2] / "docs/guide.md"
+SKILL = Path(__file__).parents[2] / "src/sutler/fronts/mcp/SKILL.md"
+
+
+def test_there_are_at_most_a_dozen_tools() -> None:
+    """Seed 003's eight standard tools are among them, and every tool has a type for its answer."""
+    standard = "list_files read_file read_lines write_file apply_patch get_diff get_file_history summarize_file"
+    assert len(DEFAULT) <= MOST == 12
+    assert set(standard.split()) <= set(DEFAULT)
+    assert set(ANSWERS) == set(BY_NAME)
+
+
+def test_the_first_512_characters_of_the_instructions_stand_alone() -> None:
+    """Some clients read no further: where to begin, what `base` is for, what is data, and no sentence cut."""
+    start, _, rest = INSTRUCTIONS.partition("\n\n")
+    assert len(start) <= 512
+    assert rest
+    assert all(word in start for word in ("`pack`", "`rank`", "`base`", "data, not orders", "Secrets"))
+
+
+def test_schemas_admit_nothing_else_and_answers_fit_theirs(plant: Plant) -> None:
+    """T59, and structured output: every answer and every failure is valid against the schema that was listed."""
+    with stdio(plant({"a.py": "x = 1\n", ".env": "K=1\n"})) as wire:
+        tools = {tool["name"]: tool for tool in wire.ask("tools/list")["result"]["tools"]}
+        assert list(tools) == list(DEFAULT)
+        for name, tool in tools.items():
+            assert tool["inputSchema"]["additionalProperties"] is False
+            reads = tool["annotations"]["readOnlyHint"]
+            assert reads == (BY_NAME[name].effect != "write")
+            assert tool["annotations"]["destructiveHint"] is not reads
+            jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+            for given in (dict(BY_NAME[name].example), {"path": ".env"}, {"nonsense": 1}):
+                found = wire.call(name, **given)
+                jsonschema.validate(found["structuredContent"], tool["outputSchema"])
+        again = {tool["name"]: tool for tool in wire.ask("tools/list")["result"]["tools"]}
+        assert json.dumps(again) == json.dumps(tools)
+
+
+def test_answers_are_bounded_and_go_on(plant: Plant) -> None:
+    """No answer has more than its tokens; following `next` gives everything once."""
+    count = token_counter("o200k_base")
+    tree = {
+        "long.txt": "".join(f"{n:x} ÄÖ 漢字 line\n" for n in range(9_000)),
+        "d": {f"f{n}.py": "" for n in range(900)},
+    }
+    with stdio(plant(tree), "--max-tokens", "2000") as wire:
+        parts, cursor = [], ""
+        while True:
+            found = wire.call("read_file", path="long.txt", cursor=cursor)["structuredContent"]
+            assert count(found["text"]) <= 2_000
+            parts.append(found["text"])
+            cursor = found["next"]
+            if not cursor:
+                break
+        assert "".join(parts) == tree["long.txt"]
+        paths, cursor = [], ""
+        while True:
+            found = wire.call("list_files", cursor=cursor)["structuredContent"]
+            assert count("\n".join(found["paths"])) <= 2_000
+            paths += found["paths"]
+            cursor = found["next"]
+            if not cursor:
+                break
+        assert paths == sorted([*(f"d/f{n}.py" for n in range(900)), "long.txt"])
+        first = wire.call("pack", max_tokens=6_000)["structuredContent"]
+        second = wire.call("pack", max_tokens=6_000, cursor=first["next"])["structuredContent"]
+        assert (first["last"], first["pack"]) == (second["first"], second["pack"])
+        assert count(first["text"]) <= 2_000
+
+
+def test_what_policy_keeps_back_is_in_no_pack_and_no_ranking(plant: Plant, tmp_path: Path, sutler: Sutler) -> None:
+    """One policy at every exit: a denied file has no line in pack or rank, and `why` is denied for it."""
+    project = plant(
+        {"a.py": "open_door = 1\n", "private/b.py": "closed_door = 2\n", "sutler.toml": 'deny = ["private/**"]\n'}
+    )
+    with stdio(project) as wire:
+        assert "closed_door = 2" not in wire.call("pack")["content"][0]["text"]
+        ranked = wire.call("rank", goal="closed_door")["structuredContent"]["result"]
+        assert all(one["path"] != "private/b.py" for one in ranked)
+        assert wire.call("why", path="private/b.py")["isError"]
+        assert wire.call("read_file", path="private/b.py")["isError"]
+
+
+@pytest.mark.parametrize("style", ["mcp", "openai", "anthropic"])
+def test_schema_tools_in_every_spelling(style: str, sutler: Sutler) -> None:
+    """One table, three spellings."""
+    found = json.loads(sutler("schema", "tools", "--style", style).out)
+    assert len(found) == len(BY_NAME)
+    first = found[0]["function"] if style == "openai" else found[0]
+    assert first["name"] == "list_files"
+    key = {"mcp": "inputSchema", "openai": "parameters", "anthropic": "input_schema"}[style]
+    assert first[key]["additionalProperties"] is False
+
+
+def test_call_speaks_json_and_exit_codes(plant: Plant, sutler: Sutler) -> None:
+    """Arguments as a word or on stdin; a refusal is JSON too, with its exit code."""
+    project = plant({"a.py": "x = 1\n"})
+    found = sutler("call", "read_file", '{"path": "a.py"}', "--json", cwd=project)
+    assert (found.code, json.loads(found.out)["text"]) == (0, "x = 1\n")
+    found = sutler("call", "read_file", "-", "--json", cwd=project, stdin=b'{"path": ".env"}')
+    assert (found.code, json.loads(found.out)["error"]["kind"]) == (5, "denied")
+    assert sutler("call", "no_such", cwd=project).code == 2
+    assert sutler("call", "read_file", "[1]", cwd=project).code == 2
+    assert "<file-" in sutler("call", "read_file", '{"path": "a.py"}', cwd=project).text
+
+
+def test_the_skill_names_real_tools_and_arguments(sutler: Sutler) -> None:
+    """Under 100 lines, with the front matter that skills have; words in backticks that look like tools are tools."""
+    text = SKILL.read_text()
+    assert len(text.splitlines()) < 100
+    head = re.match(r"---\nname: ([a-z-]+)\ndescription: (.+)\n---\n", text)
+    assert head
+    assert len(head[2]) <= 1_024
+    known = set(BY_NAME) | {param.name for tool in BY_NAME.values() for param in tool.params}
+    known |= {choice for tool in BY_NAME.values() for param in tool.params for choice in param.choices}
+    known |= {"next", "version"}
+    words = set(re.findall(r"`([a-z_0-9]+)`", text))
+    assert words <= known, words - known
+    assert set(DEFAULT) <= words
+    assert sutler("mcp", "skill").text == text
+
+
+@pytest.mark.parametrize("command", [line for line in commands(GUIDE) if re.match("sutler (mcp|schema|call) ", line)])
+def test_the_guide_s_commands_run(command: str, plant: Plant) -> None:
+    """As they stand there."""
+    done = subprocess.run(
+        ["bash", "-c", command.replace("sutler", f"{sys.executable} -m sutler", 1)],
+        cwd=plant({"README.md": "# A\n"}),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install_writes_what_a_client_reads(client: str, plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+    """Printed, written, again without a change, and undone by hand from the backup."""
+    project = plant({"a.py": "x\n"})
+    env = {"HOME": str(tmp_path / "home")}
+    shown = sutler("mcp", "install", "--client", client, "--print", cwd=project, env=env)
+    assert not list(project.glob(".*"))
+    done = json.loads(sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out)
+    path = Path(done["file"])
+    assert (done["changed"], done["backup"], path.read_text().strip()) == (True, "", shown.text.strip())
+    body = tomllib.loads(path.read_text()) if path.suffix == ".toml" else read_json(path.read_text())
+    ((_, servers),) = body.items()
+    entry = servers["sutler"]
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-2:] == ["--root", str(project)]
+    again = json.loads(sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out)
+    assert again["changed"] is False
+    renamed = json.loads(
+        sutler("mcp", "install", "--client", client, "--name", "two", "--json", cwd=project, env=env).out
+    )
+    assert Path(renamed["backup"]).read_text().strip() == shown.text.strip()
+
+
+def test_install_leaves_a_file_alone_that_it_cannot_read(plant: Plant, sutler: Sutler) -> None:
+    """Nothing is written, and the error says what to do."""
+    project = plant({".mcp.json": "{not json"})
+    found = sutler("mcp", "install", "--client", "claude-code", cwd=project)
+    assert (found.code, "--print" in found.err) == (3, True)
+    assert (project / ".mcp.json").read_text() == "{not json"
+
+
+def test_the_root_is_the_folder_that_was_named(plant: Plant, tmp_path: Path) -> None:
+    """A client stands anywhere, even at the top of the file system: the door leads into --root and nowhere else."""
+    plant({"a.py": "x\n"})
+    (tmp_path / "outside.py").write_text("no\n")
+    with stdio(tmp_path / "project") as wire:
+        assert wire.call("list_files")["structuredContent"]["paths"] == ["a.py"]
+        assert wire.call("read_file", path="../outside.py")["isError"]

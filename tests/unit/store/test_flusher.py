@@ -1,0 +1,59 @@
+"""Commits that do not wait for the disk: seen at once, synced soon, and never trusted after a failed sync."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.stores import entry
+
+from sutler.store.sqlite import Flusher, open_sqlite
+from sutler.values.errors import SutlerError
+
+
+def test_what_did_not_wait_is_seen_by_others_at_once(tmp_path: Path) -> None:
+    """Another connection, as another process would have, finds the row; flush comes back when it is synced."""
+    path = str(tmp_path / "state.db")
+    store, other = open_sqlite(path, "p"), open_sqlite(path, "p")
+    store.record((entry("1"),), wait=False)
+    assert [row.call for row in other.audit()] == ["1"]
+    store.flush()
+    store.record((entry("2"),))
+    store.record((entry("3"),), wait=False)
+    assert [row.call for row in other.audit()] == ["1", "2", "3"]
+    store.close()
+    other.close()
+
+
+def test_a_failed_sync_is_not_tried_again(tmp_path: Path) -> None:
+    """The log is gone from under the flusher: nothing is recorded any more, and the error says so."""
+    store = open_sqlite(str(tmp_path / "state.db"), "p")
+    database = store._database
+    broken = Flusher(str(tmp_path / "nothing"))
+    database._flusher = broken  # type: ignore[attr-defined]  # the only way to have a disk fail here
+    store.record((entry("1"),), wait=False)
+    with pytest.raises(SutlerError, match="did not reach the disk"):
+        store.flush()
+    with pytest.raises(SutlerError, match="did not reach the disk"):
+        store.record((entry("2"),), wait=False)
+    store.close()
+
+
+def test_the_flusher_waits_for_nobody_when_nothing_is_new(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"x")
+    flusher = Flusher(str(tmp_path / "log"))
+    assert flusher.wait()
+    for _ in range(50):
+        flusher.committed()
+        flusher.start()
+        assert flusher.wait()
+    flusher.close()
+    assert not [name for name in os.listdir("/proc/self/fd") if _leads_to(name, str(tmp_path / "log"))]
+
+
+def _leads_to(name: str, path: str) -> bool:
+    try:
+        return os.readlink(f"/proc/self/fd/{name}") == path
+    except FileNotFoundError:
+        return False
