@@ -19,6 +19,8 @@ PAGES = {
     "docs/reference.md": ("reference.html", "Reference"),
     "docs/LLM_FILE_ACCESS.md": ("agents.html", "For agents"),
     "docs/performance.md": ("performance.html", "Performance"),
+    "docs/durability.md": ("durability.html", "Durability"),
+    "docs/security-figures.md": ("security-figures.html", "Attacks tried"),
     "bench/README.md": ("bench.html", "Benchmarks"),
     "ARCHITECTURE.md": ("architecture.html", "Architecture"),
     "SECURITY.md": ("security.html", "Security"),
@@ -26,6 +28,7 @@ PAGES = {
     "CHANGELOG.md": ("changes.html", "Changes"),
 }
 """Source, address and title, in the order of the navigation."""
+PICTURES = (".png", ".svg")
 COPIED = ("llms.txt", "docs/sutler.1", "LICENSE")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 STYLE = """
@@ -61,7 +64,7 @@ def address(target: str, source: str) -> str:
     found = (ROOT / source).parent.joinpath(path).resolve().relative_to(ROOT).as_posix()
     if found in PAGES:
         return PAGES[found][0] + (f"#{part}" if part else "")
-    if found in COPIED:
+    if found in COPIED or found.endswith(PICTURES):
         return Path(found).name
     raise ValueError(f"{source}: {target} leads to nothing on the site")
 
@@ -124,7 +127,8 @@ def build(out: Path) -> list[Path]:
     for source, (name, _) in PAGES.items():
         (out / name).write_text(page(source), "utf-8")
         made.append(out / name)
-    for source in COPIED:
+    pictures = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").iterdir()) if path.suffix in PICTURES]
+    for source in (*COPIED, *pictures):
         (out / Path(source).name).write_bytes((ROOT / source).read_bytes())
     return made
 

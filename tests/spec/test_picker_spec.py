@@ -14,6 +14,7 @@ from sutler.engine import picks
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.asking import Question
 from sutler.fronts.tui.commands import SLASHES
+from sutler.fronts.tui.plan import bar_line
 from sutler.toolbox import open_store
 from sutler.values.access import unseal
 from tests.conftest import Plant
@@ -49,7 +50,7 @@ def test_space_picks_and_the_bar_follows(project: Path) -> None:
     """Picking changes the figures at once; a folder counts everything below it."""
 
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
-        assert app.bar_text(80).endswith("0 of 6 files")
+        assert bar_line(app.plan, app.budget, 80).endswith("0 of 6 files")
         await pilot.press("space")
         assert app.plan.chosen() == ["src/axle.py", "src/cart.py", "src/deep/hub.py"]
         assert "3 of 6 files" in screen(app)
@@ -109,8 +110,8 @@ def test_the_bar_says_when_it_is_over(project: Path) -> None:
         await pilot.press("a")
         assert "OVER by" in screen(app)
         await say(app, pilot, "/budget 100k chars")
-        assert "OVER by" not in app.bar_text(80)
-        assert "100,000 chars" in app.bar_text(80)
+        assert "OVER by" not in bar_line(app.plan, app.budget, 80)
+        assert "100,000 chars" in bar_line(app.plan, app.budget, 80)
 
     drive(project, act, limit=10)
 

@@ -21,7 +21,7 @@ from sutler.fronts.tui.commands import Reply, Scene
 from sutler.fronts.tui.deeds import Deeds
 from sutler.fronts.tui.desk import Desk
 from sutler.fronts.tui.panes import TextPane, TreePane
-from sutler.fronts.tui.plan import Budget, Plan, bar
+from sutler.fronts.tui.plan import Budget, Plan, bar_line
 from sutler.values.access import Caller
 from sutler.values.errors import SutlerError, UsageError
 
@@ -122,21 +122,7 @@ class Picker(App[bool]):
         self.show_bar()
 
     def show_bar(self) -> None:
-        self.query_one("#bar", Static).update(self.bar_text(self.size.width))
-
-    def bar_text(self, width: int) -> str:
-        plan, limit = self.plan, self.budget.limit
-        picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
-        tokens = "" if self.budget.unit == "tokens" else f", {plan.tokens:,} tokens"
-        if limit is None:
-            return f"{picked}{tokens or f', {plan.used:,} tokens'}, no limit"
-        share = f"{100 * plan.used / limit:.0f} %"
-        over = f", OVER by {plan.used - limit:,}" if plan.used > limit else ""
-        figures = f" about {plan.used:,} of {limit:,} {self.budget.unit} ({share}){over}, {picked}"
-        if len(figures) + len(tokens) + 5 <= width:
-            figures += tokens
-        drawing = bar(plan.used, limit, min(width - len(figures), 30))
-        return drawing + figures if len(drawing) >= 5 else f"{share} of {limit:,} {self.budget.unit}{over}, {picked}"
+        self.query_one("#bar", Static).update(bar_line(self.plan, self.budget, self.size.width))
 
     def status(self, text: str) -> None:
         self.query_one("#status", Static).update(harmless(self.deeds.told(text)).replace("\n", "; "))
@@ -224,7 +210,14 @@ class Picker(App[bool]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that lead to the command line come before all others, or what is typed fast after them would still
         reach the tree and be taken for keys; on the line itself they are letters."""
-        return not (action in ("find", "type", "profiles") and self.line.has_focus)
+        if len(self.screen_stack) > 1:
+            return action == "leave"  # a question is open, and its keys are its own
+        return not (action in ("find", "type", "profiles") and self.typing)
+
+    @property
+    def typing(self) -> bool:
+        """Whether the command line has the focus; a widget itself learns that a moment later."""
+        return self.screen.focused is self.line
 
     def action_find(self) -> None:
         self.action_type(self.word)
@@ -243,9 +236,9 @@ class Picker(App[bool]):
 
     def action_escape(self) -> None:
         """One step back: out of a command, out of the text, out of a search."""
-        if self.line.has_focus and self.line.value.startswith("/"):
+        if self.typing and self.line.value.startswith("/"):
             self.line.value = self.word
-        elif not self.reading or self.line.has_focus:
+        elif not self.reading or self.typing:
             self.word = self.line.value = ""
         self.read(False)
         self.redraw()
@@ -263,7 +256,7 @@ class Picker(App[bool]):
     # the command line
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if self.line.has_focus and not event.value.startswith("/") and event.value != self.word:
+        if self.typing and not event.value.startswith("/") and event.value != self.word:
             self.word = event.value
             self.redraw()
 

@@ -216,3 +216,19 @@ def bar(used: int, limit: int | None, width: int) -> str:
         return ""
     filled = width if used >= limit else min(width - 1, max(1 if used else 0, used * width // limit))
     return "█" * filled + "░" * (width - filled)
+
+
+def bar_line(plan: Plan, budget: Budget, width: int) -> str:
+    """The budget in one line: a drawing and the figures, or as much of them as a narrow screen has room for."""
+    limit, unit = budget.limit, budget.unit
+    picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
+    tokens = "" if unit == "tokens" else f", {plan.tokens:,} tokens"
+    if limit is None:
+        return f"{picked}{tokens or f', {plan.used:,} tokens'}, no limit"
+    share = f"{100 * plan.used / limit:.0f} %"
+    over = f", OVER by {plan.used - limit:,}" if plan.used > limit else ""
+    figures = f" about {plan.used:,} of {limit:,} {unit} ({share}){over}, {picked}"
+    if len(figures) + len(tokens) + 5 <= width:
+        figures += tokens
+    drawing = bar(plan.used, limit, min(width - len(figures), 30))
+    return drawing + figures if len(drawing) >= 5 else f"{share} of {limit:,} {unit}{over}, {picked}"
