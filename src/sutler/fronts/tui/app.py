@@ -43,6 +43,7 @@ class Picker(App[bool]):
     #bar { height: 1; }
     #panes { height: 1fr; }
     #tree { width: 1fr; }
+    #tree, #text { scrollbar-size: 1 1; }
     #text { width: 1fr; border-left: solid $primary; padding-left: 1; }
     #status { height: 1; text-style: reverse; }
     #line, #line:focus { height: 1; border: none; padding: 0; }

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from sutler.access.door import Door, SessionView
+from sutler.access.door import Door
+from sutler.access.setup import SessionView
 from sutler.toolbox import call
 from sutler.values.access import Listing, PatchResult, Reading, Version
 from sutler.values.errors import UsageError
@@ -54,7 +55,7 @@ class Slash(Struct, frozen=True):
 
 def parse(line: str) -> tuple[str, list[str]]:
     """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as listings show them."""
-    head, _, rest = line.strip().removeprefix("/").partition(" ")
+    head, _, rest = line.strip().lstrip("/").partition(" ")
     words = [match[0] for match in re.finditer(r'(?:"(?:[^"\\]|\\.)*"|\S)+', rest)]
     return head.lower(), words
 
