@@ -97,6 +97,7 @@ def run(top: Path, step: int) -> tuple[int, int]:
 
 def main(words: list[str]) -> None:
     top = Path(words[0])
+    top.mkdir(parents=True, exist_ok=True)
     if "LD_PRELOAD" not in os.environ:
         library = top / "faults.so"
         source = Path(__file__).with_name("faults.c")
