@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -34,6 +35,17 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+PATIENCE = 20.0
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait for a condition of the page. Playwright's own waiting evaluates it inside the page, which forbids that."""
+    deadline = time.monotonic() + PATIENCE
+    while not page.evaluate(condition):
+        assert time.monotonic() < deadline, condition
+        page.wait_for_timeout(20)
+
+
 class Sight:
     """A page under watch: `asked` are the addresses it requested, `said` its console lines and errors."""
 
@@ -49,7 +61,7 @@ class Sight:
 
     def drawn(self) -> Page:
         """The page once its map is drawn."""
-        self.page.wait_for_function("Number(document.getElementById('map').dataset.cells) > 0")
+        until(self.page, "Number(document.getElementById('map').dataset.cells) > 0")
         return self.page
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Position, expect
 
-from tests.browsers import Sight, watching
+from tests.browsers import Sight, until, watching
 from tests.conftest import Plant, Sutler, grow
 
 SECRET = "ghp_" + "Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9Jj0Kk1Ll2"  # no token of anybody
@@ -120,7 +120,7 @@ def test_filter_and_sort(chromium: Browser, report: tuple[Path, dict[str, Any]])
         assert page.locator("[data-key=path]").first.get_attribute("aria-sort") == "descending"
         page.get_by_role("searchbox", name="Filter files").fill("src -keys")
         expect(page.locator("#told")).to_contain_text("of ")
-        page.wait_for_function("document.querySelectorAll('#pane-files .row').length < 5")
+        until(page, "document.querySelectorAll('#pane-files .row').length < 5")
         assert all(path.startswith("src/") and "keys" not in path for path in rows(page))
         page.get_by_role("searchbox", name="Filter files").fill("nothing at all")
         expect(page.locator("#pane-files .empty")).to_be_visible()
@@ -366,9 +366,7 @@ def test_ten_thousand_files_stay_a_few_elements(chromium: Browser, tmp_path: Pat
         assert page.evaluate("sutler.cells().length") == 10_000
         assert page.evaluate("document.getElementsByTagName('*').length") < 1_500
         page.evaluate("document.querySelector('#pane-files .body').scrollTop = 1e6")
-        page.wait_for_function(
-            "Number(document.querySelector('#pane-files .row').getAttribute('aria-rowindex')) > 5000"
-        )
+        until(page, "Number(document.querySelector('#pane-files .row').getAttribute('aria-rowindex')) > 5000")
         page.get_by_role("searchbox", name="Filter files").fill("f9999.py")
         expect(page.locator("#told")).to_have_text("1 of 10,000 files, 30 tokens")
         page.get_by_role("tab", name="Left out").click()
