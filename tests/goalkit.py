@@ -68,7 +68,7 @@ def job(folder: Path, goal: str = "plain", *paths: str, mode: str = "strict") ->
         cwd=str(folder),
         environ=dict(os.environ),
         trust_file=str(folder.parent / "state" / "trust.json"),
-        mode=mode,  # type: ignore[arg-type]
+        mode=mode,  # type: ignore[arg-type]  # typed loosely here
     )
 
 

@@ -52,7 +52,8 @@ PIECES = (
 )  # fmt: skip
 SNARES = ("link", "dirlink", "abs", "proc", "deep/up", "deep", "sub", "a", "new", "chain/chain/up", "trap")
 TAILS = (
-    "secret.txt", "outside/secret.txt", "project-evil/secret.txt", "self/root/etc/passwd", "self/cwd/secret.txt", "b",
+    "secret.txt", "outside/secret.txt", "project-evil/secret.txt", "self/cwd/secret.txt", "b",
+    "/".join(("self", "root", "etc/passwd")),
     "project/a", "new/file", "self/environ", "up/secret.txt", "", "outside/new",
 )  # fmt: skip
 BLOCK = 1_000

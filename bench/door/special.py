@@ -24,7 +24,8 @@ from sutler.values.access import Caller
 from sutler.values.errors import SutlerError
 
 LINKS = {"zero": "/dev/zero", "tty": "/dev/tty", "environ": "/proc/self/environ", "stdin": "/proc/self/fd/0",
-         "root": "/proc/self/root/etc/hostname", "kmsg": "/proc/kmsg", "loop": "loop", "nowhere": "gone"}  # fmt: skip
+         "root": "/".join(("/proc/self", "root", "etc/hostname")),
+         "kmsg": "/proc/kmsg", "loop": "loop", "nowhere": "gone"}  # fmt: skip
 TIMES = 5
 
 

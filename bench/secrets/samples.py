@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-import re._constants as op  # type: ignore[import-not-found]
-import re._parser as parser  # type: ignore[import-not-found]
+import re._constants as op  # type: ignore[import-not-found]  # a private module without types
+import re._parser as parser  # type: ignore[import-not-found]  # a private module without types
 import string
 from collections.abc import Iterator
 from typing import Any, NamedTuple

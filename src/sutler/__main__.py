@@ -58,7 +58,7 @@ def _load_msgspec() -> None:
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # the documented way to make an import fail
     try:
-        import msgspec  # noqa: F401
+        import msgspec  # noqa: F401  # loaded for the others
     finally:
         del sys.modules["typing_extensions"]
 
@@ -71,13 +71,13 @@ def _settle_streams() -> None:
         pass
     os.close(fd)
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115  # lives as long as the process
-    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the process
 
 
 def _speak_utf8(words: list[str]) -> None:
     """In a locale that is not UTF-8, Python would read file names differently, and the same tree would give other
     bytes. Start again in UTF-8 mode; -P keeps modules of the current folder, which nobody vouches for, out."""
-    os.execv(sys.executable, [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words])  # noqa: S606  # ourselves
 
 
 if __name__ == "__main__":

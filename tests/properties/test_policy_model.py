@@ -50,7 +50,7 @@ def model_matches(glob: str, path: str, *, closing: bool) -> bool:
         def spell(text: str) -> str:
             if form == "fold":
                 return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-            return unicodedata.normalize(form, text) if form else text  # type: ignore[arg-type]
+            return unicodedata.normalize(form, text) if form else text  # type: ignore[arg-type]  # typed loosely here
 
         return re.fullmatch(model_regex(spell(glob)), spell(path)) is not None
 

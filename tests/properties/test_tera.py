@@ -90,7 +90,7 @@ def templates() -> st.SearchStrategy[str]:
 
 def ours(template: str) -> str | None:
     try:
-        return render(template, CONTEXT)  # type: ignore[arg-type]
+        return render(template, CONTEXT)  # type: ignore[arg-type]  # typed loosely here
     except TemplateError:
         return None
 

@@ -42,7 +42,7 @@ def repository(top: Path) -> None:
 
 def scanned(top: str | Path, named: tuple[str, ...] = (), **rules: object) -> Snapshot:
     with Root(str(top)) as root:
-        return scan(root, ScanRules(**rules), [RelPath(name) for name in named])  # type: ignore[arg-type]
+        return scan(root, ScanRules(**rules), [RelPath(name) for name in named])  # type: ignore[arg-type]  # loose
 
 
 def paths(snapshot: Snapshot) -> list[str]:

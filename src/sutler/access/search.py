@@ -74,7 +74,7 @@ def matcher(query: str, kind: Kind, *, ignore_case: bool = False) -> Matcher:
 
 def _regex(query: str, ignore_case: bool) -> Matcher:
     try:
-        import re2  # type: ignore[import-untyped]
+        import re2  # type: ignore[import-untyped]  # has no types
     except ImportError:
         raise UsageError(
             "regular expressions need RE2", next_step="install sutler with its regex extra, or search for a literal"

@@ -287,7 +287,7 @@ class _Walk:
         found = node.directories.get(name, _UNSEEN)
         if found is _UNSEEN:
             found = node.directories[name] = self.judge.verdict(node, name, True, path)
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # a Verdict or None; the sentinel is gone here
 
     # One directory ----------------------------------------------------------------------
 
@@ -344,7 +344,7 @@ class _Walk:
             verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
             if verdict is _UNSEEN:
                 verdict = self.file_verdict(frame, name, prefix + name, plain)
-            if verdict is not None and self.out(frame, verdict, prefix + name):  # type: ignore[arg-type]
+            if verdict is not None and self.out(frame, verdict, prefix + name):  # type: ignore[arg-type]  # a Verdict
                 continue
             try:
                 state = entry.stat(follow_symlinks=False)

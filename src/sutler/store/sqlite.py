@@ -74,7 +74,7 @@ class SqliteDatabase:
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         for pragma in _PRAGMAS:
-            self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]
+            self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]  # bound now
         if os.stat(path).st_size <= _CHECKED:
             self.quick_check()
 

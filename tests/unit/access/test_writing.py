@@ -199,7 +199,7 @@ def test_every_write_has_an_intent_and_an_outcome(door: Door, writer: Writer) ->
     writer.apply_patch(PATCH)
     rows = [unseal(row) for row in door.gate.store.audit()]
     assert [(row.phase, row.effect) for row in rows] == [("intent", "write"), ("done", "write")]
-    assert rows[1].after == door.pages.digest(rows[1].path)  # type: ignore[arg-type]
+    assert rows[1].after == door.pages.digest(rows[1].path)  # type: ignore[arg-type]  # typed loosely here
     assert door.gate.ledger.verify().ok
     assert door.gate.store.pending() == ()
 

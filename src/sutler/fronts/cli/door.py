@@ -254,7 +254,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
 
 def _recorded(door: Door, tool: str, act: object) -> object:
     """An act on the ledger itself, with its own row."""
-    assert callable(act)  # noqa: S101
+    assert callable(act)  # noqa: S101  # for the type checker
     one = Call(id=secrets.token_hex(16), tool=tool, effect="list", path=ROOT)
     return door.gate.enter(one, lambda: (act(), Outcome()))
 

@@ -82,7 +82,7 @@ def _globs(globs: tuple[str, ...]) -> str:
 
 
 def _fields(kind: type, meanings: dict[str, str]) -> str:
-    names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
+    names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]  # a Struct class
     return _table(("field", "meaning"), [(f"`{name}`", meanings[name]) for name in names])
 
 

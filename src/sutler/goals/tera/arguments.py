@@ -14,7 +14,7 @@ _KINDS: dict[str, Callable[[Value], bool]] = {
     "an array": lambda value: isinstance(value, list),
     "a number": is_number,
     "an integer": is_int,
-    "an integer from 0": lambda value: is_int(value) and value >= 0,  # type: ignore[operator]
+    "an integer from 0": lambda value: is_int(value) and value >= 0,  # type: ignore[operator]  # checked above
 }
 NEEDED = object()
 

@@ -34,7 +34,7 @@ def _typed(name: str, args: Args, key: str, fits: Callable[[Value], bool], kind:
 
 
 def _count(value: Value) -> bool:
-    return is_int(value) and value >= 0  # type: ignore[operator]
+    return is_int(value) and value >= 0  # type: ignore[operator]  # checked above
 
 
 def _range(_world: World, args: Args) -> Value:
@@ -110,7 +110,7 @@ def _text(name: str, value: Value, what: str) -> str:
 def _number(name: str, value: Value) -> float:
     if not is_number(value):
         raise TemplateError(f"test `{name}` works on numbers only")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)  # type: ignore[arg-type]  # checked above
 
 
 def _odd(value: Value, _args: list[Value]) -> bool:

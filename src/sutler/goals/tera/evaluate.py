@@ -193,7 +193,7 @@ class Evaluator:
         """Whether both sides are equal; None when only one of them is a number."""
         left, right = self.value(node.left), self.value(node.right)
         if is_number(left) and is_number(right):
-            return float(left) == float(right)  # type: ignore[arg-type]
+            return float(left) == float(right)  # type: ignore[arg-type]  # checked above
         return None if is_number(left) or is_number(right) else same(left, right)
 
     def _ordered(self, node: Logic) -> bool:
@@ -210,7 +210,7 @@ class Evaluator:
         found = self.value(expr)
         if not is_number(found):
             raise TemplateError("arithmetic with an expression that is not a number")
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # checked above
 
     def number(self, val: Val) -> int | float | None:
         match val:
@@ -227,7 +227,7 @@ class Evaluator:
                 raise TemplateError("arithmetic and ordering work on numbers only")
         if not is_number(found):
             raise TemplateError(f"`{what}` is used in arithmetic or ordering but is not a number")
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # checked above
 
 
 def container_name(expr: Expr) -> str:

@@ -50,7 +50,7 @@ def _keyed(name: str, items: list[Value], attribute: str) -> list[Value]:
     keys = [_pointed(item, attribute) for item in items]
     if any(key is NEEDED for key in keys):
         raise TemplateError(f"filter `{name}`: attribute '{attribute}' does not reference a field")
-    return keys  # type: ignore[return-value]
+    return keys  # type: ignore[return-value]  # checked above
 
 
 def _kind(value: Value) -> str:
@@ -64,7 +64,7 @@ def _sort(value: Value, args: Args) -> Value:
     if len(kinds) > 1 or kinds & {"NoneType", "dict"}:
         raise TemplateError("filter `sort` needs values of one sortable kind")
     ranks = [len(key) if isinstance(key, list) else key for key in keys]
-    order = sorted(range(len(items)), key=lambda at: ranks[at])  # type: ignore[arg-type,return-value]
+    order = sorted(range(len(items)), key=lambda at: ranks[at])  # type: ignore[arg-type,return-value]  # checked above
     return [items[at] for at in order]
 
 
@@ -83,7 +83,7 @@ def _unique(value: Value, args: Args) -> Value:
         key = _pointed(item, attribute)
         if key is NEEDED:
             continue
-        if _kind(key) != _kind(first) or isinstance(key, float):  # type: ignore[arg-type]
+        if _kind(key) != _kind(first) or isinstance(key, float):  # type: ignore[arg-type]  # checked above
             raise TemplateError("filter `unique` cannot compare values of different kinds")
         mark = key.lower() if isinstance(key, str) and not sensitive else key
         if mark not in seen:
@@ -112,7 +112,7 @@ def _group_by(value: Value, args: Args) -> Value:
     for item in items:
         key = _pointed(item, attribute)
         if key is not NEEDED and key is not None:
-            name = key if isinstance(key, str) else encode(key)  # type: ignore[arg-type]
+            name = key if isinstance(key, str) else encode(key)  # type: ignore[arg-type]  # checked above
             group = groups.setdefault(name, [])
             if isinstance(group, list):
                 group.append(item)
@@ -127,7 +127,7 @@ def _filter(value: Value, args: Args) -> Value:
     wanted = args.get("value")
     found = [(item, _pointed(item, attribute)) for item in items]
     present = [(item, key) for item, key in found if key is not NEEDED and key is not None]
-    return [item for item, key in present if wanted is None or same(key, wanted)]  # type: ignore[arg-type]
+    return [item for item, key in present if wanted is None or same(key, wanted)]  # type: ignore[arg-type]  # checked
 
 
 def _map(value: Value, args: Args) -> Value:
@@ -136,7 +136,7 @@ def _map(value: Value, args: Args) -> Value:
         return []
     attribute = str(argument("map", args, "attribute", "a text"))
     keys = [_pointed(item, attribute) for item in items]
-    return [key for key in keys if key is not NEEDED and key is not None]  # type: ignore[misc]
+    return [key for key in keys if key is not NEEDED and key is not None]  # type: ignore[misc]  # checked above
 
 
 def _concat(value: Value, args: Args) -> Value:
@@ -147,7 +147,7 @@ def _concat(value: Value, args: Args) -> Value:
 
 
 def _abs(value: Value, _args: Args) -> Value:
-    return abs(checked("abs", "the value", value, "a number"))  # type: ignore[arg-type]
+    return abs(checked("abs", "the value", value, "a number"))  # type: ignore[arg-type]  # checked above
 
 
 def _pluralize(value: Value, args: Args) -> Value:
@@ -158,7 +158,7 @@ def _pluralize(value: Value, args: Args) -> Value:
 
 
 def _round(value: Value, args: Args) -> Value:
-    number = float(checked("round", "the value", value, "a number"))  # type: ignore[arg-type]
+    number = float(checked("round", "the value", value, "a number"))  # type: ignore[arg-type]  # checked above
     method = str(argument("round", args, "method", "a text", "common"))
     scale = 10.0 ** int(str(argument("round", args, "precision", "an integer", 0)))
     if method not in ("common", "ceil", "floor"):

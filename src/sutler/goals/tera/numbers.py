@@ -131,7 +131,7 @@ def encode(value: Value, pretty: bool = False, depth: int = 0) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if is_number(value):
-        return exact(value)  # type: ignore[arg-type]
+        return exact(value)  # type: ignore[arg-type]  # checked above
     if isinstance(value, list | dict) and value:
         items = (
             [encode(item, pretty, depth + 1) for item in value]

@@ -324,13 +324,13 @@ class Renderer:
         for frame in reversed(self.frames):
             found = _in_frame(frame, parts)
             if found is not _MISSING:
-                return found  # type: ignore[return-value]
+                return found  # type: ignore[return-value]  # checked above
             if frame.kind == "macro":
                 break
         if parts[0] in self.context:
             found = _descend(self.context[parts[0]], parts[1:])
             if found is not _MISSING:
-                return found  # type: ignore[return-value]
+                return found  # type: ignore[return-value]  # checked above
         raise TemplateError(f"Variable `{path.raw}` not found in context while rendering '{self.template.name}'")
 
     def _index(self, part: Path, whole: Path) -> str:

@@ -102,7 +102,7 @@ def _int(value: Value, args: Args) -> Value:
     if not 2 <= base <= 36:
         raise TemplateError("filter `int`: `base` must be from 2 to 36")
     if is_number(value):
-        return to_int(float(value))  # type: ignore[arg-type]
+        return to_int(float(value))  # type: ignore[arg-type]  # checked above
     if not isinstance(value, str):
         raise TemplateError("filter `int` works on texts and numbers only")
     text = value.strip(WHITE)
@@ -128,7 +128,7 @@ def _parse_float(text: str) -> float | None:
 def _float(value: Value, args: Args) -> Value:
     default = float(str(argument("float", args, "default", "a number", 0.0)))
     if is_number(value):
-        return float(value)  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]  # checked above
     if not isinstance(value, str):
         raise TemplateError("filter `float` works on texts and numbers only")
     parsed = _parse_float(value.strip(WHITE))

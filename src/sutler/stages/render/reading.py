@@ -28,15 +28,15 @@ class TextShape(Shape, Protocol):
     """A format whose pack is read line by line: markdown and xml."""
 
     @property
-    def HEAD_LINES(self) -> int:  # noqa: N802
+    def HEAD_LINES(self) -> int:  # noqa: N802  # a module's constant
         """How many lines a frame takes before the body."""
 
     @property
-    def LISTING(self) -> tuple[str, str]:  # noqa: N802
+    def LISTING(self) -> tuple[str, str]:  # noqa: N802  # a module's constant
         """The frame of the files not shown."""
 
     @property
-    def MANIFEST(self) -> str:  # noqa: N802
+    def MANIFEST(self) -> str:  # noqa: N802  # a module's constant
         """The line or lines before the manifest; no manifest line can equal them."""
 
     def intro(self, preamble: Preamble, line_numbers: bool) -> str: ...
