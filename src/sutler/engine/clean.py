@@ -17,7 +17,7 @@ Clean = Callable[[str, str], CleanText]
 """Redact a whole text; the second argument is the path it came from."""
 
 PER_FILE = 1_000
-"""What one more text costs the plain engine, in bytes of text: a hundred thousand tiny files are much work."""
+"""What one more text, be it a name, costs the plain engine, in bytes of text: many tiny files are much work."""
 
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 

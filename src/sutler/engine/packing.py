@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
-from sutler.engine.clean import Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
 from sutler.engine.making import Maker
@@ -27,9 +27,6 @@ from sutler.values.snapshot import Excluded, Snapshot
 if TYPE_CHECKING:
     from sutler.engine.project import Project
     from sutler.stages.task_fit import Ranking
-
-NAME_WEIGHT = 1000
-"""Looking through a name takes as long as looking through this many bytes of text."""
 
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
@@ -145,7 +142,7 @@ class Packing:
         size = sum(entry.size for entry in found.entries)
         size = size if limit is None else min(size, limit * 4)
         project = self.project
-        weight = max(size, len(found.entries) * NAME_WEIGHT)
+        weight = max(size, len(found.entries) * PER_FILE)
         return Redactor(lambda: project.clean(weight)) if project.settings.flag("redact") else as_it_is
 
     def _masked(self, found: Snapshot) -> Snapshot:

@@ -14,7 +14,7 @@ from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home
 from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
-from sutler.engine.packing import NAME_WEIGHT, Packing
+from sutler.engine.packing import Packing
 from sutler.engine.place import Place, locate, project_config
 from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
@@ -124,7 +124,7 @@ class Project:
     def scan(self) -> Snapshot:
         """What is there: entries, exclusions with their rule, problems. Reads names, not contents."""
         found = self.found()
-        return masked(found, self.clean(len(found.entries) * NAME_WEIGHT))
+        return masked(found, self.clean(len(found.entries) * PER_FILE))
 
     def found(self) -> Snapshot:
         """As `scan`, but with names as they are. Not fit to be shown."""

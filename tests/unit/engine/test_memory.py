@@ -118,3 +118,12 @@ def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
     assert pack(root) == alone
     assert pack(root) == alone
+
+
+def test_new_code_of_the_redactor_has_a_new_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an older redactor let pass is looked at again."""
+    root = tree(tmp_path)
+    pack(root)
+    monkeypatch.setattr("sutler.engine.memory._newest", lambda _: 1)
+    pack(root)
+    assert len(facts()) == 2
