@@ -14,7 +14,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from sutler.values.errors import SutlerError, UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
@@ -48,7 +50,7 @@ _KINDS: Final[dict[int, ProblemKind]] = {
 }
 
 
-class Blob(NamedTuple):
+class Blob(Struct, frozen=True, gc=False):
     """A file's bytes and the state of the very descriptor they were read from."""
 
     data: bytes

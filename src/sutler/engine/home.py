@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
@@ -91,7 +93,7 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
         return None
 
 
-class Cached(NamedTuple):
+class Cached(Struct, frozen=True, gc=False):
     """One file of the cache: what it is for, its name, size and age."""
 
     kind: str

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
-from sutler.engine.making import Maker
+from sutler.engine.making import Made, Maker
 from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
@@ -214,15 +215,16 @@ class Account:
     def everything(self, memory: Memory, tell: Callable[[], None] | None) -> Iterator[Octets]:
         """No limit: stream in display order, a batch of files in memory at a time."""
         request = self._packing.request
-        preamble = self._packing.preamble(self._selection, len)
-        if self._packing.tokens is not None:
-            self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
         maker.watch = self._packing.watch
         looked_at = counting or self._packing.project.settings.flag("redact")
-        yield from self._rendered(preamble, self._framed(maker, looked_at, tell))
+        with closing(maker.made(looked_at=looked_at)) as batches:  # children begin while the preamble is made
+            preamble = self._packing.preamble(self._selection, len)
+            if self._packing.tokens is not None:
+                self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
+            yield from self._rendered(preamble, self._framed(maker, batches, tell))
 
     def within(self, ranking: Ranking | None) -> Iterator[Octets]:
         """A limit: spend it in the order of claim, then count the very text that leaves."""
@@ -271,9 +273,9 @@ class Account:
         memory.counted(section, tokens)
         return tokens
 
-    def _framed(self, maker: Maker, looked_at: bool, tell: Callable[[], None] | None) -> Iterator[Framed]:
+    def _framed(self, maker: Maker, batches: Iterable[Made], tell: Callable[[], None] | None) -> Iterator[Framed]:
         """Sections on their way out, each noted in the report."""
-        for batch, framed in maker.made(looked_at=looked_at):
+        for batch, framed in batches:
             self._left_out += map(maker.excluded, batch.out)
             self._loader.problems += map(maker.problem, batch.problems)
             self._shown += map(maker.shown, batch.pieces)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -20,12 +20,13 @@ from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
-from sutler.values.pack import Budget, Cut, Format, Request, Selection
+from sutler.values.pack import Budget, Cut, Request, Selection
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
+    from sutler.engine.options import Options
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
@@ -35,32 +36,6 @@ Tell = Callable[[str, int, int], None]
 WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
-
-
-class Options(TypedDict, total=False):
-    """The settings that a call may give; `sutler config` describes each. They outrank files and environment."""
-
-    include: Sequence[str]
-    exclude: Sequence[str]
-    depth: int
-    hidden: bool
-    max_files: int
-    max_tokens: int
-    max_chars: int
-    max_bytes: int
-    tier: str
-    counter: str
-    format: Format
-    line_numbers: bool
-    cut_over: int
-    skip_over: int
-    on_decode_error: str
-    mode: str
-    default_excludes: bool
-    allow: Sequence[str]
-    redact: bool
-    allow_secrets: Sequence[str]
-    allow_lines: Sequence[str]
 
 
 class Project:

@@ -67,7 +67,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def pack_info(report: Report) -> Info:
     """Seed 004's `context_pack_info` of a pack."""
-    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+    from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 
     tally: Counter[str] = Counter()
     for item in report.excluded:
@@ -112,7 +112,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
 
 def receipt_of_prompt(goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]) -> Receipt:
     """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to digests."""
-    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+    from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 
     info = ContextPackInfo(
         type="full",
