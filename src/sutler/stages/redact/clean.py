@@ -10,10 +10,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sutler.stages.redact import blocks, checksums, decode, files, grammar, readers, verdict
-from sutler.stages.redact.engines import Engine, Sightings, lower, stdlib_engine
+from sutler.stages.redact.engines import Engine, Sightings, stdlib_engine
 from sutler.stages.redact.families import quotes_only
-from sutler.stages.redact.markers import digest_of, marker, own_spans, set_apart, tag_of
-from sutler.stages.redact.table import formats, pattern
+from sutler.stages.redact.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
+from sutler.stages.redact.table import Format, formats, pattern, stretches
 from sutler.values.pack import CleanText, Finding
 
 THRESHOLD = 0.5
@@ -41,11 +41,14 @@ class Hit(NamedTuple):
 def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
     scan = engine or stdlib_engine()
-    text, fakes = set_apart(text, key)
-    findings = [Finding("marker-look-alike", line, 0.0) for line in fakes]
+    findings: list[Finding] = []
+    if LOOKS_LIKE in text:
+        text, fakes = set_apart(text, key)
+        findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
     for _ in range(_PASSES):  # a replaced value can uncover its neighbour: go on until nothing new is found
-        found = _outside(_merge(find(text, path, scan)), own_spans(text, key))
-        hits = [hit for hit in found if not _excused(hit, text, allow, key)]
+        hits = find(text, path, scan)
+        if hits:
+            hits = [hit for hit in _outside(_merge(hits), own_spans(text, key)) if not _excused(hit, text, allow, key)]
         if not hits:
             break
         text, made = _replace(text, hits, key)
@@ -53,20 +56,24 @@ def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: 
     return CleanText(text, tuple(sorted(findings, key=lambda one: (one.line, one.rule, one.tag))))
 
 
-def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
+def find(text: str, path: str, scan: Engine) -> list[Hit]:
     """Every hit in the text as it stands, and in what its encoded runs decode to."""
     seen = scan(text)
-    yield from _plain_hits(text, path, seen)
+    hits = _plain_hits(text, path, seen)
     for start, end, decoded in _encoded_runs(text, seen):
-        for inner in _plain_hits(decoded, path, scan(decoded)):
-            yield Hit(start, end, f"encoded-{inner.rule}", inner.confidence)
-            break
+        inner = _plain_hits(decoded, path, scan(decoded))
+        if inner:
+            best = min(inner, key=lambda hit: (-hit.confidence, *hit))
+            hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
     for start, end, rule in files.read(text, path):
         if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
-            yield Hit(start, end, rule, 0.9)
+            hits.append(Hit(start, end, rule, 0.9))
+    return hits
 
 
 def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+    if seen.runs:
+        yield from decode.base64_runs(text)
     done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
         kind = number - grammar.ENCODED[0]
@@ -77,45 +84,52 @@ def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
                 yield start, stop, decoded
 
 
-def _plain_hits(text: str, path: str, seen: Sightings) -> Iterator[Hit]:
-    table = formats()
+def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
+    hits: list[Hit] = []
     for number in seen.formats:
-        yield from _format_hits(text, table[number].name, pattern(table[number].core))
+        hits += _format_hits(text, formats()[number])
     if seen.triggers:
-        yield from _grammar_hits(text, lower(text), seen.triggers, quotes_only(path))
+        hits += _grammar_hits(text, seen.triggers, quotes_only(path))
+    return hits
 
 
-def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hit]:
-    for found in compiled.finditer(text):
+def _format_hits(text: str, one: Format) -> Iterator[Hit]:
+    compiled = pattern(one.core)
+    for found in (match for span in stretches(text, one) for match in compiled.finditer(text, *span)):
         group = 1 if compiled.groups and found.group(1) is not None else 0
-        if verdict.judge_format(found.group(group)):
-            yield Hit(found.start(group), found.end(group), name, checksums.confidence(name, found.group(group)))
+        value = found.group(group)
+        if verdict.judge_format(value):
+            yield Hit(found.start(group), found.end(group), one.name, checksums.confidence(one.name, value))
 
 
-def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
+def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:
+    hits: list[Hit] = []
     done: set[tuple[int, int]] = set()
+    at: readers.Stretch | None = None
     line = stop = -1
     for number, end in triggers:
         if number in grammar.ENCODED:
             continue
-        if end > stop or line < 0:
+        if end > stop:
             line = text.rfind("\n", 0, end) + 1
             stop = text.find("\n", end)
             stop = len(text) if stop < 0 else stop
-        if strict and number == grammar.BARE and not _may_quote(text, line, stop):
-            continue
-        for unit in _units(line, stop, end):
-            if (number, unit) not in done:
-                done.add((number, unit))
+        for unit in (line,) if stop - line <= LONG_LINE else _units(line, end):
+            if (number, unit) in done:
+                continue
+            done.add((number, unit))
+            if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+                continue
+            if at is None or at.start != unit:
                 limit = stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
-                yield from _read_unit(number, readers.Stretch(text, low, unit, limit, stop), strict)
+                at = readers.stretch(text, unit, limit, stop)
+            hits += _read_unit(number, at, strict)
+    return hits
 
 
-def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
-    """Where to start reading for a trigger that ended at `end`: the line, or of a very long line the two fixed
-    stretches in which the construct can have begun. Fixed, so that every engine reads the same stretches."""
-    if stop - line <= LONG_LINE:
-        return (line,)
+def _units(line: int, end: int) -> tuple[int, ...]:
+    """Where to start reading a very long line for a trigger that ended at `end`: the two fixed stretches in which the
+    construct can have begun. Fixed, so that every engine reads the same stretches."""
     here = line + (end - line) // STRETCH * STRETCH
     before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
     return (before, here) if before != here else (here,)
@@ -142,7 +156,7 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     if candidate.how == "vendor":
         return verdict.judge_vendor(value), "vendor-key"
     kind = verdict.kind_of(candidate.name)
-    if candidate.how == "call" and not verdict.is_setter(candidate.name):
+    if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
         return 0.0, ""
     loose = candidate.how == "bare" and strict
     if loose and not _inside_string(text, candidate.start):
@@ -168,7 +182,7 @@ def _inside_string(text: str, at: int) -> bool:
     )
 
 
-def _merge(hits: Iterator[Hit]) -> list[Hit]:
+def _merge(hits: list[Hit]) -> list[Hit]:
     """Disjoint hits in order: where two overlap the surer one names the rule and the union is replaced."""
     merged: list[Hit] = []
     for hit in sorted(hits, key=lambda one: (one.start, -one.end, -one.confidence, one.rule)):
