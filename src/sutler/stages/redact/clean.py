@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,12 +13,13 @@ from sutler.stages.redact import blocks, checksums, decode, files, grammar, read
 from sutler.stages.redact.engines import Engine, Sightings, stdlib_engine
 from sutler.stages.redact.families import quotes_only
 from sutler.stages.redact.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
-from sutler.stages.redact.table import Format, formats, pattern, stretches
+from sutler.stages.redact.table import Format, formats, pattern
 from sutler.values.pack import CleanText, Finding
 
 THRESHOLD = 0.5
 _PASSES = 4
 LONG_LINE, STRETCH = 4000, 2000
+_FIRST_ENCODED = grammar.ENCODED[0]
 
 
 class Allow(Struct, frozen=True):
@@ -38,30 +39,36 @@ class Hit(NamedTuple):
     confidence: float
 
 
-def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None) -> CleanText:
-    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
+def redact(
+    text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None, raw: bytes = b""
+) -> CleanText:
+    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key, `raw` the
+    text in UTF-8 where somebody has it already."""
     scan = engine or stdlib_engine()
     findings: list[Finding] = []
     if LOOKS_LIKE in text:
         text, fakes = set_apart(text, key)
+        raw = b""
         findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
     for _ in range(_PASSES):  # a replaced value can uncover its neighbour: go on until nothing new is found
-        hits = find(text, path, scan)
+        hits = find(text, path, scan, raw)
         if hits:
             hits = [hit for hit in _outside(_merge(hits), own_spans(text, key)) if not _excused(hit, text, allow, key)]
         if not hits:
             break
         text, made = _replace(text, hits, key)
+        raw = b""
         findings.extend(made)
     return CleanText(text, tuple(sorted(findings, key=lambda one: (one.line, one.rule, one.tag))))
 
 
-def find(text: str, path: str, scan: Engine) -> list[Hit]:
-    """Every hit in the text as it stands, and in what its encoded runs decode to."""
-    seen = scan(text)
+def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
+    """Every hit in the text as it stands, and in what its encoded runs decode to. `raw` is the text in UTF-8."""
+    raw = raw or text.encode("utf-8", "surrogatepass")
+    seen = scan(text, raw)
     hits = _plain_hits(text, path, seen)
-    for start, end, decoded in _encoded_runs(text, seen):
-        inner = _plain_hits(decoded, path, scan(decoded))
+    for start, end, decoded in _encoded_runs(text, raw, seen):
+        inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))
             hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
@@ -71,12 +78,12 @@ def find(text: str, path: str, scan: Engine) -> list[Hit]:
     return hits
 
 
-def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int, int, str]]:
     if seen.runs:
-        yield from decode.base64_runs(text)
+        yield from decode.base64_runs(text, raw)
     done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
-        kind = number - grammar.ENCODED[0]
+        kind = number - _FIRST_ENCODED
         if kind >= 0 and end > done[kind]:
             start, stop, decoded = decode.run_at(text, kind, end)
             done[kind] = stop
@@ -86,20 +93,27 @@ def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
 
 def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
     hits: list[Hit] = []
-    for number in seen.formats:
-        hits += _format_hits(text, formats()[number])
+    for number, ends in seen.formats.items():
+        hits += _format_hits(text, formats()[number], ends)
     if seen.triggers:
         hits += _grammar_hits(text, seen.triggers, quotes_only(path))
     return hits
 
 
-def _format_hits(text: str, one: Format) -> Iterator[Hit]:
+def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
+    """Matches of the format on the lines of these offsets, or anywhere if there are none."""
     compiled = pattern(one.core)
-    for found in (match for span in stretches(text, one) for match in compiled.finditer(text, *span)):
+    spans = sorted({_line_at(text, end) for end in ends}) if ends and not one.spans_lines else [(0, len(text))]
+    for found in (match for span in spans for match in compiled.finditer(text, *span)):
         group = 1 if compiled.groups and found.group(1) is not None else 0
         value = found.group(group)
         if verdict.judge_format(value):
             yield Hit(found.start(group), found.end(group), one.name, checksums.confidence(one.name, value))
+
+
+def _line_at(text: str, at: int) -> tuple[int, int]:
+    stop = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if stop < 0 else stop
 
 
 def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:
@@ -108,12 +122,10 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
     at: readers.Stretch | None = None
     line = stop = -1
     for number, end in triggers:
-        if number in grammar.ENCODED:
+        if number >= _FIRST_ENCODED:
             continue
         if end > stop:
-            line = text.rfind("\n", 0, end) + 1
-            stop = text.find("\n", end)
-            stop = len(text) if stop < 0 else stop
+            line, stop = _line_at(text, end)
         for unit in (line,) if stop - line <= LONG_LINE else _units(line, end):
             if (number, unit) in done:
                 continue
@@ -169,7 +181,12 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 def _may_quote(text: str, line: int, stop: int) -> bool:
     """The line has a string or is a comment: only there a bare value in code can be one."""
-    return any(text.find(quote, line, stop) >= 0 for quote in "\"'`") or _COMMENT.match(text, line, stop) is not None
+    return (
+        text.find('"', line, stop) >= 0
+        or text.find("'", line, stop) >= 0
+        or text.find("`", line, stop) >= 0
+        or _COMMENT.match(text, line, stop) is not None
+    )
 
 
 def _inside_string(text: str, at: int) -> bool:

@@ -25,9 +25,8 @@ ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
 PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
-def base64_runs(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, decoded) of every long run of base64 letters that decodes to readable text."""
-    raw = text.encode("utf-8", "surrogatepass")
+def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
+    """(start, end, decoded) of every long run of base64 letters that decodes to readable text; `raw` is UTF-8."""
     marked = raw.translate(_MARKED)
     least, at = b"a" * _SHORTEST, -1
     while (at := marked.find(least, at + 1)) >= 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -20,15 +20,16 @@ from sutler.stages.redact.table import formats, pattern
 
 
 class Sightings(NamedTuple):
-    """`formats`: numbers of formats that may match somewhere; `triggers`: (trigger number, end offset) in order; `runs`:
-    whether there may be a run of base64."""
+    """`formats`: numbers of formats that may match, each with offsets on the lines where (none: anywhere); `triggers`:
+    (trigger number, end offset) in order; `runs`: whether there may be a run of base64."""
 
-    formats: tuple[int, ...] = ()
+    formats: Mapping[int, Sequence[int]] = {}
     triggers: tuple[tuple[int, int], ...] = ()
     runs: bool = False
 
 
-Engine = Callable[[str], Sightings]
+Engine = Callable[[str, bytes], Sightings]
+"""Looks through a text, which it is given in UTF-8 as well."""
 
 NONE = Sightings()
 
@@ -51,15 +52,14 @@ def compile_database() -> bytes:
     """The hyperscan database of every probe, serialised. Valid for this CPU and hyperscan version."""
     import hyperscan
 
-    once = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_SINGLEMATCH
-    each = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_CASELESS
+    plain, once, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_SINGLEMATCH, hyperscan.HS_FLAG_CASELESS
     wanted = probes()
     database = hyperscan.Database()
     database.compile(
         expressions=[one.source.encode() for one in wanted],
         ids=[one.number for one in wanted],
         elements=len(wanted),
-        flags=[once if one.once else each for one in wanted],
+        flags=[plain | (once if n == RUN else either_case if n >= BASE else 0) for n, _ in wanted],
     )
     return bytes(hyperscan.dumpb(database))
 
@@ -68,7 +68,7 @@ def database_key() -> str:
     """Names the database that `compile_database` would make: add the CPU, and a cache file has its name."""
     import hyperscan
 
-    source = "\0".join(f"{one.number} {one.source} {one.once}" for one in probes())
+    source = "\0".join(f"{one.number} {one.source}" for one in probes())
     return sha256(f"{getattr(hyperscan, '__version__', '')}\0{source}".encode()).hexdigest()[:24]
 
 
@@ -87,9 +87,8 @@ def hyperscan_engine(database: bytes) -> Engine:
 
     load()
 
-    def scan(text: str) -> Sightings:
+    def scan(text: str, raw: bytes) -> Sightings:
         loaded = getattr(local, "database", None) or load()
-        raw = text.encode("utf-8", "surrogatepass")
         found: list[tuple[int, int]] = []
         loaded.scan(raw, match_event_handler=_note, context=found)
         return _sorted(found, text, raw) if found else NONE
@@ -105,23 +104,29 @@ _VENDOR_TAIL = re.compile(VENDOR_TAIL.encode())
 
 
 def _sorted(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
-    seen = {number for _, number in found if number < BASE}
-    ends = sorted({(end, number - BASE) for end, number in found if BASE <= number < RUN})
+    seen: dict[int, list[int]] = {}
     triggers: list[tuple[int, int]] = []
+    runs = False
     plain = len(raw) == len(text)
     at = chars = 0
-    for end, number in ends:
-        if number == VENDOR and not _VENDOR_TAIL.match(raw, end):
+    for end, number in sorted(set(found)):
+        if number == RUN:
+            runs = True
+            continue
+        if number == BASE + VENDOR and not _VENDOR_TAIL.match(raw, end):
             continue
         if plain:
-            triggers.append((number, end))
-            continue
-        while end < len(raw) and raw[end] & 0xC0 == 0x80:  # byte offsets to character offsets, in one pass
-            end += 1
-        chars += len(raw[at:end].decode("utf-8", "surrogatepass"))
-        at = end
-        triggers.append((number, chars))
-    return Sightings(tuple(sorted(seen)), tuple(triggers), any(number == RUN for _, number in found))
+            chars = end
+        else:
+            while end < len(raw) and raw[end] & 0xC0 == 0x80:  # byte offsets to character offsets, in one pass
+                end += 1
+            chars += len(raw[at:end].decode("utf-8", "surrogatepass"))
+            at = end
+        if number < BASE:
+            seen.setdefault(number, []).append(chars)
+        else:
+            triggers.append((number - BASE, chars))
+    return Sightings(seen, tuple(triggers), runs)
 
 
 @cache
@@ -154,7 +159,8 @@ def _may_match(text: str) -> list[int]:
     return seen
 
 
-def _scan_stdlib(text: str) -> Sightings:
+def _scan_stdlib(text: str, raw: bytes) -> Sightings:
+    del raw
     seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
     low = lower(text)
@@ -163,4 +169,4 @@ def _scan_stdlib(text: str) -> Sightings:
         if words is None or any(word in low for word in words):
             triggers.extend((number, found.end()) for found in trigger.finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
-    return Sightings(tuple(seen), tuple(triggers), runs=True)
+    return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=True)

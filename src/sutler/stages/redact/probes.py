@@ -20,30 +20,29 @@ BASE = 100_000
 RUN = BASE + len(grammar.TRIGGERS)
 """The number of a run that may be base64."""
 
-_SURE = 4
-"""A word of this many characters is as good as the pattern, save the few that are part of the language."""
-_EVERYWHERE = frozenset(("live_", "test_", "token"))
+_SURE = 3
+"""A word of this many characters is as good as the pattern, save the few that are all over source code."""
+_EVERYWHERE = frozenset(("live_", "test_", "token", "pat", "re_", "eab", "-us", "cio", "as-"))
 _MOST = 20
 """A repetition that is asked for this often is as good as the whole."""
 
 
 class Probe(NamedTuple):
-    """An expression of the database. `once`: it only matters whether it is there; else where, in either case."""
+    """An expression of the database."""
 
     number: int
     source: str
-    once: bool
 
 
 def probes() -> tuple[Probe, ...]:
     """Every expression, formats first."""
-    of_formats = (Probe(number, part, True) for number, one in enumerate(formats()) for part in _of_format(one))
+    of_formats = (Probe(number, part) for number, one in enumerate(formats()) for part in _of_format(one))
     of_triggers = (
-        Probe(BASE + number, part, False)
+        Probe(BASE + number, part)
         for number, head in enumerate(grammar.TRIGGERS)
         for part in _TRIGGERS.get(number, (widened(head),))
     )
-    return (*of_formats, *of_triggers, Probe(RUN, decode.BASE64_RUN, True))
+    return (*of_formats, *of_triggers, Probe(RUN, decode.BASE64_RUN))
 
 
 def _of_format(one: Format) -> Iterator[str]:
@@ -79,7 +78,7 @@ _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (rf"{_NAME}{_SEP}{_TO_QUOTE}",),
-    grammar.BARE: (rf"{_NAME}[:=?]=?[ \t]*[!-~]",),
+    grammar.BARE: (rf"{_NAME}[:=?]=?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",),  # such a value begins with no quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
     grammar.PAIR: (rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),

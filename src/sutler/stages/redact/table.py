@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -29,6 +28,10 @@ class Format(NamedTuple):
     words: tuple[str, ...]
     core: str
 
+    @property
+    def spans_lines(self) -> bool:
+        return "\\s" in self.core.replace("[^\\s", "")
+
 
 @cache
 def formats() -> tuple[Format, ...]:
@@ -46,28 +49,6 @@ def pattern(core: str) -> re.Pattern[str]:
     behind = f".{{{width}}}" if width else ""
     left = rf"(?:(?<!{before}{behind})|(?<=\\[nrt]{behind})|(?<=%[0-9A-Fa-f]{{2}}{behind}))"
     return re.compile(core[:width] + left + core[width:] + _RIGHT)
-
-
-@cache
-def line_by_line(one: Format) -> bool:
-    """Whether it pays, and is the same, to search only the lines that hold one of the format's words. `re` skips to a
-    literal prefix by itself; without one it is a hundred times slower than looking for a word."""
-    return len(min(one.words, key=len)) > 2 and not re.match(r"[A-Za-z0-9_:/-]{2}", one.core) and "\\s" not in one.core
-
-
-def stretches(text: str, one: Format) -> Iterator[tuple[int, int]]:
-    """Where in `text` the format may match."""
-    if not line_by_line(one):
-        yield 0, len(text)
-        return
-    lines = set()
-    for word in one.words:
-        at = text.find(word)
-        while at >= 0:
-            start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-            lines.add((start, len(text) if stop < 0 else stop))
-            at = text.find(word, stop) if stop >= 0 else -1
-    yield from sorted(lines)
 
 
 @cache
