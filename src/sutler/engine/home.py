@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sutler.store.base import Store
 
 
-CACHE_LIMIT = 512_000_000
+CACHE_LIMIT = 1_000_000_000
 """Bytes that the cache may take; beyond that the oldest part of it goes."""
 
 

@@ -25,7 +25,7 @@ from sutler.values.snapshot import FileEntry, Snapshot
 _FORMAT = 1
 _TAIL = 8  # bytes at the very end: how long the account before them is
 _BLOCK = 1 << 20
-MOST = 128_000_000
+MOST = 400_000_000
 """Bytes of text that are kept of one pack."""
 
 
