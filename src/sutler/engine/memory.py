@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
@@ -54,11 +54,20 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
     """What to keep of a file; None for one that is better looked at again."""
     if not clean.findings and not clean.hidden:
         return Known(loaded.digest)
-    before, after = loaded.text.split("\n"), clean.text.split("\n")
-    lines = {number: new for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new}
-    if len(before) != len(after) or sum(map(len, lines.values())) > MOST_KEPT:
+    pairs = zip(_lines(loaded.text), _lines(clean.text), strict=False)
+    lines = {number: new for number, (old, new) in enumerate(pairs) if old != new}
+    if loaded.text.count("\n") != clean.text.count("\n") or sum(map(len, lines.values())) > MOST_KEPT:
         return None
     return Known(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One line at a time: a list of all would take several times the room of a long text."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 NO_CONTENT = ""
@@ -147,7 +156,7 @@ class Memory:
 
     def counted(self, section: Section, tokens: int) -> None:
         """Add to what is known of a file what it costs."""
-        known = self._fresh.get(section.path) or self.known.get(section.path)
+        known = self.latest(section.path)
         if known is not None and known.digest == section.source:
             self.learn(section.path, replace(known, tokens=tokens, about=about(section.mode, section.reason)))
 
@@ -167,6 +176,10 @@ class Memory:
     def trusted(self, sight: tuple[int, ...]) -> tuple[int, ...]:
         """The sight of a file if it may be relied on, else nothing."""
         return sight if sight and max(sight[1:3]) < self._started - RACY_NS else ()
+
+    def latest(self, path: str) -> Known | None:
+        """What is known of a file, by this run or an earlier one."""
+        return self._fresh.get(path) or self.known.get(path)
 
     def learn(self, path: str, known: Known | None) -> None:
         if known is not None and self.name:
