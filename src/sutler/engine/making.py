@@ -197,7 +197,7 @@ class Maker:
         """What to remember of a file: what was known already, or what was found out just now."""
         if section.level != "full" or not self._memory:
             return None
-        loaded, old = material.loaded, self._memory.known.get(section.path)
+        loaded, old = material.loaded, self._memory.latest(section.path)
         known = old if old is not None and old.digest == section.source else known_of(loaded, material.clean)
         verbatim = loaded.data and section.data is loaded.data and not self._request.line_numbers
         if known is None or not verbatim or not shape(self._request.format).VERBATIM:

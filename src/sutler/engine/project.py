@@ -195,7 +195,7 @@ class Project:
         from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
-        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             size = sum(entry.size + PER_FILE for entry in entries)
@@ -213,7 +213,7 @@ class Project:
     def select(
         self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None, changed: Changes | None = None
     ) -> Selection:
-        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
@@ -225,10 +225,10 @@ class Project:
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")
-        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)]
+        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self.ours(entry.path)]
         return replace(selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path)))
 
-    def _ours(self, path: str) -> bool:
+    def ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""
         return path in self.outputs or path.endswith(TEMPORARY) or path.startswith(self._private)
 

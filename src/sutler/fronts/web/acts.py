@@ -72,7 +72,7 @@ class Acts:
         """The pack itself, handed to the browser: it leaves, so it has a receipt."""
         with self._busy:
             packing, project = self._packing(wanted)
-            data = b"".join(packing.encoded())
+            data = packing.text().encode()
         receipt = receipts.receipt_of(
             packing.report,
             project=told(project.name),
