@@ -41,7 +41,8 @@ _NO_TOOLS = ("floor", "plain Python")
 def groups(rows: Sequence[Row], metric: Literal["wall", "cpu"] = "wall") -> list[Group]:
     """One group for each tree and class, shortest time first. CPU time is the steadier one on a busy machine.
 
-    The floor and the bare loop in Python are no tools and stay out; so does the budgeted class, which has no peer to be compared with.
+    The floor and the bare loop in Python are no tools and stay out; so does the budgeted class, which has no peer to
+    be compared with.
     """
     keys = dict.fromkeys((row.tree, row.work) for row in rows if row.work != "budgeted")
     return [g for tree, work in keys if (g := _group(tree, work, rows, metric)).bars]
