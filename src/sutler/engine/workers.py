@@ -9,8 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threading import Thread
 
 Answer = Sequence[bytes | memoryview]
 """What a batch comes to: a few buffers."""
@@ -18,6 +23,7 @@ Answer = Sequence[bytes | memoryview]
 _SIZE = 8  # bytes that tell how long a buffer is
 _PIPE = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+_TRIES, _MOMENT = 100, 0.0005
 
 
 def cores() -> int:
@@ -33,6 +39,34 @@ def may_fork() -> bool:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
         return False
+
+
+class Beside:
+    """A piece of work that a thread does beside this one: native work, which lets go of the interpreter's lock. Settled,
+    it leaves no thread, so that one may fork again."""
+
+    __slots__ = ("_thread", "_work")
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        if cores() > 1 and may_fork():
+            from threading import Thread
+
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def settle(self) -> None:
+        if self._thread is None:
+            return
+        self._thread.join()
+        self._thread = None
+        for _ in range(_TRIES):  # a thread that has been joined is still there for a moment
+            if may_fork():
+                return
+            time.sleep(_MOMENT)
 
 
 def in_children(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:

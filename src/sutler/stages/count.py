@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ VOCABULARIES = (
 
 LONG = 1 << 22
 """Characters from which a text is counted in pieces."""
+_loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"
 
@@ -43,10 +45,22 @@ def count_bytes(text: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
+def _loaded(vocabulary: str) -> splintr.AnyTokenizer:
     import splintr  # heavy: only when tokens are asked for
 
     return splintr.Tokenizer.from_pretrained(vocabulary)
+
+
+def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
+    """The tokenizer; who asks while another thread loads it waits for that."""
+    with _loading:
+        return _loaded(vocabulary)
+
+
+def make_ready(vocabulary: str) -> None:
+    """Load a vocabulary, and have the tokenizer make its tables, which it does when the first word is no token itself.
+    Both let go of the interpreter's lock, so a thread may do it beside other work."""
+    token_counter(vocabulary)("zqxjkvbw")
 
 
 def require_vocabulary(vocabulary: str) -> None:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sutler.engine.workers import Answer, in_children, may_fork
+from sutler.engine.workers import Answer, Beside, in_children, may_fork
 
 
 def flat(answers: list[Answer]) -> list[list[bytes]]:
@@ -69,3 +69,17 @@ def test_no_fork_beside_another_thread() -> None:
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.skipif(not may_fork(), reason="not Linux, or the test runner has threads")
+def test_what_is_done_beside_leaves_no_thread() -> None:
+    seen: list[int] = []
+    beside = Beside(lambda: seen.append(threading.get_ident()))
+    beside.settle()  # never begun
+    assert seen == []
+    for _ in range(20):
+        beside.begin()
+        beside.settle()
+        assert may_fork()
+    assert len(seen) in (0, 20)  # none where there is one core
+    assert threading.get_ident() not in seen

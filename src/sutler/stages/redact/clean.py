@@ -101,9 +101,9 @@ def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
 
 
 def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
-    """Matches of the format on the lines of these offsets, or anywhere if there are none."""
+    """Matches of the format on the lines of these offsets, which are in order, or anywhere if there are none."""
     compiled = pattern(one.core)
-    spans = sorted({_line_at(text, end) for end in ends}) if ends and not one.spans_lines else [(0, len(text))]
+    spans = _lines_at(text, ends) if ends and not one.spans_lines else [(0, len(text))]
     for found in (match for span in spans for match in compiled.finditer(text, *span)):
         group = 1 if compiled.groups and found.group(1) is not None else 0
         value = found.group(group)
@@ -114,6 +114,15 @@ def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
 def _line_at(text: str, at: int) -> tuple[int, int]:
     stop = text.find("\n", at)
     return text.rfind("\n", 0, at) + 1, len(text) if stop < 0 else stop
+
+
+def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each line once: looking for its ends again at every offset would be quadratic on a line full of them."""
+    stop = -1
+    for end in ends:
+        if end > stop:
+            start, stop = _line_at(text, end)
+            yield start, stop
 
 
 def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:

@@ -18,7 +18,7 @@ _STANDARD = bytes.maketrans(b"-_", b"+/")
 _ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
 _PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
 _LONGEST_PREFIX = 400
-_ODD = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
+_READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
 BASE64_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST}}}"
 ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
@@ -57,8 +57,8 @@ def _from_base64(run: bytes) -> str:
     raw = binascii.a2b_base64(body.translate(_STANDARD) + b"=" * (-len(body) % 4))
     if raw[1:8:2] == b"\0\0\0\0":  # UTF-16, as PowerShell's -EncodedCommand has it
         raw = raw[::2]
-    text = raw.decode("latin-1")
-    return text if len(_ODD.findall(text[:400])) * 20 <= len(text[:400]) else ""
+    beginning = raw[:400]
+    return raw.decode("latin-1") if len(beginning.translate(None, _READABLE)) * 20 <= len(beginning) else ""
 
 
 def _from_escapes(run: str) -> str:
