@@ -42,7 +42,7 @@ def may_fork() -> bool:
 
 
 class Beside:
-    """A piece of work that a thread does beside this one: native work, which lets go of the interpreter's lock. Settled,
+    """A piece of work that a thread does beside this one: native work, which lets go of Python's lock. Settled,
     it leaves no thread, so that one may fork again."""
 
     __slots__ = ("_thread", "_work")
