@@ -82,8 +82,8 @@ def token_counter(vocabulary: str) -> Counter:
 
     def count(text: str) -> int:
         # encode_flat packs four bytes a token and is the fastest, but reads `<|endoftext|>` as a control token:
-        # text that only looks like one must be counted as the text it is.
-        return len(ordinary(text)) if "<|" in text else len(flat(text)) // 4
+        # text that only looks like one must be counted as the text it is. One character is found faster than two.
+        return len(ordinary(text)) if "|" in text and "<|" in text else len(flat(text)) // 4
 
     def count_ordinary(text: str) -> int:
         return len(ordinary(text))

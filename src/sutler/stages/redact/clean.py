@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sutler.stages.redact import blocks, checksums, decode, files, grammar, readers, verdict
-from sutler.stages.redact.engines import Engine, Sightings, stdlib_engine
+from sutler.stages.redact.engines import NONE, Engine, Sightings, stdlib_engine
 from sutler.stages.redact.families import quotes_only
 from sutler.stages.redact.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 from sutler.stages.redact.table import Format, formats, pattern
@@ -67,7 +67,7 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
     raw = raw or text.encode("utf-8", "surrogatepass")
     seen = scan(text, raw)
     hits = _plain_hits(text, path, seen)
-    for start, end, decoded in _encoded_runs(text, raw, seen):
+    for start, end, decoded in _encoded_runs(text, raw, seen) if seen is not NONE else ():
         inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))

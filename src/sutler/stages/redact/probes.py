@@ -80,6 +80,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (rf"{_NAME}{_SEP}{_TO_QUOTE}",),
     grammar.BARE: (rf"{_NAME}[:=?]=?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",),  # such a value begins with no quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
+    grammar.ELEMENT: (rf"(?:{_NAMES})[\w.-]*(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
     grammar.PAIR: (rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
     grammar.VENDOR: tuple(map(re.escape, grammar.VENDORS)),  # the engine looks itself at what follows a name
