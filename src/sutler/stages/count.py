@@ -58,9 +58,9 @@ def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
 
 
 def make_ready(vocabulary: str) -> None:
-    """Load a vocabulary and have the tokenizer make its tables, which it does for the first word that is no token itself
-    and which takes longer. Of its calls those for batches let go of Python's lock, so a thread may do it beside other
-    work; a batch of one starts no threads of its own."""
+    """Load a vocabulary and have the tokenizer make its tables, which it does for the first word that is no token and
+    which takes longer. Of its calls those for batches let go of Python's lock, so a thread may do it beside other work;
+    a batch of one starts no threads of its own."""
     _tokenizer(vocabulary).encode_batch_flat(["zqxjkvbw"])
 
 
