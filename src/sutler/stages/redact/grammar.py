@@ -31,7 +31,8 @@ SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|ke
 _SQL_BY = (
     r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 )
-_FLAG_NAME = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
+FLAG_WORDS = "token|secret|key|password|passwd|pwd|credentials?"
+_FLAG_NAME = rf"(?:p|u|user|a|w|pw|pass[\w-]{{0,16}}|[\w-]{{0,24}}(?:{FLAG_WORDS}))"
 
 VENDORS = sorted(words("vendor"))
 

@@ -80,6 +80,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (rf"{_NAME}{_SEP}{_TO_QUOTE}",),
     grammar.BARE: (rf"{_NAME}[:=?]=?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",),  # such a value begins with no quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
+    grammar.FLAG: (rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:{grammar.FLAG_WORDS}))[\"' =]|p)",),
     grammar.ELEMENT: (rf"(?:{_NAMES})[\w.-]*(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
     grammar.PAIR: (rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
