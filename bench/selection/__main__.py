@@ -8,6 +8,7 @@ Reads development instances, rebuilds each project's tree and history at the bas
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -50,9 +51,11 @@ def main(arguments: Sequence[str]) -> int:
     chosen = options.repo.split(",") if options.repo else sorted({instance.repo for instance in instances})
     shelf = Shelf(options.cache)
     variants = _variants(options.ablate)
-    records: list[Record] = []
+    asked = {i.id for i in instances if options.split in ("", i.split) and i.repo in chosen}
+    records = [record for record in _rows_so_far(options.rows) if record.id in asked]
+    done = {record.id for record in records}
     for repo in chosen:
-        mine = [i for i in instances if i.repo == repo and options.split in ("", i.split)]
+        mine = [i for i in instances if i.repo == repo and i.id in asked - done]
         for instance in mine:
             rows = _measure(instance, mirror_of(options.repos, repo), shelf, variants)
             fresh = [Record(instance.id, instance.split, name, row) for name, row in rows.items()]
@@ -69,6 +72,11 @@ def _keep_rows(path: str, records: Sequence[Record]) -> None:
             file.writelines(msgspec.json.encode(record) + b"\n" for record in records)
 
 
+def _rows_so_far(path: str) -> list[Record]:
+    """What an earlier run that was cut short has measured already."""
+    return _load_rows(path) if path and os.path.exists(path) else []
+
+
 def _load_rows(path: str) -> list[Record]:
     with open(path, "rb") as file:
         return [msgspec.json.decode(line, type=Record) for line in file]
@@ -82,7 +90,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
-    parser.add_argument("--rows", default="", help="append every instance's figures to this file")
+    parser.add_argument("--rows", default="", help="append every instance's figures to this file, and measure none again that it has")
     parser.add_argument("--report", nargs="+", default=[], help="print kept rows and measure nothing")
     parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
     return parser.parse_args(arguments)

@@ -57,7 +57,7 @@ class Taste(Struct, frozen=True):
 
     file_power: float = 2.0  # how steeply a file's score counts
     rank_power: float = 0.3  # how steeply its place in the ranking counts
-    region_power: float = 1.5  # how steeply a region's own score counts
+    region_power: float = 1.25  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
     head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
