@@ -44,6 +44,8 @@ from sutler.values.paths import quote
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
+Perform = Callable[[], tuple[T, tuple[Outcome, ...], bool]]
+"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something."""
 Ask = Callable[[Approval], bool | None]
 """How a front asks a person: yes, no, or None when nobody can answer now."""
 
@@ -58,11 +60,13 @@ class UnsettledError(SutlerError):
 
 class Deed(Struct, frozen=True):
     """A write as the gate sees it: a call for each file, the one call that consent is about, the contents to keep
-    before anything happens, the versions to record with the outcome, and the guard to hold meanwhile."""
+    before anything happens, the marks of the files by call, the versions to record with the outcome, and the guard to
+    hold meanwhile."""
 
     calls: tuple[Call, ...]
     whole: Call
     blobs: tuple[tuple[str, bytes], ...]
+    marks: dict[str, str]
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
 
@@ -113,9 +117,10 @@ class Gate:
         self._record(call, "done", decision, outcome, approval, started)
         return answer
 
-    def write(self, deed: Deed, perform: Callable[[], tuple[T, tuple[Outcome, ...]]]) -> T:
+    def write(self, deed: Deed, perform: Perform[T], recorded: Callable[[], None]) -> T:
         """Let a write of one or several files through, whole: every file is judged, one consent covers them all, and
-        the guard is entered (locks taken, files looked at again) after the consent and before the first intent."""
+        the guard is entered (locks taken, files looked at again) after the consent and before the first intent.
+        `recorded` is called when the outcome is."""
         started = time.perf_counter()
         spent = self._spent()
         decisions = [decide(call, self.rules, self.caller, spent) for call in deed.calls]
@@ -126,7 +131,9 @@ class Gate:
         approval = self._consent(deed.whole, asked) if asked else ""
         try:
             with deed.guard():
-                return self._perform(deed, decisions, approval, started, perform)
+                answer = self._perform(deed, decisions, approval, started, perform)
+                recorded()
+                return answer
         except SutlerError as fault:
             raise self.cleaned(fault) from None
 
@@ -136,7 +143,7 @@ class Gate:
         decisions: Sequence[Decision],
         approval: str,
         started: float,
-        perform: Callable[[], tuple[T, tuple[Outcome, ...]]],
+        perform: Perform[T],
     ) -> T:
         def rows(phase: Phase, outcomes: Sequence[Outcome]) -> list[AuditEntry]:
             triples = zip(deed.calls, decisions, outcomes, strict=True)
@@ -144,22 +151,25 @@ class Gate:
 
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, wait=self._strict)
+            self.store.record(
+                rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks, wait=self._strict
+            )
             self.store.start_flush()
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
         try:
-            answer, outcomes = perform()
+            answer, outcomes, owed = perform()
         except UnsettledError:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
             lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
             self.store.record(rows("done", lost))
             raise
-        # The intent and the file are on the disk: should this row be lost with the power, the next start makes it anew.
+        # The intent and the new bytes are on the disk: should this row be lost with the power, or the change of names
+        # with it, the next start makes them anew.
         known = deed.versions(stamp(self.clock()))
-        self.store.record(rows("done", outcomes), versions=known, wait=self._strict)
+        self.store.record(rows("done", outcomes), versions=known, still=deed.marks if owed else {}, wait=self._strict)
         return answer
 
     def intent_is_durable(self) -> None:

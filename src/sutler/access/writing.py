@@ -39,6 +39,7 @@ class Writer:
         self._door = door
         self._gate = door.gate
         self._met: list[Met] = []
+        self._owed: list[int] = []  # directories that are to be synced after the answer
 
     # the tools
 
@@ -218,10 +219,11 @@ class Writer:
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
                 }.items()
             ),
+            {call.id: plan.before.mark for call, plan in zip(bound, plans, strict=True)},
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
         )
-        done = self._gate.write(deed, lambda: self._carry_out(plans))
+        done = self._gate.write(deed, lambda: self._carry_out(plans), lambda: self._later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -244,18 +246,24 @@ class Writer:
         """What was approved is what is written: the files are held and must be what they were when it was planned."""
         with self._gate.store.hold(plan.path for plan in plans):
             for plan in plans:
-                if held(self._door.root, plan.path, MAX_BYTES)[1:] != plan.before[1:]:
+                if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...]]:
-        replace_all(
-            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle],
-            self._gate.intent_is_durable,
-        )
+    def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+        root = self._door.root
+        steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+        lazy = root.later is not None and not root.later.broken and all(step.lazy for step in steps)
+        self._owed = replace_all(steps, self._gate.intent_is_durable, lazy=lazy)
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
-        return made, tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+        outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+        return made, outcomes, bool(self._owed)
+
+    def _later(self, calls: tuple[Call, ...]) -> None:
+        """The outcome is recorded: what the disk is still owed follows in the background."""
+        if self._owed and self._door.root.later is not None:
+            self._door.root.later.owe([call.id for call in calls], self._owed)
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -269,21 +277,28 @@ class Writer:
         return step(calls)
 
 
-def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None) -> None:
-    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk."""
+def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None, *, lazy: bool = False) -> list[int]:
+    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk. When it is
+    `lazy`, the directories are not synced: the answer is their descriptors."""
     try:
         for step in steps:
             step.prepare()
         ready()
         for step in steps:
             step.swap()
+        if not lazy:
+            for step in steps:
+                step.sync()
     except BaseException as fault:
         _take_back(steps)
         if isinstance(fault, OSError):
             raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", fault) from None
         raise
+    if lazy:
+        return [step.release() for step in steps]
     for step in steps:
         step.finish()
+    return []
 
 
 def _take_back(steps: list[Replacement]) -> None:

@@ -66,6 +66,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         ("pending",),
     ),
+    Migration(
+        3,
+        "writes that the disk may not have yet",
+        (
+            "ALTER TABLE pending ADD COLUMN boot TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE pending ADD COLUMN mark TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 _TENANTS = (

@@ -83,6 +83,9 @@ class PostgresDatabase:
                 next_step="connect as that role, or give the project another name",
             )
 
+    def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        return self.transact(lambda query: query(sql, params), write=False)
+
     def start_flush(self) -> None:
         """There is nothing to begin; see `flush`."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
 from sutler.store.base import Database, Query, Row, Value, Witness
 from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
+from sutler.store.state import boot
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -17,6 +19,7 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
+    Pending,
     Receipt,
     RegistryRow,
     Spent,
@@ -35,6 +38,12 @@ _VERSION = (
 )
 _NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
 _KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
+_PENDING = (
+    "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body, p.boot, p.mark, (SELECT COUNT(*) FROM audit d "
+    "WHERE d.project = p.project AND d.call = p.call AND d.phase = 'done') "
+    "FROM pending p JOIN audit a ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
+)
+_NONE: Mapping[str, str] = MappingProxyType({})
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 
@@ -51,7 +60,7 @@ class SqlStore:
         self._database.close()
 
     def _read(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        return self._database.transact(lambda query: query(sql, params), write=False)
+        return self._database.select(sql, params)
 
     def _write(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self._database.transact(lambda query: query(sql, params), write=True)
@@ -239,15 +248,18 @@ class SqlStore:
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
+        still: Mapping[str, str] = _NONE,
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents, versions and facts they speak of: all of it or nothing."""
+        """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
+        calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
+        until `settled` says that the disk has it."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         def work(query: Query) -> tuple[AuditRow, ...]:
             for digest, data in contents:
                 query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
-            rows = tuple(self._append(query, entry, caller) for entry in entries)
+            rows = tuple(self._append(query, entry, caller, still.get(entry.call)) for entry in entries)
             for version in fresh:
                 self._add_version(query, version)
             for digest, kind, tool, body in found:
@@ -280,13 +292,26 @@ class SqlStore:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
 
-    def pending(self) -> tuple[AuditRow, ...]:
-        """Intents that have no outcome yet, oldest first."""
-        waiting = f"{_AUDIT} AND seq IN (SELECT p.seq FROM pending p WHERE p.project = ?) ORDER BY seq"  # noqa: S608
-        rows = self._read(waiting, (self.project, self.project))
-        return tuple(AuditRow(*row) for row in rows)
+    def pending(self) -> tuple[Pending, ...]:
+        """Writes that have no outcome yet, or one that the disk may not have; oldest first."""
+        rows = self._read(_PENDING, (self.project,))
+        return tuple(Pending(AuditRow(*row[:7]), row[7], row[8], bool(row[9])) for row in rows)
 
-    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None) -> AuditRow:
+    def pending_calls(self) -> tuple[str, ...]:
+        """Which calls these are: asked before every write."""
+        return tuple(row[0] for row in self._read("SELECT call FROM pending WHERE project = ?", (self.project,)))
+
+    def settled(self, calls: Iterable[str]) -> None:
+        """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at once more."""
+
+        def work(query: Query) -> None:
+            for call in names:
+                query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, call))
+
+        if names := tuple(calls):
+            self._database.transact(work, write=True, wait=False)
+
+    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None, still: str | None = None) -> AuditRow:
         seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
         if seen:  # a retry after a lost reply
             return AuditRow(*seen[0])
@@ -300,8 +325,8 @@ class SqlStore:
         )
         query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
         if row.phase == "intent":
-            query("INSERT INTO pending VALUES (?, ?, ?)", (self.project, row.call, row.seq))
-        elif entry.effect == "write":
+            query("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", (self.project, row.call, row.seq, boot(), still or ""))
+        elif entry.effect == "write" and still is None:
             query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, row.call))
         spent = self._charge(query, entry)
         if caller is not None and (rule := over(spent, caller.limits)):

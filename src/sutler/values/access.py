@@ -294,6 +294,16 @@ class AuditRow(Struct, frozen=True, gc=False):
     body: str
 
 
+class Pending(Struct, frozen=True):
+    """A write whose end is not certain yet: its intent, the machine's start it was made in, the mark of the file it
+    replaces, and whether its outcome is recorded (what is open then is only whether the disk has it)."""
+
+    row: AuditRow
+    boot: str
+    mark: str
+    done: bool
+
+
 class Receipt(Struct, frozen=True, kw_only=True):
     """A pack that left: its id, when, and the transparency record as JSON."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.stores import entry
 
-from sutler.store.sqlite import Flusher, open_sqlite
+from sutler.store.flusher import Flusher
+from sutler.store.sqlite import open_sqlite
 from sutler.values.errors import SutlerError
 
 

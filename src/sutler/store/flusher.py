@@ -1,0 +1,140 @@
+"""What happens to the write-ahead log behind the callers' backs: it is synced soon, and moved into the database before
+it grows long."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import apsw
+
+
+class Flusher:
+    """Brings commits that did not wait to the disk, soon and in the background: it syncs the write-ahead log, on
+    which SQLite itself holds no lock."""
+
+    SOON = 0.02
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._fd = -1
+        self._state = threading.Condition()
+        self._done = self._made = 0
+        self._hurry = self._ended = False
+        self._thread: threading.Thread | None = None
+        self.broken = False
+
+    def committed(self) -> None:
+        with self._state:
+            self._made += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
+                self._thread.start()
+            elif self._made == self._done + 1:
+                self._state.notify_all()
+
+    def start(self) -> None:
+        """Do not wait for company: somebody will soon wait for this."""
+        with self._state:
+            if self._done < self._made:
+                self._hurry = True
+                self._state.notify_all()
+
+    def wait(self) -> bool:
+        """Whether all that was committed up to now is on the disk."""
+        with self._state:
+            wanted = self._made
+            if self._done < wanted:
+                self._hurry = True
+                self._state.notify_all()
+            self._state.wait_for(lambda: self._done >= wanted or self.broken)
+            return not self.broken
+
+    def _run(self) -> None:
+        while True:
+            with self._state:
+                self._state.wait_for(lambda: self._made > self._done or self._ended)
+                if not self._hurry and not self._ended:
+                    self._state.wait_for(lambda: self._hurry or self._ended, self.SOON)
+                if self._made == self._done:
+                    return
+                made, self._hurry = self._made, False
+            try:
+                if self._fd < 0:
+                    self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                os.fdatasync(self._fd)
+            except OSError:  # never tried again: the pages may count as clean and be lost all the same
+                self.broken = True
+            with self._state:
+                self._done = made
+                self._state.notify_all()
+                if self.broken:
+                    return
+
+    def close(self) -> None:
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class Backfill:
+    """Moves the log into the database in a thread and over a connection of its own: most of it beside the writers, and
+    the few pages they added meanwhile while they wait, so that the log begins anew. It is never tried again after a
+    failure, because a second sync may succeed without the pages of the first; the log goes on growing then."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection], lock: threading.RLock) -> None:
+        self._connect = connect
+        self._lock = lock
+        self._state = threading.Condition()
+        self._wanted = self._ended = False
+        self._thread: threading.Thread | None = None
+
+    def ask(self) -> None:
+        with self._state:
+            if not self._wanted:
+                self._wanted = True
+                self._state.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sutler-backfill", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        import apsw
+
+        connection: apsw.Connection | None = None
+        try:
+            connection = self._connect()
+            while self._due():
+                try:
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    with self._lock:
+                        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                except apsw.BusyError:
+                    pass  # another process is at it
+                with self._state:
+                    self._wanted = False
+        except apsw.Error:
+            pass
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _due(self) -> bool:
+        with self._state:
+            self._state.wait_for(lambda: self._wanted or self._ended)
+            return not self._ended
+
+    def close(self) -> None:
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+        if self._thread is not None:
+            self._thread.join()
