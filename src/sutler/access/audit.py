@@ -17,6 +17,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -314,6 +315,12 @@ Clock = Callable[[], float]
 
 def stamp(seconds: float) -> str:
     """A moment as the ledger writes it: UTC, microseconds, sorts as text."""
+    whole, micros = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(whole)}.{micros:06}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
     from datetime import UTC, datetime
 
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -199,7 +199,7 @@ class Writer:
     def _judged(
         self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str, *, held_already: bool
     ) -> PatchResult:
-        for one in calls:  # a denied path is not even looked at
+        for one in () if held_already else calls:  # a denied path is not even looked at
             if decide(one, self._gate.rules, self._gate.caller).verdict == "deny":
                 self._gate.enter(one, lambda: (None, Outcome()))
         try:

@@ -21,7 +21,7 @@ class Later:
         self._state = threading.Condition()
         self._places: dict[tuple[int, int], int] = {}
         self._calls: dict[str, None] = {}
-        self._ended = False
+        self._idle = self._ended = False
         self._thread: threading.Thread | None = None
         self.broken = False
 
@@ -39,7 +39,8 @@ class Later:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="sutler-later", daemon=True)
                 self._thread.start()
-            self._state.notify_all()
+            elif self._idle:  # else it comes by itself: a thread that wakes takes the interpreter away from a call
+                self._state.notify_all()
 
     def calls(self) -> set[str]:
         """What is not settled yet and will be by this process."""
@@ -49,7 +50,9 @@ class Later:
     def _run(self) -> None:
         while True:
             with self._state:
+                self._idle = True
                 self._state.wait_for(lambda: bool(self._calls) or self._ended)
+                self._idle = False
                 self._state.wait_for(lambda: self._ended, self.SOON)
                 if not self._calls:
                     return

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 class Flusher:
     """Brings commits that did not wait to the disk, soon and in the background: it syncs the write-ahead log, on
-    which SQLite itself holds no lock."""
+    which SQLite itself holds no lock. It is woken when there is something to do, not for every commit: a thread that
+    wakes takes the interpreter away from a call."""
 
     SOON = 0.02
 
@@ -23,45 +25,47 @@ class Flusher:
         self._fd = -1
         self._state = threading.Condition()
         self._done = self._made = 0
-        self._hurry = self._ended = False
+        self._since = 0.0  # when the oldest commit that is not synced was made
+        self._idle = self._hurry = self._ended = False
         self._thread: threading.Thread | None = None
         self.broken = False
 
     def committed(self) -> None:
         with self._state:
+            if self._made == self._done:
+                self._since = time.monotonic()
             self._made += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
                 self._thread.start()
-            elif self._made == self._done + 1:
+            elif self._idle:
                 self._state.notify_all()
+
+    def synced(self) -> None:
+        """A commit that waited for the disk took all before it along. Nobody else commits meanwhile."""
+        with self._state:
+            self._done = self._made
 
     def start(self) -> None:
         """Do not wait for company: somebody will soon wait for this."""
         with self._state:
-            if self._done < self._made:
-                self._hurry = True
-                self._state.notify_all()
+            self._start()
+
+    def _start(self) -> None:
+        if self._done < self._made and not self._hurry:
+            self._hurry = True
+            self._state.notify_all()
 
     def wait(self) -> bool:
         """Whether all that was committed up to now is on the disk."""
         with self._state:
             wanted = self._made
-            if self._done < wanted:
-                self._hurry = True
-                self._state.notify_all()
+            self._start()
             self._state.wait_for(lambda: self._done >= wanted or self.broken)
             return not self.broken
 
     def _run(self) -> None:
-        while True:
-            with self._state:
-                self._state.wait_for(lambda: self._made > self._done or self._ended)
-                if not self._hurry and not self._ended:
-                    self._state.wait_for(lambda: self._hurry or self._ended, self.SOON)
-                if self._made == self._done:
-                    return
-                made, self._hurry = self._made, False
+        while (made := self._due()) >= 0:
             try:
                 if self._fd < 0:
                     self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -69,10 +73,28 @@ class Flusher:
             except OSError:  # never tried again: the pages may count as clean and be lost all the same
                 self.broken = True
             with self._state:
-                self._done = made
+                self._done = max(made, self._done)
+                self._since = time.monotonic()
                 self._state.notify_all()
                 if self.broken:
                     return
+
+    def _due(self) -> int:
+        """Up to which commit is to be synced, when it is time; less than none at the end."""
+        with self._state:
+            while True:
+                if self._made == self._done:
+                    if self._ended:
+                        return -1
+                    self._idle = True
+                    self._state.wait_for(lambda: self._made > self._done or self._ended)
+                    self._idle = False
+                    continue
+                left = self._since + self.SOON - time.monotonic()
+                if self._hurry or self._ended or left <= 0:
+                    self._hurry = False
+                    return self._made
+                self._state.wait_for(lambda: self._hurry or self._ended, left)
 
     def close(self) -> None:
         with self._state:

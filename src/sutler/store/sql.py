@@ -43,6 +43,10 @@ _PENDING = (
     "WHERE d.project = p.project AND d.call = p.call AND d.phase = 'done') "
     "FROM pending p JOIN audit a ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
 )
+_AT_ONCE = 32
+_REMEMBERED = 4_096
+_SETTLE = f"DELETE FROM pending WHERE project = ? AND call IN ({', '.join('?' * _AT_ONCE)})"  # noqa: S608  # our own words
+_CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING RETURNING 1"
 _NONE: Mapping[str, str] = MappingProxyType({})
 _APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
@@ -54,6 +58,9 @@ class SqlStore:
         self.project = project
         self._database = database
         self._witness: tuple[int, Witness] | None = None
+        self._facts: set[tuple[str, str, str, str]] = (
+            set()
+        )  # some that are there for sure, unless somebody forgets them
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
     def close(self) -> None:
@@ -117,6 +124,7 @@ class SqlStore:
         )
 
     def forget_facts(self) -> int:
+        self._facts.clear()
         return len(self._write("DELETE FROM facts WHERE project = ? RETURNING 1", (self.project,)))
 
     # packs that left
@@ -256,7 +264,10 @@ class SqlStore:
         until `settled` says that the disk has it."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
+        kept: list[tuple[str, str, str, str]] = []
+
         def work(query: Query) -> tuple[AuditRow, ...]:
+            kept.clear()
             for digest, data in contents:
                 query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
             rows = tuple(self._append(query, entry, caller, still.get(entry.call)) for entry in entries)
@@ -264,12 +275,19 @@ class SqlStore:
                 self._add_version(query, version)
             for digest, kind, tool, body in found:
                 key = (self.project, digest, kind, tool)
+                if key in self._facts:
+                    continue
+                kept.append(key)
                 if not query(_KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
             self._attest(rows)
             return rows
 
-        return self._database.transact(work, write=True, wait=wait)
+        made = self._database.transact(work, write=True, wait=wait)
+        if len(self._facts) > _REMEMBERED:
+            self._facts.clear()
+        self._facts.update(kept)
+        return made
 
     def start_flush(self) -> None:
         self._database.start_flush()
@@ -305,24 +323,22 @@ class SqlStore:
         """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at once more."""
 
         def work(query: Query) -> None:
-            for call in names:
-                query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, call))
+            for start in range(0, len(names), _AT_ONCE):
+                some = names[start : start + _AT_ONCE]
+                query(_SETTLE, (self.project, *some, *some[-1:] * (_AT_ONCE - len(some))))
 
         if names := tuple(calls):
             self._database.transact(work, write=True, wait=False)
 
     def _append(self, query: Query, entry: AuditEntry, caller: Caller | None, still: str | None = None) -> AuditRow:
-        seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
-        if seen:  # a retry after a lost reply
-            return AuditRow(*seen[0])
         # Taking the next number locks the head row, so that the chain has one writer at a time on both databases.
         take = "UPDATE heads SET seq = seq + 1 WHERE project = ? AND name = 'audit' RETURNING seq, hash"
         seq, prev = query(take, (self.project,))[0]
         row = seal(entry, seq, prev)
-        query(
-            "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body),
-        )
+        if not query(_CHAIN, (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
+            query("UPDATE heads SET seq = seq - 1 WHERE project = ? AND name = 'audit'", (self.project,))
+            seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
+            return AuditRow(*seen[0])  # a retry after a lost reply
         query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
         if row.phase == "intent":
             query("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", (self.project, row.call, row.seq, boot(), still or ""))

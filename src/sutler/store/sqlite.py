@@ -132,6 +132,8 @@ class SqliteDatabase:
             if write:
                 self._wait_for_disk(wait)
             answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
+            if write and wait:
+                self._flusher.synced()
         if write and not wait:
             self._flusher.committed()
         return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from functools import lru_cache
 
 import msgspec
 
@@ -25,6 +26,8 @@ from sutler.store.state import boot
 from sutler.values.access import Caller, Limits
 from sutler.values.errors import RefusedError, UsageError
 from sutler.version import VERSION
+
+_SHORT = 20_000
 
 
 def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
@@ -78,6 +81,11 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
 
 
 def _count(text: str) -> int:
+    return _counted(text) if len(text) <= _SHORT else token_counter("o200k_base")(text)
+
+
+@lru_cache(maxsize=512)  # the same pages are read again and again
+def _counted(text: str) -> int:
     return token_counter("o200k_base")(text) if text else 0
 
 
