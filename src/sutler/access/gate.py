@@ -64,13 +64,14 @@ class UnsettledError(SutlerError):
 
 class Deed(Struct, frozen=True):
     """A write as the gate sees it: a call for each file, the one call that consent is about, the contents to keep
-    before anything happens, the marks of the files by call, the versions to record with the outcome, and the guard to
-    hold meanwhile."""
+    before anything happens, the marks of the files by call, what can begin before the intent since nobody sees it, the
+    versions to record with the outcome, and the guard to hold meanwhile."""
 
     calls: tuple[Call, ...]
     whole: Call
     blobs: tuple[tuple[str, bytes], ...]
     marks: dict[str, str]
+    early: Callable[[], None]
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
 
@@ -153,12 +154,10 @@ class Gate:
             triples = zip(deed.calls, decisions, outcomes, strict=True)
             return [self._entry(call, phase, made, came, approval, started) for call, made, came in triples]
 
+        deed.early()
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self.store.record(
-                rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks, wait=self._strict
-            )
-            self.store.start_flush()
+            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks)
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
@@ -175,11 +174,6 @@ class Gate:
         known = deed.versions(stamp(self.clock()))
         self.store.record(rows("done", outcomes), versions=known, still=deed.marks if owed else {}, wait=self._strict)
         return answer
-
-    def intent_is_durable(self) -> None:
-        """Come back when the intent of the write that is under way is on the disk. A write calls this when its new
-        bytes are there too, and before it changes anything: so the disk works on both at the same time."""
-        self.store.flush()
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():

@@ -72,7 +72,7 @@ def _present(fd: int) -> frozenset[str]:
     known = _seen.get(place)
     if known is not None and known[0] == changed:
         return known[1]
-    found = frozenset(name for name in _NAMES if _is_there(fd, name))
+    found = frozenset(name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False))
     if time.time_ns() - changed > _OLD:
         if len(_seen) > _MANY:
             _seen.clear()
@@ -86,14 +86,6 @@ _NAMES = tuple(sorted(IGNORE_FILES))
 _OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
 _MANY = 4_096
 _seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}
-
-
-def _is_there(fd: int, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=fd, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
 
 
 def _is_directory(fd: int, name: str) -> bool:

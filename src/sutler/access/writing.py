@@ -7,6 +7,7 @@ Where two changes meet nothing is written, and the answer holds what is needed f
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -27,6 +28,7 @@ from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
+from sutler.disk.root import Root
 from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
@@ -39,7 +41,6 @@ class Writer:
         self._door = door
         self._gate = door.gate
         self._met: list[Met] = []
-        self._owed: list[int] = []  # directories that are to be synced after the answer
 
     # the tools
 
@@ -211,6 +212,7 @@ class Writer:
             msgspec.structs.replace(call, base=plan.before.digest, result=plan.result)
             for call, plan in zip(calls, plans, strict=True)
         )
+        work = _Work(self._door.root, plans)
         deed = Deed(
             bound,
             whole_call(bound, "" if held_already else preview(self._door, plans)),
@@ -220,10 +222,12 @@ class Writer:
                 }.items()
             ),
             {call.id: plan.before.mark for call, plan in zip(bound, plans, strict=True)},
+            work.begin,
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
         )
-        done = self._gate.write(deed, lambda: self._carry_out(plans), lambda: self._later(bound))
+        with work:
+            done = self._gate.write(deed, lambda: self._carry_out(plans, work), lambda: work.later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -250,20 +254,12 @@ class Writer:
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
-        root = self._door.root
-        steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
-        lazy = root.later is not None and not root.later.broken and all(step.lazy for step in steps)
-        self._owed = replace_all(steps, self._gate.intent_is_durable, lazy=lazy)
+    def _carry_out(self, plans: tuple[Plan, ...], work: _Work) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+        work.finish()
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
-        return made, outcomes, bool(self._owed)
-
-    def _later(self, calls: tuple[Call, ...]) -> None:
-        """The outcome is recorded: what the disk is still owed follows in the background."""
-        if self._owed and self._door.root.later is not None:
-            self._door.root.later.owe([call.id for call in calls], self._owed)
+        return made, outcomes, bool(work.owed)
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -277,22 +273,59 @@ class Writer:
         return step(calls)
 
 
-def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None, *, lazy: bool = False) -> list[int]:
-    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk. When it is
-    `lazy`, the directories are not synced: the answer is their descriptors."""
+class _Work:
+    """The files of one write on their way. A server's write of files that are there begins before the intent, so that
+    the disk has both in hand at once, and leaves its directories for later; others do one thing after the other."""
+
+    def __init__(self, root: Root, plans: tuple[Plan, ...]) -> None:
+        self._steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+        self._later = root.later if root.later is not None and not root.later.broken else None
+        self._lazy = self._later is not None and all(step.lazy for step in self._steps)
+        self._fault: Exception | None = None
+        self.owed: list[int] = []  # directories that are to be synced after the answer
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        for step in self._steps:  # of a write that never came to its end
+            step.drop()
+        for fd in self.owed:
+            os.close(fd)
+
+    def begin(self) -> None:
+        try:
+            for step in self._steps if self._lazy else ():
+                step.stage()
+        except Exception as fault:  # is told when the intent is recorded, as every other failure
+            self._fault = fault
+
+    def finish(self) -> None:
+        self.owed = replace_all(self._steps, lazy=self._lazy, fault=self._fault)
+
+    def later(self, calls: tuple[Call, ...]) -> None:
+        """The outcome is recorded: what the disk is still owed follows in the background."""
+        if self.owed and self._later is not None:
+            owed, self.owed = self.owed, []
+            self._later.owe([call.id for call in calls], owed)
+
+
+def replace_all(steps: list[Replacement], *, lazy: bool = False, fault: Exception | None = None) -> list[int]:
+    """Every file takes its new content, or none does. When it is `lazy`, the directories are not synced: the answer is
+    their descriptors. A `fault` that was met before is met now."""
     try:
+        if fault is not None:
+            raise fault
         for step in steps:
             step.prepare()
-        ready()
         for step in steps:
             step.swap()
         if not lazy:
             for step in steps:
                 step.sync()
-    except BaseException as fault:
+    except BaseException as error:
         _take_back(steps)
-        if isinstance(fault, OSError):
-            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", fault) from None
+        if isinstance(error, OSError):
+            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", error) from None
         raise
     if lazy:
         return [step.release() for step in steps]

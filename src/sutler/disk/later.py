@@ -42,10 +42,10 @@ class Later:
             elif self._idle:  # else it comes by itself: a thread that wakes takes the interpreter away from a call
                 self._state.notify_all()
 
-    def calls(self) -> set[str]:
+    def calls(self) -> frozenset[str]:
         """What is not settled yet and will be by this process."""
         with self._state:
-            return set(self._calls)
+            return frozenset(self._calls)
 
     def _run(self) -> None:
         while True:

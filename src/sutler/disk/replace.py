@@ -12,11 +12,13 @@ import ctypes
 import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from typing import NamedTuple
 
+from sutler.disk.aio import start_sync
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, dirname, quote
@@ -98,6 +100,7 @@ class Replacement:
         self._name = path.rpartition("/")[2]
         self._temporary = f"{_prefix(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
         self._fd = self._new = -1
+        self._sync: Callable[[], None] | None = None
         self._named = self._swapped = False
 
     @property
@@ -106,11 +109,26 @@ class Replacement:
         bytes take the place of a file, but not where a name comes or goes."""
         return bool(self._before.digest and self._after and self._after.digest != self._before.digest)
 
+    def stage(self) -> None:
+        """The new bytes are in a file that nobody sees, and on their way to the disk. Makes no directory."""
+        self._stage(make=False)
+        if self._new >= 0:
+            self._sync = start_sync(self._new)
+
     def prepare(self) -> None:
         """The new bytes are on the disk, and nobody sees them yet."""
+        if self._fd < 0:
+            self._stage(make=self._after is not None)
+        sync, self._sync = self._sync, None
+        if sync is not None:
+            sync()
+        elif self._new >= 0:
+            os.fsync(self._new)
+
+    def _stage(self, *, make: bool) -> None:
         if _littered(self._root, self.path):
             sweep(self._root, self.path)
-        self._fd = _parent(self._root, self.path, make=self._after is not None)
+        self._fd = _parent(self._root, self.path, make=make)
         if self._after is None:
             self._writable(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False))
             return
@@ -122,7 +140,6 @@ class Replacement:
             self._like_the_old(fd, self._after.mode)
         else:
             os.fchmod(fd, self._after.mode or _new_mode())
-        os.fsync(fd)
 
     def _create(self) -> int:
         if _UNNAMED and _has_proc():
@@ -241,8 +258,18 @@ class Replacement:
                 os.fsync(self._fd)  # or a power cut would bring the name back, and no intent would tell of it
         os.close(self.release())
 
+    def drop(self) -> None:
+        """Let go of what was begun. What has changed places already stays for the next start to judge."""
+        if self._fd >= 0:
+            self._named = self._named and not self._swapped
+            os.close(self.release())
+
     def release(self) -> int:
         """Remove the temporary name and hand over the directory: whoever takes it syncs and closes it."""
+        if self._sync is not None:
+            sync, self._sync = self._sync, None
+            with suppress(OSError):
+                sync()  # nobody wants these bytes any more, but the kernel is still at it
         self._unlink()
         fd, self._fd = self._fd, -1
         if self._new >= 0:

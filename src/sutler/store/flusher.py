@@ -46,21 +46,13 @@ class Flusher:
         with self._state:
             self._done = self._made
 
-    def start(self) -> None:
-        """Do not wait for company: somebody will soon wait for this."""
-        with self._state:
-            self._start()
-
-    def _start(self) -> None:
-        if self._done < self._made and not self._hurry:
-            self._hurry = True
-            self._state.notify_all()
-
     def wait(self) -> bool:
         """Whether all that was committed up to now is on the disk."""
         with self._state:
             wanted = self._made
-            self._start()
+            if self._done < wanted and not self._hurry:
+                self._hurry = True
+                self._state.notify_all()
             self._state.wait_for(lambda: self._done >= wanted or self.broken)
             return not self.broken
 
@@ -134,6 +126,7 @@ class Backfill:
         connection: apsw.Connection | None = None
         try:
             connection = self._connect()
+            connection.execute("PRAGMA schema_version").fetchall()  # opens the log; before that there is none to move
             while self._due():
                 try:
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -143,6 +136,7 @@ class Backfill:
                     pass  # another process is at it
                 with self._state:
                     self._wanted = False
+                    self._state.notify_all()
         except apsw.Error:
             pass
         finally:

@@ -86,9 +86,6 @@ class PostgresDatabase:
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self.transact(lambda query: query(sql, params), write=False)
 
-    def start_flush(self) -> None:
-        """There is nothing to begin; see `flush`."""
-
     def flush(self) -> None:
         """Every commit here is on the disk when it returns."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Literal
 
@@ -201,9 +201,9 @@ class SqlStore:
     @contextmanager
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:
         """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
-        names = (sha256(f"{self.project} {quote(path)}")[:2] for path in paths)
-        with ExitStack() as held:
-            for slot in sorted(set(names)):
+        first, *rest = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths}) or [""]
+        with self._database.hold(first, wait) if first else nullcontext(), ExitStack() as held:
+            for slot in rest:
                 held.enter_context(self._database.hold(slot, wait))
             yield
 
@@ -289,9 +289,6 @@ class SqlStore:
         self._facts.update(kept)
         return made
 
-    def start_flush(self) -> None:
-        self._database.start_flush()
-
     def flush(self) -> None:
         self._database.flush()
 
@@ -315,9 +312,9 @@ class SqlStore:
         rows = self._read(_PENDING, (self.project,))
         return tuple(Pending(AuditRow(*row[:7]), row[7], row[8], bool(row[9])) for row in rows)
 
-    def pending_calls(self) -> tuple[str, ...]:
-        """Which calls these are: asked before every write."""
-        return tuple(row[0] for row in self._read("SELECT call FROM pending WHERE project = ?", (self.project,)))
+    def pending_count(self) -> int:
+        """How many these are: asked before every write."""
+        return int(self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0])
 
     def settled(self, calls: Iterable[str]) -> None:
         """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at once more."""

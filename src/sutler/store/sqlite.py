@@ -37,7 +37,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
-_FULL = 4_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
+_FULL = 2_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
@@ -154,9 +154,6 @@ class SqliteDatabase:
         if pages >= _FULL and self._backfill is not None:
             self._backfill.ask()
         return 0
-
-    def start_flush(self) -> None:
-        self._flusher.start()
 
     def flush(self) -> None:
         if not self._flusher.wait():
