@@ -46,8 +46,11 @@ def free_door(tree: str, state: str, session: str = "s", url: str = "", *, stric
     store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
     try:
         with Root(tree) as root, closing(Later(store.settled)) as later:
-            gate = Gate(Ledger(store, state, b"k" * 32), FREE, Caller("c", session), fake_clean, strict=strict)
-            root.later = None if strict else later
+            ledger = Ledger(store, state, b"k" * 32)
+            gate = Gate(ledger, FREE, Caller("c", session), fake_clean, strict=strict)
+            if not strict:
+                root.later = later
+                ledger.sign_later()
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
             reconcile(door)
             yield door

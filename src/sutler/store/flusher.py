@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sutler.values.errors import SutlerError
+
 if TYPE_CHECKING:
     import apsw
 
@@ -27,6 +29,7 @@ class Flusher:
         self._done = self._made = 0
         self._since = 0.0  # when the oldest commit that is not synced was made
         self._idle = self._hurry = self._ended = False
+        self._then: list[Callable[[], None]] = []  # to be done when what is committed now is on the disk
         self._thread: threading.Thread | None = None
         self.broken = False
 
@@ -35,11 +38,21 @@ class Flusher:
             if self._made == self._done:
                 self._since = time.monotonic()
             self._made += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
-                self._thread.start()
-            elif self._idle:
-                self._state.notify_all()
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
+            self._thread.start()
+        elif self._idle or self._hurry:
+            self._state.notify_all()
+
+    def then(self, work: Callable[[], None]) -> None:
+        """Have `work` done as soon as all that was committed up to now is on the disk."""
+        with self._state:
+            self._then.append(work)
+            self._hurry = True
+            self._wake()
 
     def synced(self) -> None:
         """A commit that waited for the disk took all before it along. Nobody else commits meanwhile."""
@@ -58,13 +71,17 @@ class Flusher:
 
     def _run(self) -> None:
         while (made := self._due()) >= 0:
+            work = list(self._then)
             try:
                 if self._fd < 0:
                     self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 os.fdatasync(self._fd)
-            except OSError:  # never tried again: the pages may count as clean and be lost all the same
+                for one in work:
+                    one()
+            except (OSError, SutlerError):  # never tried again: the pages may count as clean and be lost all the same
                 self.broken = True
             with self._state:
+                del self._then[: len(work)]
                 self._done = max(made, self._done)
                 self._since = time.monotonic()
                 self._state.notify_all()
@@ -75,11 +92,11 @@ class Flusher:
         """Up to which commit is to be synced, when it is time; less than none at the end."""
         with self._state:
             while True:
-                if self._made == self._done:
+                if self._made == self._done and not self._then:
                     if self._ended:
                         return -1
                     self._idle = True
-                    self._state.wait_for(lambda: self._made > self._done or self._ended)
+                    self._state.wait_for(lambda: self._made > self._done or self._then or self._ended)
                     self._idle = False
                     continue
                 left = self._since + self.SOON - time.monotonic()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Literal
@@ -43,8 +43,7 @@ _PENDING = (
     "WHERE d.project = p.project AND d.call = p.call AND d.phase = 'done') "
     "FROM pending p JOIN audit a ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
 )
-_AT_ONCE = 32
-_REMEMBERED = 4_096
+_AT_ONCE, _REMEMBERED = 32, 4_096
 _SETTLE = f"DELETE FROM pending WHERE project = ? AND call IN ({', '.join('?' * _AT_ONCE)})"  # noqa: S608  # our own words
 _CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING RETURNING 1"
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -58,9 +57,7 @@ class SqlStore:
         self.project = project
         self._database = database
         self._witness: tuple[int, Witness] | None = None
-        self._facts: set[tuple[str, str, str, str]] = (
-            set()
-        )  # some that are there for sure, unless somebody forgets them
+        self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
     def close(self) -> None:
@@ -291,6 +288,9 @@ class SqlStore:
 
     def flush(self) -> None:
         self._database.flush()
+
+    def then(self, work: Callable[[], None]) -> None:
+        self._database.then(work)
 
     def witness(self, every: int, sign: Witness) -> None:
         """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose

@@ -155,6 +155,9 @@ class SqliteDatabase:
             self._backfill.ask()
         return 0
 
+    def then(self, work: Callable[[], None]) -> None:
+        self._flusher.then(work)
+
     def flush(self) -> None:
         if not self._flusher.wait():
             raise self._error("the store did not reach the disk")

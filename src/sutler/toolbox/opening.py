@@ -129,6 +129,8 @@ def open_doors(
             teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
             review = reviewer(project.settings.words("review"), env)
             setup = Setup(scan, _count, ruleset, _outline, teller, review)
+            if not strict:
+                ledger.sign_later()
             if not strict and boot():
                 root.later = stack.enter_context(closing(Later(store.settled)))
 
