@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from sutler.store.base import Store
 
 
-CACHE_LIMIT = 512_000_000
+CACHE_LIMIT = 1_000_000_000
 """Bytes that the cache may take; beyond that the oldest part of it goes."""
 
 
@@ -91,7 +93,7 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
         return None
 
 
-class Cached(NamedTuple):
+class Cached(Struct, frozen=True, gc=False):
     """One file of the cache: what it is for, its name, size and age."""
 
     kind: str
@@ -102,8 +104,10 @@ class Cached(NamedTuple):
 
 KINDS = {
     "facts": "what packs found out about files",
+    "figures": "what packs found out about themselves",
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
+    "packs": "clean packs of trees that have not changed since",
     "secrets": "the redactor's compiled rules",
 }
 """What lies in the cache, by the first word of a file's name."""
@@ -135,7 +139,7 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
             continue
 
 
-def _make_room(environ: Mapping[str, str]) -> None:
+def make_room(environ: Mapping[str, str]) -> None:
     """Forget what was not written for longest, until the cache is within its limit."""
     files = sorted(cache_files(environ), key=lambda one: (one.mtime, one.name))
     total = sum(one.size for one in files)
@@ -153,6 +157,6 @@ def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
         temporary = f"{path}.{os.urandom(8).hex()}"
         private_file(temporary, data)
         os.replace(temporary, path)
-        _make_room(environ)
+        make_room(environ)
     except (OSError, SutlerError):
         return

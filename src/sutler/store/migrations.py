@@ -68,6 +68,15 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     Migration(
         3,
+        "what a pack held, kept once however often it left",
+        (
+            "CREATE TABLE sent (project TEXT NOT NULL, pack TEXT NOT NULL, files {blob} NOT NULL, "
+            "PRIMARY KEY (project, pack))",
+        ),
+        ("sent",),
+    ),
+    Migration(
+        4,
         "writes that the disk may not have yet",
         (
             "ALTER TABLE pending ADD COLUMN boot TEXT NOT NULL DEFAULT ''",

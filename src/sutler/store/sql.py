@@ -12,6 +12,7 @@ import msgspec
 from sutler.store.base import Database, Query, Row, Value, Witness
 from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
 from sutler.store.state import boot
+from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, CHAIN, KNOWN, NEWEST, PENDING, SETTLE, VERSION
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -32,22 +33,8 @@ from sutler.values.access import (
 from sutler.values.errors import DeniedError
 from sutler.values.paths import RelPath, quote
 
-_AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
-_VERSION = (
-    "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
-)
-_NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
-_KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
-_PENDING = (
-    "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body, p.boot, p.mark, (SELECT COUNT(*) FROM audit d "
-    "WHERE d.project = p.project AND d.call = p.call AND d.phase = 'done') "
-    "FROM pending p JOIN audit a ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
-)
-_AT_ONCE, _REMEMBERED = 32, 4_096
-_SETTLE = f"DELETE FROM pending WHERE project = ? AND call IN ({', '.join('?' * _AT_ONCE)})"  # noqa: S608  # our own words
-_CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING RETURNING 1"
+_REMEMBERED = 4_096
 _NONE: Mapping[str, str] = MappingProxyType({})
-_APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 
 class SqlStore:
@@ -126,18 +113,31 @@ class SqlStore:
 
     # packs that left
 
-    def put_receipt(self, receipt: Receipt) -> None:
-        self._write(
+    def put_receipt(self, receipt: Receipt, files: bytes = b"") -> None:
+        """Keep a receipt; and what the pack held, unless an earlier receipt of the same pack has brought that."""
+        self._database.transact(lambda query: self._put_receipt(query, receipt, files), write=True)
+
+    def _put_receipt(self, query: Query, receipt: Receipt, files: bytes) -> None:
+        known = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (self.project, receipt.pack))
+        if files and not known:
+            query("INSERT INTO sent VALUES (?, ?, ?)", (self.project, receipt.pack, files))
+        query(
             "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (self.project, receipt.pack, receipt.at, receipt.body),
         )
 
-    def receipts(self, limit: int = 100) -> tuple[Receipt, ...]:
+    def receipts(self, limit: int = 100, start: str = "") -> tuple[Receipt, ...]:
+        """The newest receipts of packs whose id begins so, newest first."""
         rows = self._read(
-            "SELECT pack, at, body FROM receipts WHERE project = ? ORDER BY at DESC, pack LIMIT ?",
-            (self.project, limit),
+            "SELECT pack, at, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
+            "ORDER BY at DESC, pack LIMIT ?",
+            (self.project, len(start), start, limit),
         )
         return tuple(Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
+
+    def sent(self, pack: str) -> bytes:
+        rows = self._read("SELECT files FROM sent WHERE project = ? AND pack = ?", (self.project, pack))
+        return bytes(rows[0][0]) if rows else b""
 
     # contents and versions
 
@@ -157,7 +157,7 @@ class SqlStore:
 
     def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
-        last = query(_NEWEST, (self.project, path))
+        last = query(NEWEST, (self.project, path))
         if last and says_the_same(last[0][1], last[0][2], version):
             return
         if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
@@ -169,7 +169,7 @@ class SqlStore:
         query(insert, (self.project, path, number, *what, *rest))
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
-        rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
+        rows = self._read(f"{VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
         return tuple(version_of(row) for row in rows)
 
     def keep_versions(self, newest: int) -> int:
@@ -214,11 +214,11 @@ class SqlStore:
         )
 
     def approval(self, id: str) -> Approval | None:
-        rows = self._read(f"{_APPROVAL} AND id = ?", (self.project, id))
+        rows = self._read(f"{APPROVAL} AND id = ?", (self.project, id))
         return approval_of(rows[0]) if rows else None
 
     def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
-        rows = self._read(f"{_APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
+        rows = self._read(f"{APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
         return tuple(approval_of(row) for row in rows)
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
@@ -275,7 +275,7 @@ class SqlStore:
                 if key in self._facts:
                     continue
                 kept.append(key)
-                if not query(_KNOWN, key):  # a look is cheaper than a large insert that changes nothing
+                if not query(KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
             self._attest(rows)
             return rows
@@ -309,7 +309,7 @@ class SqlStore:
 
     def pending(self) -> tuple[Pending, ...]:
         """Writes that have no outcome yet, or one that the disk may not have; oldest first."""
-        rows = self._read(_PENDING, (self.project,))
+        rows = self._read(PENDING, (self.project,))
         return tuple(Pending(AuditRow(*row[:7]), row[7], row[8], bool(row[9])) for row in rows)
 
     def pending_count(self) -> int:
@@ -320,9 +320,9 @@ class SqlStore:
         """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at once more."""
 
         def work(query: Query) -> None:
-            for start in range(0, len(names), _AT_ONCE):
-                some = names[start : start + _AT_ONCE]
-                query(_SETTLE, (self.project, *some, *some[-1:] * (_AT_ONCE - len(some))))
+            for start in range(0, len(names), AT_ONCE):
+                some = names[start : start + AT_ONCE]
+                query(SETTLE, (self.project, *some, *some[-1:] * (AT_ONCE - len(some))))
 
         if names := tuple(calls):
             self._database.transact(work, write=True, wait=False)
@@ -332,9 +332,9 @@ class SqlStore:
         take = "UPDATE heads SET seq = seq + 1 WHERE project = ? AND name = 'audit' RETURNING seq, hash"
         seq, prev = query(take, (self.project,))[0]
         row = seal(entry, seq, prev)
-        if not query(_CHAIN, (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
+        if not query(CHAIN, (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
             query("UPDATE heads SET seq = seq - 1 WHERE project = ? AND name = 'audit'", (self.project,))
-            seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
+            seen = query(f"{AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
             return AuditRow(*seen[0])  # a retry after a lost reply
         query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
         if row.phase == "intent":
@@ -360,21 +360,21 @@ class SqlStore:
         return Spent(*totals[0])
 
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
-        rows = self._read(f"{_AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
+        rows = self._read(f"{AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
         return tuple(AuditRow(*row) for row in rows)
 
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]:
         """The newest entries of a session, or of one path in it, oldest first."""
         if path is None:
-            rows = self._read(f"{_AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit))
+            rows = self._read(f"{AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit))
         else:
-            sql = f"{_AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
+            sql = f"{AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
             rows = self._read(sql, (self.project, session, quote(path), limit))
         return tuple(AuditRow(*row) for row in reversed(rows))
 
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
         """The rows of one call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
-        sql = f"{_AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
+        sql = f"{AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
         return tuple(AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/")))
 
     def head(self) -> tuple[int, str]:

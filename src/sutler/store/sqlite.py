@@ -39,6 +39,7 @@ _PRAGMAS = (
 )
 _FULL = 2_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
+_LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
@@ -76,7 +77,8 @@ class SqliteDatabase:
         self._connection = self._retry(self._open)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+        self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]  # bound now
         if os.stat(path).st_size <= _CHECKED:
@@ -227,4 +229,14 @@ class SqliteDatabase:
             self._backfill.close()
         with self._lock:
             self._flusher.close()
+            self._clear_log()
             self._connection.close()
+
+    def _clear_log(self) -> None:
+        """A long log is moved into the database by the last one to close. Who opens it next would else read it from
+        its beginning and, not knowing what has been moved already, append to it for ever."""
+        try:
+            if os.stat(f"{self._path}-wal").st_size > _LONG_LOG:
+                self._connection.config(self._keep_log, 0)
+        except (OSError, self._failed):
+            return
