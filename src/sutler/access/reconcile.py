@@ -18,7 +18,8 @@ import msgspec
 
 from sutler.access.audit import stamp
 from sutler.access.door import Door
-from sutler.disk.replace import ABSENT, Held, Replacement, held, sweep, sync_parent
+from sutler.disk.leftovers import sweep, sync_parent
+from sutler.disk.replace import ABSENT, Held, Replacement, held
 from sutler.store.state import boot
 from sutler.values.access import AuditEntry, Pending, Version, unseal, version_id
 from sutler.values.errors import SutlerError

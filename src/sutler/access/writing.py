@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
+from itertools import chain
 from typing import Literal
 
 import msgspec
@@ -274,27 +275,28 @@ class Writer:
 
 
 class _Work:
-    """The files of one write on their way. A server's write of files that are there begins before the intent, so that
-    the disk has both in hand at once, and leaves its directories for later; others do one thing after the other."""
+    """The files of one write on their way. A server's begins before the intent, so that the disk has both in hand at
+    once, and where it only changes files leaves their directories for later; else one thing follows the other."""
 
     def __init__(self, root: Root, plans: tuple[Plan, ...]) -> None:
         self._steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
         self._later = root.later if root.later is not None and not root.later.broken else None
         self._lazy = self._later is not None and all(step.lazy for step in self._steps)
         self._fault: Exception | None = None
-        self.owed: list[int] = []  # directories that are to be synced after the answer
+        self.owed: list[tuple[int, int]] = []  # directories that are to be synced after the answer, and files gone
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, *_: object) -> None:
         for step in self._steps:  # of a write that never came to its end
             step.drop()
-        for fd in self.owed:
-            os.close(fd)
+        for fd in chain.from_iterable(self.owed):
+            if fd >= 0:
+                os.close(fd)
 
     def begin(self) -> None:
         try:
-            for step in self._steps if self._lazy else ():
+            for step in self._steps if self._later else ():
                 step.stage()
         except Exception as fault:  # is told when the intent is recorded, as every other failure
             self._fault = fault
@@ -309,9 +311,11 @@ class _Work:
             self._later.owe([call.id for call in calls], owed)
 
 
-def replace_all(steps: list[Replacement], *, lazy: bool = False, fault: Exception | None = None) -> list[int]:
+def replace_all(
+    steps: list[Replacement], *, lazy: bool = False, fault: Exception | None = None
+) -> list[tuple[int, int]]:
     """Every file takes its new content, or none does. When it is `lazy`, the directories are not synced: the answer is
-    their descriptors. A `fault` that was met before is met now."""
+    what `release` hands over. A `fault` that was met before is met now."""
     try:
         if fault is not None:
             raise fault

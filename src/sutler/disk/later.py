@@ -11,6 +11,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 
+_MANY = 64  # descriptors of files that are gone; a process may not have many
+
 
 class Later:
     SOON = 0.2
@@ -21,14 +23,18 @@ class Later:
         self._state = threading.Condition()
         self._places: dict[tuple[int, int], int] = {}
         self._calls: dict[str, None] = {}
+        self._gone: list[int] = []
         self._idle = self._ended = False
         self._thread: threading.Thread | None = None
         self.broken = False
 
-    def owe(self, calls: Iterable[str], fds: Iterable[int]) -> None:
-        """Take over descriptors of the directories that these calls changed."""
+    def owe(self, calls: Iterable[str], fds: Iterable[tuple[int, int]]) -> None:
+        """Take over descriptors of the directories that these calls changed, and of the files that are gone from them
+        (-1: none), whose room is given back when they are closed."""
         with self._state:
-            for fd in fds:
+            for fd, old in fds:
+                if old >= 0:
+                    self._gone.append(old)
                 state = os.fstat(fd)
                 place = state.st_dev, state.st_ino
                 if place in self._places:
@@ -36,6 +42,8 @@ class Later:
                 else:
                     self._places[place] = fd
             self._calls |= dict.fromkeys(calls)
+            while len(self._gone) > _MANY:
+                os.close(self._gone.pop())
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="sutler-later", daemon=True)
                 self._thread.start()
@@ -56,7 +64,8 @@ class Later:
                 self._state.wait_for(lambda: self._ended, self.SOON)
                 if not self._calls:
                     return
-                calls, places, self._places = list(self._calls), self._places, {}
+                calls, places, gone = list(self._calls), self._places, self._gone
+                self._places, self._gone = {}, []
             try:
                 for fd in places.values():
                     os.fsync(fd)
@@ -68,7 +77,7 @@ class Later:
                 with self._state:
                     for call in calls:
                         del self._calls[call]
-                for fd in places.values():
+                for fd in (*places.values(), *gone):
                     os.close(fd)
 
     def close(self) -> None:
@@ -78,6 +87,6 @@ class Later:
             self._state.notify_all()
         if self._thread is not None:
             self._thread.join()
-        for fd in self._places.values():  # of a thread that gave up
+        for fd in (*self._places.values(), *self._gone):  # of a thread that gave up
             os.close(fd)
-        self._places = {}
+        self._places, self._gone = {}, []

@@ -19,6 +19,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from sutler.disk.aio import start_sync
+from sutler.disk.leftovers import littered, prefix_of, sweep
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, dirname, quote
@@ -28,7 +29,6 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNNAMED = getattr(os, "O_TMPFILE", 0) and os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
 _EXCHANGE = 2
-_PREFIX = 18
 _ACCESS_LIST = "system.posix_acl_access"
 _CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
 
@@ -98,8 +98,8 @@ class Replacement:
         self._before = before
         self._after = after
         self._name = path.rpartition("/")[2]
-        self._temporary = f"{_prefix(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
-        self._fd = self._new = -1
+        self._temporary = f"{prefix_of(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
+        self._fd = self._new = self._old = -1
         self._sync: Callable[[], None] | None = None
         self._named = self._swapped = False
 
@@ -110,8 +110,13 @@ class Replacement:
         return bool(self._before.digest and self._after and self._after.digest != self._before.digest)
 
     def stage(self) -> None:
-        """The new bytes are in a file that nobody sees, and on their way to the disk. Makes no directory."""
-        self._stage(make=False)
+        """The new bytes are in a file that nobody sees, and on their way to the disk; unless a directory must be made
+        first, which can be seen."""
+        try:
+            self._stage(make=False)
+        except FileNotFoundError:
+            if self._fd >= 0:
+                raise
         if self._new >= 0:
             self._sync = start_sync(self._new)
 
@@ -126,7 +131,7 @@ class Replacement:
             os.fsync(self._new)
 
     def _stage(self, *, make: bool) -> None:
-        if _littered(self._root, self.path):
+        if littered(self._root, self.path):
             sweep(self._root, self.path)
         self._fd = _parent(self._root, self.path, make=make)
         if self._after is None:
@@ -185,7 +190,7 @@ class Replacement:
                 self._named = True
             self._exchange()
         self._swapped = True
-        if self._before.digest and self._digest(self._temporary) != self._before.digest:
+        if self._before.digest and self._digest(self._temporary, keep=True) != self._before.digest:
             raise self._moved()  # somebody was quicker by a hair; undo gives it back
 
     def _untouched(self) -> bool:
@@ -212,7 +217,7 @@ class Replacement:
             raise
         self._temporary = old
 
-    def _digest(self, name: str) -> str:
+    def _digest(self, name: str, *, keep: bool = False) -> str:
         try:
             fd = os.open(name, _FILE, dir_fd=self._fd)
         except FileNotFoundError:
@@ -220,7 +225,10 @@ class Replacement:
         try:
             blob = read_descriptor(fd, self.path, None)
         finally:
-            os.close(fd)
+            if keep:  # whoever closes it last waits while its blocks are given back
+                self._old = fd
+            else:
+                os.close(fd)
         return "not a file" if isinstance(blob, Problem) else sha256(blob.data).hexdigest()
 
     def _moved(self) -> ConflictError:
@@ -256,26 +264,33 @@ class Replacement:
         if self._unlink():
             with suppress(OSError):
                 os.fsync(self._fd)  # or a power cut would bring the name back, and no intent would tell of it
-        os.close(self.release())
+        self._close()
 
     def drop(self) -> None:
         """Let go of what was begun. What has changed places already stays for the next start to judge."""
         if self._fd >= 0:
             self._named = self._named and not self._swapped
-            os.close(self.release())
+            self._close()
 
-    def release(self) -> int:
-        """Remove the temporary name and hand over the directory: whoever takes it syncs and closes it."""
+    def _close(self) -> None:
+        directory, old = self.release()
+        os.close(directory)
+        if old >= 0:
+            os.close(old)
+
+    def release(self) -> tuple[int, int]:
+        """Remove the temporary name and hand over the directory, to be synced and closed, and the file that had the
+        name (-1: there was none), to be closed."""
         if self._sync is not None:
             sync, self._sync = self._sync, None
             with suppress(OSError):
                 sync()  # nobody wants these bytes any more, but the kernel is still at it
         self._unlink()
-        fd, self._fd = self._fd, -1
+        found, self._fd, self._old = (self._fd, self._old), -1, -1
         if self._new >= 0:
             os.close(self._new)
             self._new = -1
-        return fd
+        return found
 
     def _unlink(self) -> bool:
         """Whether there was a name and it is gone."""
@@ -288,7 +303,7 @@ class Replacement:
                 self._named = False
                 return False
             except OSError:
-                self._root.swept.setdefault(dirname(self.path), set()).add(_prefix(self._name))
+                self._root.swept.setdefault(dirname(self.path), set()).add(prefix_of(self._name))
         return False
 
 
@@ -309,68 +324,6 @@ def _same_attributes(old: int, new: int) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
             raise
-
-
-def _littered(root: Root, path: RelPath) -> bool:
-    """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for each directory: what
-    this process leaves it notes, and what another one leaves has an intent that says so."""
-    directory = dirname(path)
-    if directory not in root.swept:
-        root.swept[directory] = _litter(root, directory)
-    return _prefix(path.rpartition("/")[2]) in root.swept[directory]
-
-
-def _litter(root: Root, directory: str) -> set[str]:
-    try:
-        fd = _directory(root, directory)
-    except OSError:
-        return set()
-    try:
-        return {name[:_PREFIX] for name in os.listdir(fd) if name.endswith(TEMPORARY)}
-    finally:
-        os.close(fd)
-
-
-def _directory(root: Root, directory: str) -> int:
-    return root.open(RelPath(directory), DIRECTORY) if directory else os.open(".", DIRECTORY, dir_fd=root.fd)
-
-
-def _prefix(name: str) -> str:
-    """How the temporary names for `name` begin: a digest, since the name itself may be as long as names can be."""
-    return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."
-
-
-def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
-    """Remove what a writer of `path` that ended in the middle left behind, and return it. The caller holds the path."""
-    name, left = path.rpartition("/")[2], list[bytes]()
-    try:
-        fd = _directory(root, dirname(path))
-    except OSError:
-        return ()
-    root.swept.get(dirname(path), set()).discard(_prefix(name))
-    try:
-        prefix = _prefix(name)
-        for found in sorted(one for one in os.listdir(fd) if one.startswith(prefix)):
-            if found.endswith(TEMPORARY):
-                blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
-                if not isinstance(blob, Problem):
-                    left.append(blob.data)
-                with suppress(OSError):
-                    os.unlink(found, dir_fd=fd)
-                    os.fsync(fd)
-    finally:
-        os.close(fd)
-    return tuple(left)
-
-
-def sync_parent(root: Root, path: RelPath) -> None:
-    """The directory of `path` is on the disk; none is needed where there is no directory any more."""
-    with suppress(FileNotFoundError):
-        fd = _directory(root, dirname(path))
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _parent(root: Root, path: RelPath, *, make: bool) -> int:

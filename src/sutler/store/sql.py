@@ -317,15 +317,13 @@ class SqlStore:
         return int(self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0])
 
     def settled(self, calls: Iterable[str]) -> None:
-        """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at once more."""
-
-        def work(query: Query) -> None:
-            for start in range(0, len(names), AT_ONCE):
-                some = names[start : start + AT_ONCE]
-                query(SETTLE, (self.project, *some, *some[-1:] * (AT_ONCE - len(some))))
-
-        if names := tuple(calls):
-            self._database.transact(work, write=True, wait=False)
+        """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at again. A few at a
+        time, so that nobody else waits for long."""
+        names = tuple(calls)
+        for start in range(0, len(names), AT_ONCE):
+            some = names[start : start + AT_ONCE]
+            values = (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+            self._database.transact(lambda query, values=values: query(SETTLE, values), write=True, wait=False)  # type: ignore[misc]  # bound now
 
     def _append(self, query: Query, entry: AuditEntry, caller: Caller | None, still: str | None = None) -> AuditRow:
         # Taking the next number locks the head row, so that the chain has one writer at a time on both databases.

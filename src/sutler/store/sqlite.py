@@ -37,7 +37,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
-_FULL = 2_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
+_FULL = 4_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
