@@ -20,7 +20,7 @@ from sutler.access import outline as structure
 from sutler.access.answering import as_many, reading_of, within
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
-from sutler.access.globs import matches
+from sutler.access.globs import MAX_GLOBS, matches, require_globs
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
@@ -40,7 +40,6 @@ T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
 MOMENT = 0.25
-MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 _LISTS = ("list_files", "get_session", "why")
@@ -109,8 +108,9 @@ class Door:
         args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
+            require_globs(globs)
             snapshot = self.snapshot()
-            wanted = list(self._matching(snapshot, globs))
+            wanted = _matching(snapshot, globs)
             readable = self.readable(wanted)
             after = self.relpath(cursor) if cursor else ""
             shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
@@ -124,13 +124,6 @@ class Door:
 
     def snapshot(self) -> Snapshot:
         return scan(self.root, self.setup.scan)
-
-    def _matching(self, snapshot: Snapshot, globs: tuple[str, ...]) -> Iterator[FileEntry]:
-        if len(globs) > MAX_GLOBS:
-            raise UsageError(f"{len(globs)} globs", rule=f"at most {MAX_GLOBS} in one call")
-        for entry in snapshot.entries:
-            if not globs or any(matches(glob, entry.path) for glob in globs):
-                yield entry
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
         """Those that policy allows and whose names hold no secret; all names are looked at in one go."""
@@ -262,7 +255,8 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
+        require_globs(globs)
+        readable = self.readable(_matching(self.snapshot(), globs))  # of the rest not even the number is told
         left = MAX_SEARCHED
         with self.root.reader() as reader:
             for entry in readable:
@@ -383,6 +377,10 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
+
+
+def _matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
+    return [entry for entry in snapshot.entries if not globs or any(matches(glob, entry.path) for glob in globs)]
 
 
 def marker(version: str, what: str) -> str:
