@@ -28,6 +28,7 @@ from sutler.access.session import fold, received, stale
 from sutler.access.setup import SessionView, Setup
 from sutler.access.standing import Ground, ground, standing
 from sutler.disk.root import Root
+from sutler.disk.steady import Patience, fresh
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
@@ -257,10 +258,12 @@ class Door:
     ) -> Iterator[Hit]:
         require_globs(globs)
         readable = self.readable(_matching(self.snapshot(), globs))  # of the rest not even the number is told
-        left = MAX_SEARCHED
+        left, patience = MAX_SEARCHED, Patience()
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
+                if not isinstance(blob, Problem) and fresh(blob.stat):
+                    blob = self.pages.blob(entry.path, patience)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
                 if isinstance(blob, Problem) or decoded is None:
                     progress.skipped += 1
