@@ -44,8 +44,8 @@ TINY_PACK = (2.0, 1.0)
 # Median wall seconds that every tool took in one earlier run on one machine. Used for nothing but the
 # ratio between two of its own columns, when a peer that has a bar is not installed.
 REFERENCE = {
-    ("raw", "medium"): {"yek": 0.77, "floor": 0.14, "files-to-prompt": 2.3},
-    ("raw", "large"): {"yek": 10.5, "floor": 2.6},
+    ("raw", "medium"): {"yek": 0.77, "floor": 0.14, "plain Python": 0.42, "files-to-prompt": 2.3},
+    ("raw", "large"): {"yek": 10.5, "floor": 2.6, "plain Python": 6.2, "files-to-prompt": 166.0},
     ("tokens", "medium"): {"yek": 9.1, "code2prompt": 10.5, "floor": 0.14, "gitingest": 37.6},
     ("tokens", "large"): {"yek": 247.0, "code2prompt": 185.0, "floor": 2.6},
 }

@@ -102,6 +102,7 @@ TOOLS = (
         proof={"tokens": r"Estimated tokens: [0-9]"},
     ),
     Tool("repomix", {"full": ("TREE", "--quiet", "-o", "OUT")}, "npm install repomix", {"full": _CACHED}),
+    Tool("plain Python", {"raw": ("TREE", "OUT")}, ""),
     Tool("python -c pass", {"budgeted": ("-c", "pass")}, ""),
 )
 
@@ -184,6 +185,9 @@ def _locate(tool: Tool, path: Sequence[str], folders: Sequence[str]) -> Found | 
         return _sutler(tool, path)
     if tool.name == "python -c pass":
         return Found(tool, (sys.executable,), sys.version.split()[0])
+    if tool.name == "plain Python":
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plain.py")
+        return Found(tool, (sys.executable, script), sys.version.split()[0])
     if tool.name.startswith("code2prompt"):
         return _code2prompt(tool, path, folders)
     for command in _commands(tool.name, path):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
-    from sutler.engine import Options, Packing, Project, Report, Shown
+    from sutler.engine import Packing, Project, Report, Shown
+    from sutler.engine.options import Options
     from sutler.engine.tasks import ContextPacker
     from sutler.stages.pack_diff import diff_packs
     from sutler.stages.render import parse
@@ -30,7 +31,7 @@ _HOMES = {
     "Excluded": "sutler.values.snapshot",
     "FileEntry": "sutler.values.snapshot",
     "FullPack": "sutler.values.wire",
-    "Options": "sutler.engine",
+    "Options": "sutler.engine.options",
     "Pack": "sutler.values.pack",
     "PackConstraints": "sutler.values.wire",
     "Packing": "sutler.engine",

@@ -88,6 +88,16 @@ def test_receipts_come_newest_first(store: Store) -> None:
     for receipt in (old, new, old):
         store.put_receipt(receipt)
     assert store.receipts() == (new, old)
+    assert store.receipts(1) == (new,)
+    assert store.receipts(start="p1") == (old,)
+
+
+def test_what_a_pack_held_is_kept_once(store: Store) -> None:
+    """A pack that leaves again brings a receipt, and its list of files is there already."""
+    for at in ("2026-01-01", "2026-01-02"):
+        store.put_receipt(Receipt(pack="p", at=at, body="{}"), b"files")
+    assert [one.at for one in store.receipts()] == ["2026-01-02", "2026-01-01"]
+    assert (store.sent("p"), store.sent("q")) == (b"files", b"")
 
 
 def test_versions_number_upward_and_skip_repeats(store: Store) -> None:

@@ -11,7 +11,9 @@ import os
 import re
 import stat
 from bisect import bisect_left
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from sutler.values.snapshot import Problem
 
@@ -20,7 +22,7 @@ _INDEX_LIMIT: Final = 1 << 29
 _INCLUDES: Final = 10
 
 
-class Repository(NamedTuple):
+class Repository(Struct, frozen=True, gc=False):
     """Where a repository lives. `top` is its work tree; `common` is shared by all its work trees."""
 
     top: str
@@ -255,7 +257,7 @@ class _MalformedError(Exception):
     pass
 
 
-class _Entries(NamedTuple):
+class _Entries(Struct, frozen=True, gc=False):
     names: list[bytes]
     modes: list[int]
     end: int

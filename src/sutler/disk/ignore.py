@@ -24,7 +24,10 @@ import os
 import stat
 import unicodedata
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.disk.root import FILE, problem_of, read_descriptor
 from sutler.values.globs import Live, PatternList, parse_pattern
@@ -51,7 +54,7 @@ FILE_LIMIT: Final = 1 << 20
 LINE_LIMIT: Final = 20_000
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True, gc=False):
     """One ignore file: its patterns, their line numbers, and the name to show."""
 
     shown: str
@@ -62,7 +65,7 @@ class Source(NamedTuple):
         return Rule(self.shown, unview(self.patterns.patterns[index].text), self.lines[index])
 
 
-class Layer(NamedTuple):
+class Layer(Struct, frozen=True, gc=False):
     """A source as seen from a directory at or below its own: the way down, and the patterns still alive."""
 
     source: Source
@@ -80,7 +83,7 @@ class Layer(NamedTuple):
         return Layer(self.source, live, f"{self.prefix}{name}/", self.depth + 1)
 
 
-class Match(NamedTuple):
+class Match(Struct, frozen=True, gc=False):
     """The rule that spoke, and whether it ignores or keeps."""
 
     ignored: bool
@@ -139,7 +142,7 @@ def parse_source(
 
 def deny_all(shown: str, why: str, line: int = 0) -> Source:
     """A source that denies all below it."""
-    pattern = parse_pattern("*")._replace(text=why)
+    pattern = replace(parse_pattern("*"), text=why)
     return Source(shown, PatternList([pattern]), (line,))
 
 

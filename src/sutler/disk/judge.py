@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from sutler.disk import git
 from sutler.disk.defaults import credential, default_exclusion
@@ -21,7 +23,7 @@ from sutler.values.globs import GlobSet
 from sutler.values.snapshot import Problem, Reason, Rule, ScanRules
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True, gc=False):
     """Why a name stays out; `by_git` when git's rules alone said so."""
 
     reason: Reason

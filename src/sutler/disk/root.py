@@ -14,7 +14,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from sutler.values.errors import SutlerError, UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
@@ -48,7 +50,7 @@ _KINDS: Final[dict[int, ProblemKind]] = {
 }
 
 
-class Blob(NamedTuple):
+class Blob(Struct, frozen=True, gc=False):
     """A file's bytes and the state of the very descriptor they were read from."""
 
     data: bytes
@@ -290,7 +292,8 @@ class Reader:
 
 
 def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact.
+    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact. The new one is
+    on the disk before it takes an old one's place; where there is none, nobody waits for the disk: nothing can be lost.
 
     A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
     """
@@ -300,11 +303,11 @@ def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
     try:
-        mode = _mode_of(fd, name)
+        mode, old = _mode_of(fd, name)
         if mode is None:
             _write_through(path, chunks)
         else:
-            _replace(fd, name, chunks, mode)
+            _replace(fd, name, chunks, mode, wait=old)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
     finally:
@@ -320,22 +323,25 @@ def _unwritable(path: str, error: Exception) -> SutlerError:
     )
 
 
-def _mode_of(fd: int, name: str) -> int | None:
-    """The mode for the new file; None for a device or pipe such as /dev/null, which is written as it is."""
+def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
+    """The mode for the new file, and whether it replaces an old one; no mode for a device or pipe such as /dev/null,
+    which is written as it is."""
+    old = False
     try:
         state = os.stat(name, dir_fd=fd)
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
-            return None
+            return None, False
         if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
-            return None  # /dev/stdout, redirected to a file
+            return None, False  # /dev/stdout, redirected to a file
+        old = True
         state = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):
-            return stat.S_IMODE(state.st_mode)
+            return stat.S_IMODE(state.st_mode), True
     except FileNotFoundError:
         pass
     mask = os.umask(0o077)
     os.umask(mask)
-    return 0o666 & ~mask
+    return 0o666 & ~mask, old
 
 
 def _write_through(path: str, chunks: Iterable[bytes | memoryview]) -> None:
@@ -350,7 +356,7 @@ def _write_all(fd: int, data: bytes | memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _replace(fd: int, name: str, chunks: Iterable[bytes | memoryview], mode: int) -> None:
+def _replace(fd: int, name: str, chunks: Iterable[bytes | memoryview], mode: int, *, wait: bool) -> None:
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)
@@ -359,11 +365,13 @@ def _replace(fd: int, name: str, chunks: Iterable[bytes | memoryview], mode: int
             for chunk in chunks:
                 _write_all(file, chunk)
             os.fchmod(file, mode)
-            os.fsync(file)
+            if wait:
+                os.fsync(file)
         finally:
             os.close(file)
         os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
     except BaseException:
         os.unlink(temporary, dir_fd=fd)
         raise
-    os.fsync(fd)
+    if wait:
+        os.fsync(fd)

@@ -8,7 +8,9 @@ with a text encodes it back to the very same bytes, unless characters had to be 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 _SNIFF: Final = 8192
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
@@ -26,7 +28,7 @@ _MARKED: Final[dict[str, tuple[bytes, str]]] = {
 ENCODINGS: Final = ("utf-8", *_MARKED, "utf-16-le", "utf-16-be", "cp1252", "latin-1")
 
 
-class Decoded(NamedTuple):
+class Decoded(Struct, frozen=True, gc=False):
     """A text, the label of its encoding, and what was wrong with the bytes, if anything."""
 
     text: str

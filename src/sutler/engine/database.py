@@ -6,7 +6,6 @@ Compiling takes half a second, so a run that will need it can have a child begin
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -102,6 +101,8 @@ class Ahead:
         """Now it is known how much text there is: wait for the child if the database is worth it, else stop it."""
         if self._pid:
             if size < COMPILE_ABOVE:
+                import signal
+
                 os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._pid = 0

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache
 from stat import S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from sutler.store.base import Store
 
 
-CACHE_LIMIT = 512_000_000
+CACHE_LIMIT = 1_000_000_000
 """Bytes that the cache may take; beyond that the oldest part of it goes."""
 
 
@@ -96,7 +98,7 @@ def read_kept(path: str) -> bytes:
         return stream.read()
 
 
-class Sight(NamedTuple):
+class Sight(Struct, frozen=True, gc=False):
     """Which file a name in the cache is just now: another one looks different."""
 
     folder: str
@@ -115,7 +117,7 @@ def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
     return Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns) if S_ISREG(state.st_mode) else None
 
 
-class Cached(NamedTuple):
+class Cached(Struct, frozen=True, gc=False):
     """One file of the cache: what it is for, its name, size and age."""
 
     kind: str
@@ -126,8 +128,10 @@ class Cached(NamedTuple):
 
 KINDS = {
     "facts": "what packs found out about files",
+    "figures": "what packs found out about themselves",
     "history": "commit messages, cleaned",
     "index": "facts for ranking",
+    "packs": "clean packs of trees that have not changed since",
     "secrets": "the redactor's compiled rules",
 }
 """What lies in the cache, by the first word of a file's name."""
@@ -159,7 +163,7 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
             continue
 
 
-def _make_room(environ: Mapping[str, str]) -> None:
+def make_room(environ: Mapping[str, str]) -> None:
     """Forget what was not written for longest, until the cache is within its limit."""
     files = sorted(cache_files(environ), key=lambda one: (one.mtime, one.name))
     total = sum(one.size for one in files)
@@ -177,6 +181,6 @@ def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
         temporary = f"{path}.{os.urandom(8).hex()}"
         private_file(temporary, data)
         os.replace(temporary, path)
-        _make_room(environ)
+        make_room(environ)
     except (OSError, SutlerError):
         return

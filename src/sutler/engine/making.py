@@ -6,7 +6,8 @@ that no name has to be carried over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,8 +31,9 @@ BATCH = 1 << 18
 """Bytes of files that are made at once."""
 BATCH_FILES = 128
 MANY_BYTES = 1_500_000
-"""From this many bytes on that must be looked through or counted, more processes are worth their start. Reading and
-rendering alone are not: carrying a text from one process to another costs as much."""
+"""From this many bytes on that must be looked through or counted, more processes are worth their start."""
+MANY_PLAIN_BYTES = 8_000_000
+"""And from this many on that are only read and framed."""
 
 
 NO_TEXT = Framed(b"", b"", b"")
@@ -86,15 +88,15 @@ class Maker:
         self._cuts = _cuts(choices)
         self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
-    def made(self, *, looked_at: bool) -> Iterator[Made]:
-        """Every batch, in order. `looked_at` says that bytes are looked through or counted, not only copied."""
+    def made(self, *, looked_at: bool) -> Generator[Made, None, None]:
+        """Every batch, in order; children, if there are any, begin at once. `looked_at` says that bytes are looked
+        through or counted, not only copied."""
         batches = len(self._cuts) - 1
         if self._worth_children(looked_at):
             self._loader.prepare()
             if self._counting:
                 token_counter(self._request.budget.counter)
-            answers = workers.in_children(batches, self._packed, workers.cores())
-            return (_unpacked(answer) for answer in answers)
+            return _unpacked(workers.in_children(batches, self._packed, workers.cores()))
         return (self._make(index) for index in range(batches))
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
@@ -115,16 +117,11 @@ class Maker:
         return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _worth_children(self, looked_at: bool) -> bool:
-        if (
-            not looked_at
-            or self.watch is not None
-            or workers.cores() < 2
-            or self._loader.made
-            or not workers.may_fork()
-        ):
+        if self.watch is not None or workers.cores() < 2 or self._loader.made or not workers.may_fork():
             return False
         known = self._memory.known
-        return sum(choice.entry.size for choice in self._choices if choice.path not in known) > MANY_BYTES
+        size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
+        return size > (MANY_BYTES if looked_at else MANY_PLAIN_BYTES)
 
     def _packed(self, index: int) -> workers.Answer:
         batch, framed = self._make(index)
@@ -200,7 +197,7 @@ class Maker:
         """What to remember of a file: what was known already, or what was found out just now."""
         if section.level != "full" or not self._memory:
             return None
-        loaded, old = material.loaded, self._memory.known.get(section.path)
+        loaded, old = material.loaded, self._memory.latest(section.path)
         known = old if old is not None and old.digest == section.source else known_of(loaded, material.clean)
         verbatim = loaded.data and section.data is loaded.data and not self._request.line_numbers
         if known is None or not verbatim or not shape(self._request.format).VERBATIM:
@@ -271,10 +268,11 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
     )
 
 
-def _unpacked(answer: workers.Answer) -> Made:
-    about, text, frames, lines = answer
-    # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
-    return Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
+def _unpacked(answers: Generator[workers.Answer, None, None]) -> Generator[Made, None, None]:
+    with closing(answers):
+        for about, text, frames, lines in answers:
+            # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
+            yield Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
 
 
 def _cuts(choices: Sequence[Choice]) -> list[int]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sutler.config import Settings
     from sutler.values.pack import Request
 
-_FORMAT = 3
+_FORMAT = 4
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
@@ -54,11 +54,20 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
     """What to keep of a file; None for one that is better looked at again."""
     if not clean.findings and not clean.hidden:
         return Known(loaded.digest)
-    before, after = loaded.text.split("\n"), clean.text.split("\n")
-    lines = {number: new for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new}
-    if len(before) != len(after) or sum(map(len, lines.values())) > MOST_KEPT:
+    pairs = zip(_lines(loaded.text), _lines(clean.text), strict=False)
+    lines = {number: new for number, (old, new) in enumerate(pairs) if old != new}
+    if loaded.text.count("\n") != clean.text.count("\n") or sum(map(len, lines.values())) > MOST_KEPT:
         return None
     return Known(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One line at a time: a list of all would take several times the room of a long text."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 NO_CONTENT = ""
@@ -66,14 +75,22 @@ NO_CONTENT = ""
 
 
 class Kept(Struct, frozen=True, array_like=True):
-    """The memory as it lies in the cache. Figures are about texts of the pack itself, by kind and digest."""
+    """What is known of files, as it lies in the cache."""
 
     format: int
     files: dict[str, Known]
+
+
+class Figures(Struct, frozen=True, array_like=True):
+    """Figures about texts of packs themselves, by kind and digest. In a file of their own: whoever wants one of these
+    need not read about all the files."""
+
+    format: int
     figures: dict[str, int]
 
 
-NOT_KEPT = Kept(0, {}, {})
+NOT_KEPT = Kept(0, {})
+NO_FIGURES = Figures(0, {})
 
 
 def about(mode: int, reason: str) -> str:
@@ -84,13 +101,13 @@ def about(mode: int, reason: str) -> str:
 class Memory:
     """Known files by path. `learn` adds to it; `save` keeps it, if there is anything new."""
 
-    __slots__ = ("_environ", "_figures", "_fresh", "_name", "_noted", "_old", "_started", "_supposed")
+    __slots__ = ("_environ", "_figures", "_fresh", "_kept", "_noted", "_started", "_supposed", "name")
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
-        self._name = name
+        self.name = name
         self._environ = environ
-        kept = _read(home.cached(name, environ)) if name else NOT_KEPT
-        self._old, self._figures = kept.files, kept.figures
+        self._kept: Kept | None = None if name else NOT_KEPT
+        self._figures: Figures | None = None if name else NO_FIGURES
         self._fresh: dict[str, Known] = {}
         self._supposed: dict[str, Known] = {}
         self._noted: dict[str, int] = {}
@@ -98,16 +115,26 @@ class Memory:
 
     def __bool__(self) -> bool:
         """Whether anything is kept at all."""
-        return bool(self._name)
+        return bool(self.name)
 
     @property
     def known(self) -> Mapping[str, Known]:
-        """What earlier runs left."""
-        return self._old
+        """What earlier runs left. Read when it is first asked for: a pack that is printed again asks for nothing."""
+        if self._kept is None:
+            kept = _read(home.cached(self.name, self._environ), Kept)
+            self._kept = kept if kept is not None and kept.format == _FORMAT else NOT_KEPT
+        return self._kept.files
+
+    @property
+    def figures(self) -> Mapping[str, int]:
+        if self._figures is None:
+            kept = _read(home.cached(_of_figures(self.name), self._environ), Figures)
+            self._figures = kept if kept is not None and kept.format == _FORMAT else NO_FIGURES
+        return self._figures.figures
 
     def clean(self, loaded: Loaded) -> CleanText | None:
         """What redaction makes of this content under this path, if that is known."""
-        known = self._old.get(loaded.path)
+        known = self.known.get(loaded.path)
         if known is None or known.digest != loaded.digest:
             return None
         if not known.lines:
@@ -119,7 +146,7 @@ class Memory:
 
     def tokens(self, section: Section) -> int:
         """What a whole file costs, or UNCOUNTED."""
-        known = self._old.get(section.path)
+        known = self.known.get(section.path)
         if known is None and not section.body.findings and not section.body.hidden:
             known = self._supposed.get(section.path)
         same = (
@@ -129,7 +156,7 @@ class Memory:
 
     def counted(self, section: Section, tokens: int) -> None:
         """Add to what is known of a file what it costs."""
-        known = self._fresh.get(section.path) or self._old.get(section.path)
+        known = self.latest(section.path)
         if known is not None and known.digest == section.source:
             self.learn(section.path, replace(known, tokens=tokens, about=about(section.mode, section.reason)))
 
@@ -139,10 +166,10 @@ class Memory:
 
     def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
         """A figure about a text: from memory, or made and noted."""
-        if not self._name:
+        if not self.name:
             return make()
         key = f"{kind} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-        value = self._figures.get(key, self._noted.get(key))
+        value = self.figures.get(key, self._noted.get(key))
         self._noted[key] = make() if value is None else value
         return self._noted[key]
 
@@ -150,20 +177,28 @@ class Memory:
         """The sight of a file if it may be relied on, else nothing."""
         return sight if sight and max(sight[1:3]) < self._started - RACY_NS else ()
 
+    def latest(self, path: str) -> Known | None:
+        """What is known of a file, by this run or an earlier one."""
+        return self._fresh.get(path) or self.known.get(path)
+
     def learn(self, path: str, known: Known | None) -> None:
-        if known is not None and self._name:
+        if known is not None and self.name:
             self._fresh[path] = known
 
     def save(self, *, whole: bool) -> None:
         """Keep what this run found out. One that saw the `whole` project forgets the files it did not see."""
-        files = self._fresh if whole else {**self._old, **self._fresh}
-        figures = {**self._figures, **self._noted}
-        if len(figures) > MOST_FIGURES:
-            figures = self._noted
-        if self._name and (files, figures) != (self._old, self._figures):
-            files = {path: known for path, known in sorted(files.items()) if _speakable(path)}
-            home.keep(self._name, msgspec.msgpack.encode(Kept(_FORMAT, files, figures)), self._environ)
-            self._old, self._figures = files, figures
+        if not self.name:
+            return
+        if self._noted and not self._noted.items() <= self.figures.items():
+            figures = {**self.figures, **self._noted}
+            self._figures = Figures(_FORMAT, figures if len(figures) <= MOST_FIGURES else self._noted)
+            home.keep(_of_figures(self.name), msgspec.msgpack.encode(self._figures), self._environ)
+        if not self._fresh:
+            return
+        files = self._fresh if whole else {**self.known, **self._fresh}
+        if files != self.known:
+            self._kept = Kept(_FORMAT, {path: known for path, known in sorted(files.items()) if _speakable(path)})
+            home.keep(self.name, msgspec.msgpack.encode(self._kept), self._environ)
 
 
 NOTHING = Memory("", {})
@@ -201,14 +236,18 @@ def _newest(folder: str) -> int:
         return 0
 
 
-def _read(data: bytes | None) -> Kept:
-    if data is None:
-        return NOT_KEPT
+T = TypeVar("T")
+
+
+def _read(data: bytes | None, shape: type[T]) -> T | None:
     try:
-        kept = msgspec.msgpack.decode(data, type=Kept)
+        return None if data is None else msgspec.msgpack.decode(data, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return NOT_KEPT
-    return kept if kept.format == _FORMAT else NOT_KEPT
+        return None
+
+
+def _of_figures(name: str) -> str:
+    return "figures" + name.removeprefix("facts")
 
 
 def _speakable(path: str) -> bool:

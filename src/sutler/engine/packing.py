@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from sutler.disk.root import Root, write_atomic
 from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
-from sutler.engine.making import Maker
+from sutler.engine.making import Made, Maker
 from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
+from sutler.engine.reprint import Reprint
 from sutler.stages.choose import display_key
 from sutler.stages.count import Counter, counter_for, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
@@ -50,6 +52,7 @@ class Packing:
             require_vocabulary(request.budget.counter)
         self.tokens: Counter | None = self._tokens if count_tokens else None
         self.memory = NOTHING
+        self._again: Reprint | None = None
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
@@ -88,16 +91,37 @@ class Packing:
         return (str(piece, "utf-8") for piece in self._pieces())
 
     def _pieces(self) -> Iterator[Octets]:
-        project, request = self.project, self.request
+        self.memory = self._memory()
+        again = self._again = self._reprint()
+        found: Snapshot | None = None
+        if again is not None and again.there():
+            found = self._found()
+            if (printed := again.printed()) is not None:
+                self._report, text = printed
+                yield from text
+                return
+        made = self._made(found)
+        yield from made if again is None else again.kept(made, lambda: self.report)
+
+    def _found(self) -> Snapshot:
+        """The tree, as it is."""
+        found = self.project.found()
+        if self._again is not None:
+            self._again.look_at([entry for entry in found.entries if not self.project.ours(entry.path)], found)
+        return found
+
+    def _made(self, found: Snapshot | None) -> Iterator[Octets]:
+        project, request, memory = self.project, self.request, self.memory
         limited = request.budget.limit is not None
-        memory = self.memory = self._memory()
-        snapshot, early = self._scanned(memory)
+        snapshot, early = self._scanned(memory, found)
         changed = project.changes(snapshot, request) if request.asks_history else None
         task = request.goal or (changed.task() if changed else "")
         ranking = project.ranking(snapshot, task) if task else None
         selection = early or project.select(snapshot, request, ranking, changed)
         if ranking is not None:
             self.scores = {choice.path: choice.score for choice in selection.choices}
+        if self._again is not None:  # worth a copy when it is made for the second time
+            self._again.wanted = all(choice.path in memory.known for choice in selection.choices)
         with Root(project.place.root) as root, root.reader() as reader:
             tell = self._teller(selection)
             loader = Loader(reader, self._clean, project.settings, tell if limited else None, memory)
@@ -114,17 +138,17 @@ class Packing:
         self._report = account.report()
         self._remember()
 
-    def _scanned(self, memory: Memory) -> tuple[Snapshot, Selection | None]:
+    def _scanned(self, memory: Memory, found: Snapshot | None) -> tuple[Snapshot, Selection | None]:
         """The tree, its names looked through; and what is chosen of it, where no task has a say in that."""
         project, request = self.project, self.request
         redact = project.settings.flag("redact")
         limited = request.budget.limit is not None
         if limited or request.goal or request.asks_history:
-            found = project.found()
+            found = self._found()
             self._clean = self._redactor(found)
             return self._masked(found), None
         with compiled_ahead(os.environ, wanted=redact and not memory.known) as ahead:
-            found = project.found()
+            found = found or self._found()
             early = project.select(found, request)
             if self.tokens is not None and not ahead.done():
                 with Root(project.place.root) as root, root.reader() as reader:
@@ -182,6 +206,17 @@ class Packing:
             return NOTHING
         return memory_of(self.project.place.root, settings, self.request, os.environ)
 
+    def _reprint(self) -> Reprint | None:
+        """Where this very pack may be kept. Not one for a task, of which there are many; and none that somebody looks
+        at while it is made, or that may still be refused."""
+        project, request = self.project, self.request
+        settings, place = project.settings, project.place
+        passing = request.budget.limit is not None or request.goal or request.asks_history or self.watch is not None
+        if passing or place.named or not settings.flag("redact") or settings.text("mode") == "strict":
+            return None
+        kind = (sorted(settings.values.items()), request, project.name, project.outputs, self.tokens is None)
+        return Reprint(f"packs-{self.memory.name.partition('-')[2]}", f"{self.memory.name} {kind}", os.environ)
+
     def _teller(self, selection: Selection) -> Callable[[], None] | None:
         if self.progress is None:
             return None
@@ -214,15 +249,16 @@ class Account:
     def everything(self, memory: Memory, tell: Callable[[], None] | None) -> Iterator[Octets]:
         """No limit: stream in display order, a batch of files in memory at a time."""
         request = self._packing.request
-        preamble = self._packing.preamble(self._selection, len)
-        if self._packing.tokens is not None:
-            self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
         maker.watch = self._packing.watch
         looked_at = counting or self._packing.project.settings.flag("redact")
-        yield from self._rendered(preamble, self._framed(maker, looked_at, tell))
+        with closing(maker.made(looked_at=looked_at)) as batches:  # children begin while the preamble is made
+            preamble = self._packing.preamble(self._selection, len)
+            if self._packing.tokens is not None:
+                self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
+            yield from self._rendered(preamble, self._framed(maker, batches, tell))
 
     def within(self, ranking: Ranking | None) -> Iterator[Octets]:
         """A limit: spend it in the order of claim, then count the very text that leaves."""
@@ -271,9 +307,9 @@ class Account:
         memory.counted(section, tokens)
         return tokens
 
-    def _framed(self, maker: Maker, looked_at: bool, tell: Callable[[], None] | None) -> Iterator[Framed]:
+    def _framed(self, maker: Maker, batches: Iterable[Made], tell: Callable[[], None] | None) -> Iterator[Framed]:
         """Sections on their way out, each noted in the report."""
-        for batch, framed in maker.made(looked_at=looked_at):
+        for batch, framed in batches:
             self._left_out += map(maker.excluded, batch.out)
             self._loader.problems += map(maker.problem, batch.problems)
             self._shown += map(maker.shown, batch.pieces)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -21,12 +21,13 @@ from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
 from sutler.values.globs import require_globs
-from sutler.values.pack import Budget, Cut, Format, Request, Selection
+from sutler.values.pack import Budget, Cut, Request, Selection
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
+    from sutler.engine.options import Options
     from sutler.stages.task_fit import Ranking
     from sutler.values.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
@@ -39,32 +40,6 @@ Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
 WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
-
-
-class Options(TypedDict, total=False):
-    """The settings that a call may give; `sutler config` describes each. They outrank files and environment."""
-
-    include: Sequence[str]
-    exclude: Sequence[str]
-    depth: int
-    hidden: bool
-    max_files: int
-    max_tokens: int
-    max_chars: int
-    max_bytes: int
-    tier: str
-    counter: str
-    format: Format
-    line_numbers: bool
-    cut_over: int
-    skip_over: int
-    on_decode_error: str
-    mode: str
-    default_excludes: bool
-    allow: Sequence[str]
-    redact: bool
-    allow_secrets: Sequence[str]
-    allow_lines: Sequence[str]
 
 
 class Project:
@@ -229,7 +204,7 @@ class Project:
         from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
 
-        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             size = sum(entry.size + PER_FILE for entry in entries)
@@ -247,7 +222,7 @@ class Project:
     def select(
         self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None, changed: Changes | None = None
     ) -> Selection:
-        entries = [entry for entry in snapshot.entries if not self._ours(entry.path)]
+        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
@@ -259,10 +234,10 @@ class Project:
         if len(entries) == len(snapshot.entries):
             return selection
         rule = Rule("--output", "written by sutler")
-        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self._ours(entry.path)]
+        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self.ours(entry.path)]
         return replace(selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path)))
 
-    def _ours(self, path: str) -> bool:
+    def ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""
         return path in self.outputs or path.endswith(TEMPORARY) or path.startswith(self._private)
 

@@ -33,6 +33,7 @@ _GROUPS = {
 """Seed 004 counts exclusions in four groups; whatever is not here was a pattern or a rule."""
 
 
+PROMPT = "prompt"
 Info = dict[str, str | int | dict[str, int]]
 
 
@@ -68,7 +69,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def pack_info(report: Report) -> Info:
     """Seed 004's `context_pack_info` of a pack."""
-    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+    from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 
     tally: Counter[str] = Counter()
     for item in report.excluded:
@@ -113,7 +114,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
 
 def receipt_of_prompt(goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]) -> Receipt:
     """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to digests."""
-    from sutler.values.wire import ContextPackInfo, ExclusionsByReason
+    from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 
     info = ContextPackInfo(
         type="full",
@@ -134,7 +135,7 @@ def receipt_of_prompt(goal: str, destination: str, size: int, digest: str, files
         destination=destination,
         caller=f"uid {os.getuid()}",
         project=goal,
-        format="prompt",
+        format=PROMPT,
         counter="none",
         tokens=None,
         budget="no limit",
@@ -173,15 +174,24 @@ def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
     from sutler.values.access import Receipt as StoredReceipt
 
     done = sealed(receipt, key)
-    store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=msgspec.json.encode(done).decode()))
+    bare, files = done, b""
+    if done.format != PROMPT:  # a pack's id covers its manifest: the same id, the same files
+        bare = msgspec.structs.replace(done, files=())
+        files = msgspec.msgpack.encode([(one.path, one.level, bytes.fromhex(one.sha256)) for one in done.files])
+    body = msgspec.json.encode(bare).decode()
+    store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=body), files)
     return done
 
 
-def receipts(root: str, environ: Mapping[str, str], limit: int = 100) -> list[Receipt]:
-    """The newest receipts of a project, newest first."""
+def receipts(
+    root: str, environ: Mapping[str, str], limit: int = 100, *, start: str = "", files: bool = True
+) -> list[Receipt]:
+    """The newest receipts of a project, newest first; of packs whose id begins with `start`. `files` says whether to
+    read what each of them held."""
     store, _, _ = home.open_store(root, environ)
     try:
-        return [_decoded(row) for row in store.receipts(limit)]
+        found = [_decoded(row) for row in store.receipts(limit, start)]
+        return [_filled(one, store) for one in found] if files else found
     finally:
         store.close()
 
@@ -190,18 +200,33 @@ def _decoded(row: StoredReceipt) -> Receipt:
     try:
         return msgspec.json.decode(row.body, type=Receipt)
     except msgspec.MsgspecError as error:
-        raise SutlerError(
-            f"the receipt of pack {row.pack[:16]} is damaged: {error}",
-            rule="receipts are kept as they were sealed",
-            next_step="see 'sutler verify' for the state of the ledger",
-        ) from None
+        raise _damaged(row.pack, error) from None
+
+
+def _filled(receipt: Receipt, store: Store) -> Receipt:
+    """The receipt with the files that the store keeps apart. Those of early versions lie in the receipt itself."""
+    if receipt.files:
+        return receipt
+    packed = store.sent(receipt.pack_id)
+    try:
+        rows = msgspec.msgpack.decode(packed, type=list[tuple[str, str, bytes]]) if packed else []
+    except msgspec.MsgspecError as error:
+        raise _damaged(receipt.pack_id, error) from None
+    return msgspec.structs.replace(receipt, files=tuple(Sent(path, level, raw.hex()) for path, level, raw in rows))
+
+
+def _damaged(pack: str, error: Exception) -> SutlerError:
+    return SutlerError(
+        f"the receipt of pack {pack[:16]} is damaged: {error}",
+        rule="receipts are kept as they were sealed",
+        next_step="see 'sutler verify' for the state of the ledger",
+    )
 
 
 def find(root: str, environ: Mapping[str, str], start: str) -> Receipt:
     """The newest receipt whose pack id starts with `start`."""
-    for receipt in receipts(root, environ, 10_000):
-        if receipt.pack_id.startswith(start):
-            return receipt
+    for receipt in receipts(root, environ, 1, start=start):
+        return receipt
     raise UsageError(f"no receipt of a pack {quote(start)}", next_step="see 'sutler receipt list'")
 
 

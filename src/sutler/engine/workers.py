@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import pairwise
 
 Answer = Sequence[bytes | memoryview]
@@ -35,9 +35,17 @@ def may_fork() -> bool:
         return False
 
 
-def in_children(count: int, work: Callable[[int], Answer], children: int) -> Iterator[Answer]:
-    """`work(0)`, `work(1)` … `work(count - 1)`, in order. Each child does every n-th batch. What a child could not do,
-    for whatever reason, is done here, so that errors are raised where they can be handled."""
+def in_children(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
+    """`work(0)`, `work(1)` … `work(count - 1)`, in order. Each child does every n-th batch, and has begun when this
+    returns. What a child could not do, for whatever reason, is done here, so that errors are raised where they can be
+    handled."""
+    answers = _answers(count, work, children)
+    next(answers)
+    return answers
+
+
+def _answers(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
+    """First an empty answer, when the children have started; then theirs."""
     pipes: list[int] = []
     pids: list[int] = []
     gc.freeze()  # what is shared with the children need not be looked at, and so not copied
@@ -46,6 +54,7 @@ def in_children(count: int, work: Callable[[int], Answer], children: int) -> Ite
             pid, pipe = _start(range(number, count, children), work, pipes)
             pids.append(pid)
             pipes.append(pipe)
+        yield ()
         for index in range(count):
             pipe = pipes[index % children]
             answer = _receive(pipe) if pipe >= 0 else None

@@ -26,13 +26,12 @@ from sutler.stages.languages import (
     IMAGE,
     PROGRAMMING,
     SHEBANG,
-    words,
 )
 from sutler.values.snapshot import FileCategory, FileEntry, FileFacts, FileType, Importance, Tag
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_HINTS = words("auth login session jwt rout controller handler api model schema migration permission rbac acl")
+_HINT = "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl"
 _TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
 _API_WORD = r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
 _AUTHOR = r"(?:co)?author(?:s|ed|ing|ship)?$"
@@ -85,16 +84,29 @@ NEAREST = 32
 
 @lru_cache(maxsize=1 << 16)
 def _place(directory: str) -> _Place:
-    said = [_part(part) for part in directory.rsplit("/", NEAREST)[-NEAREST:]]
-    categories = {one.category for one in said}
+    cut = directory.rfind("/")
+    if cut < 0:
+        return _below(_ROOT_PLACE, _part(directory))
+    if directory.count("/") < NEAREST:
+        return _below(_place(directory[:cut]), _part(directory[cut + 1 :]))
+    place = _ROOT_PLACE
+    for part in directory.rsplit("/", NEAREST)[-NEAREST:]:
+        place = _below(place, _part(part))
+    return place
+
+
+@lru_cache(maxsize=1 << 12)
+def _below(above: _Place, own: _Place) -> _Place:
+    """What is said of a directory's files by its own name and by those above it."""
+    categories = (above.category, own.category)
     return _one_place(
         category="dependency" if "dependency" in categories else "build" if "build" in categories else None,
-        test=any(one.test for one in said),
-        spec=any(one.spec for one in said),
-        doc=any(one.doc for one in said),
-        aside=any(one.aside for one in said),
-        generated=any(one.generated for one in said),
-        hint=said[-1].hint,
+        test=above.test or own.test,
+        spec=above.spec or own.spec,
+        doc=above.doc or own.doc,
+        aside=above.aside or own.aside,
+        generated=above.generated or own.generated,
+        hint=own.hint,
     )
 
 
@@ -102,7 +114,7 @@ def _place(directory: str) -> _Place:
 def _part(part: str) -> _Place:
     """What one directory's name says, wherever it stands."""
     low = part.lower()
-    return _Place(
+    return _one_place(
         category="dependency" if low in names.DEPENDENCY_DIRS else "build" if low in names.BUILD_DIRS else None,
         test=low in names.TEST_DIRS or _test_folder(part),
         spec=low in names.SPEC_DIRS,
@@ -190,7 +202,7 @@ def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, 
 def _judge_code(name: str, low: str, stem: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if (stem in names.ENTRY_STEMS and low.count(".") == 1) or low in names.ENTRY_NAMES:
         return "entrypoint", "critical", "code"
-    if any(hint in low for hint in _HINTS):
+    if re.search(_HINT, low):
         found = _theme(name)
         if found is not None:
             return found, "high", "code"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ VOCABULARIES = (
 )
 """Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first is the default."""
 
+LONG = 1 << 22
+"""Characters from which a text is counted in pieces."""
+_CUT = r"\n(?=[A-Za-z])"
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"
 
 
@@ -69,7 +73,20 @@ def token_counter(vocabulary: str) -> Counter:
     def count_ordinary(text: str) -> int:
         return len(ordinary(text))
 
-    return count if vocabulary in _BARRED else count_ordinary
+    def count_long(text: str) -> int:
+        return count(text) if len(text) <= LONG else sum(map(count, slices(text, LONG)))
+
+    return count_long if vocabulary in _BARRED else count_ordinary
+
+
+def slices(text: str, size: int) -> Iterator[str]:
+    """The text in pieces of about `size` whose tokens are those of the whole: tokens of a very long text take many
+    times its room. These vocabularies never join a line's end with a letter after it."""
+    start = 0
+    while len(text) - start > size and (cut := re.compile(_CUT).search(text, start + size)):
+        yield text[start : cut.end()]
+        start = cut.end()
+    yield text[start:]
 
 
 def counter_for(unit: Unit, vocabulary: str) -> Counter:

@@ -17,10 +17,9 @@ from sutler.stages.survey.summary import key_file_summary, repo_summary
 from sutler.values.pack import CleanText
 from sutler.values.paths import basename, normalize_path, wire_path
 from sutler.values.snapshot import Problem, Snapshot
+from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 from sutler.values.wire import (
-    ContextPackInfo,
     ExclusionReason,
-    ExclusionsByReason,
     FileContent,
     FileIndexEntry,
     FullPack,

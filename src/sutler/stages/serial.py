@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from sutler.values.errors import UsageError
 from sutler.values.task import ContextPack, ContractViolation, FileContract, TaskSpec
+from sutler.values.transparency import SCHEMA_VERSION, ContextPackInfo
 from sutler.values.wire import (
-    SCHEMA_VERSION,
-    ContextPackInfo,
     FullPack,
     PackDiff,
     ProjectSnapshot,

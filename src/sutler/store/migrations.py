@@ -66,6 +66,15 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         ("pending",),
     ),
+    Migration(
+        3,
+        "what a pack held, kept once however often it left",
+        (
+            "CREATE TABLE sent (project TEXT NOT NULL, pack TEXT NOT NULL, files {blob} NOT NULL, "
+            "PRIMARY KEY (project, pack))",
+        ),
+        ("sent",),
+    ),
 )
 
 _TENANTS = (

@@ -112,18 +112,31 @@ class SqlStore:
 
     # packs that left
 
-    def put_receipt(self, receipt: Receipt) -> None:
-        self._write(
+    def put_receipt(self, receipt: Receipt, files: bytes = b"") -> None:
+        """Keep a receipt; and what the pack held, unless an earlier receipt of the same pack has brought that."""
+        self._database.transact(lambda query: self._put_receipt(query, receipt, files), write=True)
+
+    def _put_receipt(self, query: Query, receipt: Receipt, files: bytes) -> None:
+        known = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (self.project, receipt.pack))
+        if files and not known:
+            query("INSERT INTO sent VALUES (?, ?, ?)", (self.project, receipt.pack, files))
+        query(
             "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (self.project, receipt.pack, receipt.at, receipt.body),
         )
 
-    def receipts(self, limit: int = 100) -> tuple[Receipt, ...]:
+    def receipts(self, limit: int = 100, start: str = "") -> tuple[Receipt, ...]:
+        """The newest receipts of packs whose id begins so, newest first."""
         rows = self._read(
-            "SELECT pack, at, body FROM receipts WHERE project = ? ORDER BY at DESC, pack LIMIT ?",
-            (self.project, limit),
+            "SELECT pack, at, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
+            "ORDER BY at DESC, pack LIMIT ?",
+            (self.project, len(start), start, limit),
         )
         return tuple(Receipt(pack=pack, at=at, body=body) for pack, at, body in rows)
+
+    def sent(self, pack: str) -> bytes:
+        rows = self._read("SELECT files FROM sent WHERE project = ? AND pack = ?", (self.project, pack))
+        return bytes(rows[0][0]) if rows else b""
 
     # contents and versions
 

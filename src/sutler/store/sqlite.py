@@ -36,6 +36,7 @@ _PRAGMAS = (
     "PRAGMA mmap_size = 0",
 )
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
+_LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
 _TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
 
@@ -72,7 +73,8 @@ class SqliteDatabase:
         self._connection = self._retry(lambda: apsw.Connection(path, flags=flags))
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
+        self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]  # bound now
         if os.stat(path).st_size <= _CHECKED:
@@ -191,7 +193,17 @@ class SqliteDatabase:
         with self._lock:
             if os.getpid() == self._pid:
                 self._flusher.close()
+                self._clear_log()
                 self._connection.close()
+
+    def _clear_log(self) -> None:
+        """A long log is moved into the database by the last one to close. Who opens it next would else read it from
+        its beginning and, not knowing what has been moved already, append to it for ever."""
+        try:
+            if os.stat(f"{self._path}-wal").st_size > _LONG_LOG:
+                self._connection.config(self._keep_log, 0)
+        except (OSError, self._failed):
+            return
 
 
 class Flusher:

@@ -8,6 +8,8 @@ from itertools import pairwise
 from math import inf
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote
 from sutler.values.wildmatch import literal, lower, translate, view
@@ -17,7 +19,7 @@ GLOB_LENGTH: Final = 4096
 GLOB_COUNT: Final = 1000
 
 
-class Pattern(NamedTuple):
+class Pattern(Struct, frozen=True, gc=False):
     """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and `regex` is set;
     `lead` holds the literal first segments of a pattern with a slash, `reach` how many it may have in all."""
 

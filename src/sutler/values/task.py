@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sutler.values.wire import SCHEMA_VERSION
+from sutler.values.transparency import SCHEMA_VERSION
 
 Tier = Literal["strong", "default", "cheap"]
 TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}

@@ -13,8 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from sutler.values.pack import PackType as PackType  # its own name here, too
 from sutler.values.snapshot import FileCategory, FileType, Importance, Problem, Reason
-
-SCHEMA_VERSION = 1
+from sutler.values.transparency import SCHEMA_VERSION
 
 DependencyType = Literal["runtime", "dev", "peer"]
 EntrypointType = Literal["cli", "web", "api", "library", "script"]
@@ -268,25 +267,4 @@ class PackCheck(Struct, frozen=True):
     moved: tuple[Moved, ...] = ()
     altered: tuple[str, ...] = ()
     receipt: str = ""  # when and where to, if this installation's ledger knows the pack
-    schema_version: int = SCHEMA_VERSION
-
-
-class ExclusionsByReason(Struct, frozen=True):
-    credentials: int = 0
-    binary: int = 0
-    size: int = 0
-    pattern: int = 0
-
-
-class ContextPackInfo(Struct, frozen=True):
-    """The transparency record's `context_pack_info`."""
-
-    type: PackType
-    selection_reason: str
-    files_scanned: int
-    files_included: int
-    files_excluded: int
-    exclusions_by_reason: ExclusionsByReason
-    content_bytes: int
-    truncated_files: int
     schema_version: int = SCHEMA_VERSION

@@ -55,7 +55,7 @@ def test_an_error_is_raised_here() -> None:
 def test_who_stops_early_leaves_no_child_behind() -> None:
     answers = in_children(40, lambda _: [str(os.getpid()).encode()], 2)
     child = int(bytes(next(answers)[0]))
-    answers.close()  # type: ignore[attr-defined]  # a generator
+    answers.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(child, os.WNOHANG)
 

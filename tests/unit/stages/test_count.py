@@ -1,9 +1,32 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sutler.stages.count import VOCABULARIES, count_bytes, count_chars, counter_for, token_counter
+from sutler.stages.count import VOCABULARIES, count_bytes, count_chars, counter_for, slices, token_counter
 from sutler.values.errors import UsageError
+
+_PIECES = (
+    *("\n", "\r\n", "\r", " ", "   ", "\t", "\f", "\u00a0", "\u2028", "/", "//", "#", "{};", "'s", "'S", "don't"),
+    *(
+        "a",
+        "B",
+        "word",
+        "Word",
+        "WORD",
+        "é",
+        "日本",
+        "٣",
+        "12345",
+        "😀",
+        "\u0301",
+        "\n\n",
+        "\nx",
+        ";\n/",
+        "<|endoftext|>",
+    ),
+)
 
 
 @pytest.mark.parametrize(("text", "chars", "size"), [("", 0, 0), ("abc", 3, 3), ("é", 1, 2), ("😀x", 2, 5)])
@@ -43,3 +66,14 @@ def test_counter_for_unit() -> None:
     assert counter_for("chars", "none")("é") == 1
     assert counter_for("bytes", "none")("é") == 2
     assert counter_for("tokens", "o200k_base")("hello world") == 2
+
+
+@pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base", "llama3"])
+@given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(1, 40))
+@settings(max_examples=300)
+def test_a_long_text_costs_what_its_pieces_cost(vocabulary: str, pieces: list[str], size: int) -> None:
+    """Wherever a long text is cut, the sum is the count of the whole."""
+    text, count = "".join(pieces), token_counter(vocabulary)
+    cut = list(slices(text, size))
+    assert "".join(cut) == text
+    assert sum(map(count, cut)) == count(text)

@@ -221,7 +221,7 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         from sutler.engine import receipts
         from sutler.fronts.cli.secrets import list_receipts
 
-        return list_receipts(receipts.receipts(os.getcwd(), os.environ, max(1, args.n)), console)
+        return list_receipts(receipts.receipts(os.getcwd(), os.environ, max(1, args.n), files=False), console)
     with opened(args, console) as door:
         ledger = door.gate.ledger
         if args.rotate is not None:

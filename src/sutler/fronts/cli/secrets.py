@@ -87,7 +87,7 @@ def configure_receipt(parser: argparse.ArgumentParser) -> None:
 def run_receipt(args: argparse.Namespace, console: Console) -> int:
     root = locate([], os.getcwd()).root
     if args.action == "list":
-        return list_receipts(receipts.receipts(root, os.environ), console)
+        return list_receipts(receipts.receipts(root, os.environ, files=False), console)
     receipt = _read(args.file) if args.file else receipts.find(root, os.environ, args.pack)
     if args.action == "show":
         console.answer_json({"receipt": receipt})
@@ -109,7 +109,7 @@ def list_receipts(found: list[receipts.Receipt], console: Console) -> int:
                 "pack_id": one.pack_id,
                 "at": one.at,
                 "destination": one.destination,
-                "files": len(one.files),
+                "files": one.context_pack_info["files_included"],
                 "redacted": one.redacted,
                 "findings": sum(one.findings.values()),
                 "hidden": sum(one.hidden.values()),
@@ -119,7 +119,8 @@ def list_receipts(found: list[receipts.Receipt], console: Console) -> int:
         console.answer_json({"receipts": rows})
     else:
         lines = [
-            f"{one.at}  {one.pack_id[:16]}  {len(one.files):>6,} files  {sum(one.findings.values()):>4} redacted"
+            f"{one.at}  {one.pack_id[:16]}  {one.context_pack_info['files_included']:>6,} files"
+            f"  {sum(one.findings.values()):>4} redacted"
             f"{'' if one.redacted else ' (NOT redacted)'}  -> {one.destination}\n"
             for one in found
         ]

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sutler.access.settling import settle, waiting
 from sutler.engine import Packing, Project, receipts
 from sutler.engine.clean import told
-from sutler.engine.project import Options
+from sutler.engine.options import Options
 from sutler.engine.view import view_of_run, watch_for
 from sutler.toolbox import open_door, open_store
 from sutler.values.access import PROFILES, Caller, unseal
@@ -72,7 +72,7 @@ class Acts:
         """The pack itself, handed to the browser: it leaves, so it has a receipt."""
         with self._busy:
             packing, project = self._packing(wanted)
-            data = b"".join(packing.encoded())
+            data = packing.text().encode()
         receipt = receipts.receipt_of(
             packing.report,
             project=told(project.name),
