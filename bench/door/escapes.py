@@ -1,7 +1,9 @@
 """Does any spelling of a path, or any race, get something from outside the root through any tool?
 
-python -m bench.door.escapes paths [COUNT]    COUNT hostile spellings through each tool
-python -m bench.door.escapes race [SECONDS]   each tool while a directory and a link are swapped as fast as it goes
+python -m bench.door.escapes paths [COUNT] [PART/PARTS] [TOOL…]   COUNT hostile spellings through each tool, or these
+python -m bench.door.escapes race [SECONDS]                       each tool while a directory and a link are swapped
+
+No spelling comes twice; parts have none in common, so that several processes, or several evenings, add up.
 
 Every tool of the table that takes a path, a glob or a patch is called through the door with writing allowed. An escape
 is a canary from outside in an answer or an error, a host path in either, or a change outside. To make a million calls
@@ -21,8 +23,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
+from zlib import crc32
 
 import msgspec
 
@@ -33,6 +37,7 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.access.setup import Setup
 from sutler.disk.replace import _renameat2
 from sutler.disk.root import Root
+from sutler.engine.database import COMPILE_ABOVE, engine_for
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
@@ -56,13 +61,20 @@ TAILS = (
     "/".join(("self", "root", "etc/passwd")),
     "project/a", "new/file", "self/environ", "up/secret.txt", "", "outside/new",
 )  # fmt: skip
-BLOCK = 1_000
+HEADS = ("", "", "./", "sub/", "box/", "chain/", "deep/", "new/", "chain/chain/", "sub/../", "/", "~/")
+JOINTS = ("/", "/", "/", "//", "/./", "", "/sub/../", "/../", "/.//", "/ ", "/\\", "/%2e%2e/")
+STEP, BLOCK = 5_000, 1_000
+GROUP = 10
+"""Globs that one call carries; a call may have fifty."""
 
 
 def spelling(rng: random.Random) -> str:
     """One hostile path: half of them plausible enough that the kernel is asked, half of them noise."""
     if rng.random() < 0.5:
-        text = f"{rng.choice(SNARES)}{rng.choice(('/', '//', '/./', '/', '/', '', '/sub/../'))}{rng.choice(TAILS)}"
+        text = rng.choice(HEADS) + rng.choice(SNARES)
+        for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
+            text += rng.choice(JOINTS) + rng.choice(SNARES)
+        text += rng.choice(JOINTS) + rng.choice(TAILS)
     else:
         glue = rng.choice(("/", "", "/", "//"))
         text = glue.join(rng.choice(PIECES) for _ in range(rng.randint(1, 6)))
@@ -72,20 +84,31 @@ def spelling(rng: random.Random) -> str:
     return f'"{text}"' if rng.random() < 0.1 else text
 
 
+def spellings(part: int = 0, parts: int = 1) -> Iterator[str]:
+    """Hostile paths without end and without repetition; two parts of as many never have one in common."""
+    rng, seen = random.Random(f"{part} of {parts}"), set[int]()
+    while True:
+        text = spelling(rng)
+        number = crc32(text.encode("utf-8", "surrogatepass"))
+        if number % parts == part and hash(text) not in seen:
+            seen.add(hash(text))
+            yield text
+
+
 def targets() -> list[Tool]:
     """The tools that can be told where to look."""
     names = {"path", "globs", "query", "patch"}
     return [tool for tool in TOOLS if names & {param.name for param in tool.params}]
 
 
-def arguments(tool: Tool, text: str, rng: random.Random) -> dict[str, object]:
-    """The tool's own example, with the text wherever a path can stand."""
+def arguments(tool: Tool, text: str, rng: random.Random, more: Sequence[str] = ()) -> dict[str, object]:
+    """The tool's own example, with the text wherever a path can stand, and `more` of them where several can."""
     given = dict(tool.example)
     names = {param.name for param in tool.params}
     for name in names & {"path", "query"}:
         given[name] = text
     if "globs" in names:
-        given["globs"] = [text]
+        given["globs"] = [text, *more]
     if "base" in names and rng.random() < 0.5:
         given["base"] = "any"
     if tool.name == "write_file":
@@ -223,37 +246,56 @@ class EscapeError(AssertionError):
     """What must not happen, with what made it happen."""
 
 
-def fuzz(base: Path, tool: Tool, count: int, seed: str) -> Counter[str]:
-    """`count` spellings through one tool, in blocks with a fresh tree each."""
+def groups(tool: Tool, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """What goes into one call: several where a tool takes several, but alone what would have the whole call refused."""
+    several = "globs" in {param.name for param in tool.params}
+    alone = {text for text in texts if not several or ".." in text or not text.strip('/."') or "\0" in text}
+    yield from ([text] for text in texts if text in alone)
+    others = [text for text in texts if text not in alone]
+    yield from (others[at : at + GROUP] for at in range(0, len(others), GROUP))
+
+
+def asked(door: Door, tool: Tool, group: Sequence[str], rng: random.Random) -> Iterator[tuple[str, bool, str]]:
+    """Each spelling with its answer: that of the whole group, or where that was refused, each one's own."""
+    if len(group) > 1:
+        answered, said = ask(door, tool, arguments(tool, group[0], rng, group[1:]))
+        yield from ((text, True, said) for text in group if answered)
+        if answered:
+            return
+    for text in group:
+        yield text, *ask(door, tool, arguments(tool, text, rng))
+
+
+def fuzz(base: Path, tool: Tool, texts: Sequence[str], seed: str) -> Counter[str]:
+    """Spellings through one tool, in blocks with a fresh tree each."""
     found: Counter[str] = Counter()
     rng = random.Random(seed)
-    while found["calls"] < count:
+    for start in range(0, len(texts), BLOCK):
         room = base / "room"
         room.mkdir()
         project = plant(room)
         before = around(room)
         with door_into(project) as door:
-            for _ in range(min(BLOCK, count - found["calls"])):
-                text = spelling(rng)
-                answered, said = ask(door, tool, arguments(tool, text, rng))
-                found["answered" if answered else "refused"] += 1
-                found["calls"] += 1
-                if OUTSIDE in said or str(room) in said:
-                    raise EscapeError(f"{tool.name} {text!r}: {said[:300]}")
+            for group in groups(tool, texts[start : start + BLOCK]):
+                for text, answered, said in asked(door, tool, group, rng):
+                    found["answered" if answered else "refused"] += 1
+                    if OUTSIDE in said or str(room) in said:
+                        raise EscapeError(f"{tool.name} {text!r} in {group!r}: {said[:300]}")
         if around(room) != before:
             raise EscapeError(f"{tool.name}, seed {seed}: something outside has changed")
         shutil.rmtree(room)
     return found
 
 
-def paths(base: Path, count: int, step: int, said: Callable[[str], None]) -> dict[str, Counter[str]]:
+def paths(base: Path, count: int, part: tuple[int, int], tools: Sequence[Tool], said: Callable[[str], None]) -> None:
     """`count` spellings for each tool, turn by turn, so that an interrupted run has asked all of them alike."""
-    totals: dict[str, Counter[str]] = {tool.name: Counter() for tool in targets()}
-    for start in range(0, count, step):
-        for tool in targets():
-            totals[tool.name] += fuzz(base, tool, min(step, count - start), f"{tool.name} {start}")
-        said(json.dumps({"each": min(start + step, count), **{name: dict(one) for name, one in totals.items()}}))
-    return totals
+    totals: dict[str, Counter[str]] = {tool.name: Counter() for tool in tools}
+    stream = spellings(*part)
+    for start in range(0, count, STEP):
+        texts = list(islice(stream, min(STEP, count - start)))
+        for tool in tools:
+            totals[tool.name] += fuzz(base, tool, texts, f"{tool.name} {part} {start}")
+        said(json.dumps({"each": start + len(texts), **{name: dict(one) for name, one in totals.items()}}))
 
 
 def swap(project: str, done: Event, swaps: Counted) -> None:
@@ -319,8 +361,13 @@ def main() -> None:
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108  # writes wait for no disk there
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         base, began = Path(folder), time.perf_counter()
+        for kind in ("STATE", "CACHE"):
+            os.environ[f"XDG_{kind}_HOME"] = str(base / kind.lower())
+        engine_for(COMPILE_ABOVE, os.environ)  # as after the first large pack
         if what == "paths":
-            paths(base, int(amount), 10_000, lambda line: print(line, flush=True))
+            part, parts = sys.argv[3].split("/") if len(sys.argv) > 3 else ("0", "1")
+            tools = [tool for tool in targets() if tool.name in sys.argv[4:] or not sys.argv[4:]]
+            paths(base, int(amount), (int(part), int(parts)), tools, lambda line: print(line, flush=True))
         else:
             for tool in targets():
                 print(f"{tool.name:<18} {dict(race(base, tool, amount))}", flush=True)

@@ -52,14 +52,14 @@ def detect_secrets() -> Detect:
     """Yelp's detect-secrets with its default plugins and filters."""
     from importlib import import_module
 
-    SecretsCollection = import_module("detect_secrets.core.secrets_collection").SecretsCollection  # noqa: N806
+    collection = import_module("detect_secrets.core.secrets_collection").SecretsCollection
     default_settings = import_module("detect_secrets.settings").default_settings
 
     def detect(text: str, path: str) -> set[int]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, Path(path).name)
             file.write_text(text, encoding="utf-8")
-            found = SecretsCollection()
+            found = collection()
             with default_settings():
                 found.scan_file(str(file))
             return {secret.line_number for secrets in found.data.values() for secret in secrets}

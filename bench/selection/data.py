@@ -180,7 +180,8 @@ class FactsCache:
         for i in range(0, len(wanted), 500):
             part = wanted[i : i + 500]
             marks = ",".join("?" * len(part))
-            for key, data in self._db.execute(f"SELECT key, data FROM facts WHERE key IN ({marks})", part):  # noqa: S608
+            query = f"SELECT key, data FROM facts WHERE key IN ({marks})"  # noqa: S608  # question marks only
+            for key, data in self._db.execute(query, part):
                 facts = self._decoder.decode(data)
                 if facts is not None:
                     found[key] = facts

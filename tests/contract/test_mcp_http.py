@@ -180,5 +180,6 @@ def test_the_token_file_is_private_and_shown_once(tmp_path: Path, sutler: Sutler
         assert again.token == ""
         again.token = first.token
         assert again.post(PING)[0] == 200
-    refused = sutler("mcp", "--http", "--host", "0.0.0.0", "--no-token", cwd=project, env=env)  # noqa: S104
+    everywhere = "0.0.0.0"  # noqa: S104  # refused, as it should be
+    refused = sutler("mcp", "--http", "--host", everywhere, "--no-token", cwd=project, env=env)
     assert (refused.code, "only this machine" in refused.err) == (3, True)

@@ -10,7 +10,7 @@ import pytest
 
 from sutler.goals.template import TemplateError, render
 
-pytera = pytest.importorskip("pytera")
+pytera = pytest.importorskip("pytera", reason="compared with Tera itself")
 
 CASES = json.loads(Path(__file__).with_name("tera_cases.json").read_text("utf-8"))
 TEMPLATES: list[str] = CASES["templates"]

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_every_call_to_the_disk_may_fail(
             patched.setattr(os, "write", faults.wrap(os.write, short=True))
             exchange = replace._renameat2()
             if exchange is not None and number:
-                patched.setattr(replace, "_renameat2", lambda: faults.wrap(exchange.__call__))  # noqa: B023
+                patched.setattr(replace, "_renameat2", partial(faults.wrap, exchange.__call__))
             if number:
                 patched.setattr(SqlStore, "record", faults.wrap(SqlStore.record))
             with free_door(tree, state) as door:

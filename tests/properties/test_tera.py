@@ -98,7 +98,7 @@ def ours(template: str) -> str | None:
 @settings(max_examples=100 * FUZZ, deadline=None)
 @given(templates())
 def test_generated_templates_render_as_tera(template: str) -> None:
-    pytera = pytest.importorskip("pytera")
+    pytera = pytest.importorskip("pytera", reason="compared with Tera itself")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "prompt").write_text(template, "utf-8", newline="")
         try:

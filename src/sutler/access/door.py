@@ -20,7 +20,7 @@ from sutler.access import outline as structure
 from sutler.access.answering import as_many, reading_of, within
 from sutler.access.audit import stamp
 from sutler.access.gate import Gate
-from sutler.access.globs import matches
+from sutler.access.globs import MAX_GLOBS, matches, require_globs
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
@@ -28,6 +28,7 @@ from sutler.access.session import fold, received, stale
 from sutler.access.setup import SessionView, Setup
 from sutler.access.standing import Ground, ground, standing
 from sutler.disk.root import Root
+from sutler.disk.steady import Patience, fresh
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
 from sutler.stages.difference import unified
@@ -40,7 +41,6 @@ T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
 MOMENT = 0.25
-MAX_GLOBS = 50
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 _LISTS = ("list_files", "get_session", "why")
@@ -109,8 +109,9 @@ class Door:
         args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
+            require_globs(globs)
             snapshot = self.snapshot()
-            wanted = list(self._matching(snapshot, globs))
+            wanted = _matching(snapshot, globs)
             readable = self.readable(wanted)
             after = self.relpath(cursor) if cursor else ""
             shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
@@ -124,13 +125,6 @@ class Door:
 
     def snapshot(self) -> Snapshot:
         return scan(self.root, self.setup.scan)
-
-    def _matching(self, snapshot: Snapshot, globs: tuple[str, ...]) -> Iterator[FileEntry]:
-        if len(globs) > MAX_GLOBS:
-            raise UsageError(f"{len(globs)} globs", rule=f"at most {MAX_GLOBS} in one call")
-        for entry in snapshot.entries:
-            if not globs or any(matches(glob, entry.path) for glob in globs):
-                yield entry
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
         """Those that policy allows and whose names hold no secret; all names are looked at in one go."""
@@ -262,11 +256,14 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        readable = self.readable(self._matching(self.snapshot(), globs))  # of the rest not even the number is told
-        left = MAX_SEARCHED
+        require_globs(globs)
+        readable = self.readable(_matching(self.snapshot(), globs))  # of the rest not even the number is told
+        left, patience = MAX_SEARCHED, Patience()
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
+                if not isinstance(blob, Problem) and fresh(blob.stat):
+                    blob = self.pages.blob(entry.path, patience)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
                 if isinstance(blob, Problem) or decoded is None:
                     progress.skipped += 1
@@ -383,6 +380,10 @@ class Door:
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform)
+
+
+def _matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
+    return [entry for entry in snapshot.entries if not globs or any(matches(glob, entry.path) for glob in globs)]
 
 
 def marker(version: str, what: str) -> str:

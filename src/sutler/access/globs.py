@@ -8,11 +8,13 @@ that matches a directory covers everything below it.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sutler.values.errors import UsageError
 
 MAX_PATTERN = 1_024
+MAX_GLOBS = 50
 _STAR, _ANY = "*", "?"
 
 Atom = str | tuple[bool, tuple[tuple[str, str], ...]]
@@ -97,6 +99,14 @@ def _name_matches(atoms: tuple[Atom, ...], name: str) -> bool:
         else:
             return False
     return all(atom == _STAR for atom in atoms[a:])
+
+
+def require_globs(patterns: Sequence[str]) -> None:
+    """Refuse, before anything is looked at, what cannot be matched."""
+    if len(patterns) > MAX_GLOBS:
+        raise UsageError(f"{len(patterns)} globs", rule=f"at most {MAX_GLOBS} in one call")
+    for pattern in patterns:
+        _segments(pattern)
 
 
 def matches(pattern: str, path: str) -> bool:

@@ -17,7 +17,8 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.disk.root import Root, problem_of, read_descriptor
+from sutler.disk.root import Blob, Root, problem_of
+from sutler.disk.steady import PATIENCE, QUIET, Patience, changing, mark, read_at_rest, rest
 from sutler.disk.text import decode
 from sutler.values.access import version_id
 from sutler.values.errors import RefusedError, SutlerError, UsageError
@@ -109,9 +110,28 @@ class Pages:
         wanted = _Wanted(path, first, last, bounds)
         fd = self._open(path)
         try:
-            state = os.fstat(fd)
-            notes = self._inspect(path, state)
-            return self._small(fd, wanted, notes) if state.st_size <= WHOLE else self._large(fd, state, wanted, notes)
+            notes = self._inspect(path, os.fstat(fd))
+            patience = Patience()
+            state = rest(fd, patience)
+            if state is None:
+                raise _problem(changing(path))
+            if state.st_size > WHOLE:
+                return self._large(fd, state, wanted, notes)
+            blob = read_at_rest(fd, path, WHOLE, patience)
+            if isinstance(blob, Problem):
+                raise _problem(blob)
+            return self._small(blob, wanted, notes)
+        finally:
+            os.close(fd)
+
+    def blob(self, path: RelPath, patience: Patience) -> Blob | Problem:
+        """The bytes of a small file that is at rest."""
+        try:
+            fd = self._root.open(path)
+        except OSError as error:
+            return problem_of(path, error)
+        try:
+            return read_at_rest(fd, path, WHOLE, patience)
         finally:
             os.close(fd)
 
@@ -169,11 +189,8 @@ class Pages:
         finally:
             os.close(fd)
 
-    def _small(self, fd: int, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
+    def _small(self, blob: Blob, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
         path, first = wanted.path, wanted.first
-        blob = read_descriptor(fd, path, WHOLE)
-        if isinstance(blob, Problem):
-            raise _problem(blob)
         digest = sha256(blob.data).hexdigest()
         decoded = decode(blob.data)
         if decoded is None:
@@ -204,6 +221,7 @@ class Pages:
             )
         before = max(0, start - MARGIN)
         window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
+        notes = (*notes, *_grown(path, state, os.fstat(fd)))
         clean = self._clean(window.decode("utf-8", "replace"), path)
         notes = (*notes, *_hidden(clean))
         lines, partial = _sound_lines(window, clean.text, start - before, before + len(window) >= size)
@@ -229,6 +247,16 @@ def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list
     return [lines[skip][: max(0, len(lines[skip]) - MARGIN)].rstrip("\n")], True
 
 
+def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
+    """A large file takes a while to read, and a log may have got more lines meanwhile: what is told of it still holds.
+    Any other change means that the lines may belong to another version than the one named."""
+    if mark(before) == mark(after):
+        return ()
+    if after.st_size <= before.st_size:
+        raise _problem(changing(path))
+    return ("the file grew while it was read: this is what it held when it was opened",)
+
+
 def _hidden(clean: CleanText) -> tuple[str, ...]:
     """A reader is told of text that was not meant to be seen."""
     if not clean.hidden:
@@ -241,6 +269,12 @@ def _problem(problem: Problem) -> SutlerError:
     shown = quote(problem.path)[:200]
     if problem.kind in ("vanished", "missing"):
         return SutlerError(f"no file {shown}", next_step="list the files, and mind the spelling")
+    if problem.kind == "changing":
+        return RefusedError(
+            f"{shown} is being written just now",
+            rule=f"a file is read when it rests for {QUIET * 1e3:.0f} ms, within {PATIENCE * 1e3:.0f} ms of waiting",
+            next_step="try again in a moment; of a file that never rests, such as a busy log, read a copy",
+        )
     kinds = {"loop": "is a symbolic link", "binary": "is not text", "special": "is not a regular file"}
     what = kinds.get(problem.kind, f"cannot be read ({problem.kind}: {problem.detail})")
     return RefusedError(f"{shown} {what}", rule="only regular text files are read, never through links")

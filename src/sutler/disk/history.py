@@ -9,15 +9,19 @@ check, replacement object or lazy fetch takes part.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 
+from sutler.disk.git import Repository, read_plain
 from sutler.values.facts import Commit, History
 
 MAX_COMMITS = 3_000
 _MAX_MESSAGE = 2_000
 _MAX_PATHS = 100
 _TIMEOUT = 60
+_COMMIT = re.compile(rb"[0-9a-f]{40,64}\n?")
+_BRANCH = re.compile(rb"ref: (refs/heads/[\w./-]+)\n?")
 
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
@@ -35,6 +39,24 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+
+
+def head_of(repository: Repository) -> str:
+    """The commit that HEAD names, or nothing where there is none yet. Read from the files where they say it plainly,
+    which is a hundred times faster than starting git."""
+    text = read_plain(os.path.join(repository.git_dir, "HEAD")) or b""
+    if _COMMIT.fullmatch(text):
+        return text.decode("ascii").strip()
+    named = _BRANCH.fullmatch(text)
+    if named is not None and b".." not in text:
+        place = os.path.join(repository.common, os.fsdecode(named[1]))
+        branch = read_plain(place) or b""
+        if _COMMIT.fullmatch(branch):
+            return branch.decode("ascii").strip()
+        others = (os.path.join(repository.common, name) for name in ("packed-refs", "reftable"))
+        if not any(map(os.path.lexists, (place, *others))):
+            return ""  # a branch that has no commit yet
+    return plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"]).decode("ascii", "replace").strip()
 
 
 def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS) -> History:

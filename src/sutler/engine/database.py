@@ -6,8 +6,10 @@ Compiling takes a sixth of a second: a run that will need it can have a child do
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -24,20 +26,31 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
     from sutler.stages.redact import hyperscan_engine, stdlib_engine
 
-    if size < COMPILE_ABOVE and not any(one.kind == "secrets" for one in home.cache_files(environ)):
+    if size < COMPILE_ABOVE and "hyperscan" not in sys.modules and not _any_kept(environ):
         return stdlib_engine()  # nothing there to be named: not even hyperscan need be loaded
     name = _name()
     if not name:
         return stdlib_engine()
-    data = home.cached(name, environ)
-    if data is None:
-        if size < COMPILE_ABOVE:
-            return stdlib_engine()
-        data = _compiled(name, environ)
+    sight = home.sight_of(name, environ)
     try:
-        return hyperscan_engine(data)
+        if sight is not None:
+            return _loaded(name, sight)
+        return hyperscan_engine(_compiled(name, environ)) if size >= COMPILE_ABOVE else stdlib_engine()
     except Exception:  # a damaged or foreign database must never cost more than time
         return stdlib_engine()
+
+
+def _any_kept(environ: Mapping[str, str]) -> bool:
+    return any(one.kind == "secrets" for one in home.cache_files(environ))
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, sight: home.Sight) -> Engine:
+    """The engine of a kept database: loaded once for as long as its file stays as it is, for a process that answers
+    call after call."""
+    from sutler.stages.redact import hyperscan_engine
+
+    return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
 
 
 def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
@@ -48,6 +61,7 @@ def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
     return data
 
 
+@cache
 def _name() -> str:
     """The database's name in the cache; empty where there is no engine that could use it."""
     from sutler.stages.redact import rules_digest

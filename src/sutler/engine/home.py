@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ CACHE_LIMIT = 1_000_000_000
 
 def home(environ: Mapping[str, str]) -> str:
     """The private state directory, made if need be."""
-    return private_dir(state_home(dict(environ)))
+    return private_dir(state_home(environ))
 
 
 def key(environ: Mapping[str, str]) -> bytes:
@@ -41,7 +42,7 @@ def _key_of_the_moment() -> bytes:
 
 def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, bytes]:
     """A project's private directory, outside the project and made if need be; its id, and the installation's key."""
-    state = state_home(dict(environ))
+    state = state_home(environ)
     refuse_inside(state, root)
     private_dir(state)
     own = install_key(state)
@@ -67,7 +68,7 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes
 
 def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """Where our state and cache lie below `root`, if they do: nothing of them is ever scanned."""
-    folders = (state_home(dict(environ)), cache_folder(environ))
+    folders = (state_home(environ), cache_folder(environ))
     inside = [os.path.relpath(folder, root) for folder in folders]
     return tuple(f"{folder}/" for folder in inside if not folder.startswith(".."))
 
@@ -86,11 +87,34 @@ def cache_home(environ: Mapping[str, str]) -> str:
 def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
     """A cached file's bytes, or None: anything odd about it counts as absent."""
     try:
-        fd = os.open(os.path.join(cache_home(environ), name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as stream:
-            return stream.read()
+        return read_kept(os.path.join(cache_home(environ), name))
     except (OSError, SutlerError):
         return None
+
+
+def read_kept(path: str) -> bytes:
+    """A cached file's bytes, by its full name."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+        return stream.read()
+
+
+class Sight(Struct, frozen=True, gc=False):
+    """Which file a name in the cache is just now: another one looks different."""
+
+    folder: str
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
+    """What a cached file looks like, or None where `cached` would find nothing."""
+    try:
+        folder = cache_home(environ)
+        state = os.lstat(os.path.join(folder, name))
+    except (OSError, SutlerError):
+        return None
+    return Sight(folder, state.st_ino, state.st_size, state.st_mtime_ns) if S_ISREG(state.st_mode) else None
 
 
 class Cached(Struct, frozen=True, gc=False):

@@ -129,14 +129,13 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     """What a ranking needs of the last commits of the repository that holds `root`, kept until its head moves.
     Messages may hold anything, so they are cleaned like every other text before anything is kept of them."""
     from sutler.disk.git import find_repository
-    from sutler.disk.history import plumbing, read_history
+    from sutler.disk.history import head_of, read_history
     from sutler.engine.clean import cleaner
 
     repository = find_repository(root.host_path)
     if repository is None:
         return Past()
-    found = plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"])
-    head = found.decode("ascii", "replace").strip()
+    head = head_of(repository)
     if not head:
         return Past()
     name = f"history-{project_id(root.host_path, home.key(environ))}.bin"

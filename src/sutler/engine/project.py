@@ -20,9 +20,10 @@ from sutler.engine.problems import Ask
 from sutler.stages.choose import choose
 from sutler.stages.classify import facts_of
 from sutler.stages.render import require_unicode
+from sutler.values.globs import require_globs
 from sutler.values.pack import Budget, Cut, Request, Selection
 from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, Rule, ScanRules, Snapshot
+from sutler.values.snapshot import Excluded, FileEntry, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str, int, int], None]
 """Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
+
+Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
+"""Those of some files that a caller may read, in their order."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
@@ -58,7 +62,7 @@ class Project:
         self.outputs: tuple[str, ...] = ()
         self.unticked: frozenset[str] = frozenset()
         self.tell: Tell | None = None
-        self._withheld: frozenset[str] = frozenset()
+        self._readable: Readable | None = None
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -73,10 +77,11 @@ class Project:
         copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
         return copy
 
-    def without(self, paths: Iterable[str]) -> Project:
-        """The project as a caller sees it from whom these files are kept back."""
+    def seen_by(self, readable: Readable) -> Project:
+        """The project as a caller sees it who may read only what `readable` keeps: asked anew of every scan, so that
+        a file which comes between two of them is judged too."""
         copy = self._copy(self.settings)
-        copy._withheld = frozenset(paths)
+        copy._readable = readable
         return copy
 
     def unticking(self, paths: Iterable[str]) -> Project:
@@ -89,7 +94,7 @@ class Project:
         copy = Project.__new__(Project)
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
         copy.unticked, copy.tell = self.unticked, self.tell
-        copy._private, copy._withheld = self._private, self._withheld
+        copy._private, copy._readable = self._private, self._readable
         return copy
 
     @property
@@ -109,10 +114,13 @@ class Project:
             found = scan(root, self.rules(), self.place.named, counted)
         if self.unticked:
             found = _without(found, self.unticked)
-        if not self._withheld:
+        if self._readable is None:
             return found
-        kept = tuple(entry for entry in found.entries if entry.path not in self._withheld)
-        denied = tuple(Excluded(RelPath(path), "not_selected", WITHHELD) for path in sorted(self._withheld))
+        kept = tuple(self._readable(found.entries))
+        if len(kept) == len(found.entries):
+            return found
+        allowed = {entry.path for entry in kept}
+        denied = [Excluded(e.path, "not_selected", WITHHELD) for e in found.entries if e.path not in allowed]
         excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
         return replace(found, entries=kept, excluded=excluded)
 
@@ -135,6 +143,7 @@ class Project:
             project = self._copy(self.settings.overlaid(config.layer_from_table({**options}, "call")))
         counting = count_tokens and project.settings.text("counter") != "none"
         request = replace(project.request(goal), since=since, diff=diff, log=log)
+        require_globs((*request.include, *request.exclude))  # refused before the tree is scanned, not after
         return Packing(project, request, ask=ask, count_tokens=counting)
 
     def snapshot(self) -> ProjectSnapshot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -162,20 +162,25 @@ def _seal(receipt: Receipt, key: bytes) -> str:
 
 def record(receipt: Receipt, root: str, environ: Mapping[str, str]) -> Receipt:
     """Seal a receipt and store it."""
-    from sutler.values.access import Receipt as StoredReceipt
-
     store, _, key = home.open_store(root, environ)
     try:
-        done = sealed(receipt, key)
-        bare, files = done, b""
-        if done.format != PROMPT:  # a pack's id covers its manifest: the same id, the same files
-            bare = msgspec.structs.replace(done, files=())
-            files = msgspec.msgpack.encode([(one.path, one.level, bytes.fromhex(one.sha256)) for one in done.files])
-        body = msgspec.json.encode(bare).decode()
-        store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=body), files)
-        return done
+        return record_in(store, key, receipt)
     finally:
         store.close()
+
+
+def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
+    """As `record`, where the project's store is open already."""
+    from sutler.values.access import Receipt as StoredReceipt
+
+    done = sealed(receipt, key)
+    bare, files = done, b""
+    if done.format != PROMPT:  # a pack's id covers its manifest: the same id, the same files
+        bare = msgspec.structs.replace(done, files=())
+        files = msgspec.msgpack.encode([(one.path, one.level, bytes.fromhex(one.sha256)) for one in done.files])
+    body = msgspec.json.encode(bare).decode()
+    store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=body), files)
+    return done
 
 
 def receipts(
@@ -243,7 +248,16 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
     """As `record`, but a ledger that cannot be written is a note and not the end: the pack has already left."""
+    return _noted(receipt, lambda: record(receipt, root, environ))
+
+
+def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:
+    """As `recorded`, where the project's store is open already."""
+    return _noted(receipt, lambda: record_in(store, key, receipt))
+
+
+def _noted(receipt: Receipt, act: Callable[[], Receipt]) -> tuple[Receipt, str]:
     try:
-        return record(receipt, root, environ), ""
+        return act(), ""
     except (SutlerError, OSError) as error:
         return receipt, f"the receipt was not stored: {str(error).splitlines()[0]}"

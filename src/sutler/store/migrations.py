@@ -98,7 +98,8 @@ def _fence(table: str) -> tuple[str, ...]:
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY tenancy ON {table} USING (project = current_setting('sutler.project', true) "  # noqa: S608
+        f"CREATE POLICY tenancy ON {table} "  # noqa: S608  # the tables are our own
+        "USING (project = current_setting('sutler.project', true) "
         f"AND EXISTS (SELECT 1 FROM tenants t WHERE t.project = {table}.project AND t.owner = current_user))",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 import stat
+from collections.abc import Mapping
 from functools import cache
 
 from sutler.values.errors import RefusedError
@@ -13,7 +14,7 @@ MARKER = ".sutler-state"
 _MARK = b"sutler state directory 1\n"
 
 
-def state_home(environ: dict[str, str] | os._Environ[str] = os.environ) -> str:
+def state_home(environ: Mapping[str, str] = os.environ) -> str:
     base = environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base):  # the base directory specification: a relative value is to be ignored
         base = os.path.join(os.path.expanduser("~"), ".local", "state")
@@ -22,7 +23,8 @@ def state_home(environ: dict[str, str] | os._Environ[str] = os.environ) -> str:
 
 def private_dir(path: str) -> str:
     """Create a 0700 directory whatever the umask, or accept one that is already ours and marked."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    if not os.path.lexists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
         os.mkdir(path, 0o700)
         os.chmod(path, 0o700)

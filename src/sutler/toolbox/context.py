@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from msgspec import Struct, convert
@@ -73,7 +72,7 @@ def pack(
                 destination=f"agent {door.gate.caller.id}",
                 redacted=project.settings.flag("redact"),
             )
-            trouble = receipts.recorded(receipt, project.place.root, os.environ)[1]
+            trouble = receipts.recorded_in(door.gate.store, door.gate.ledger.key, receipt)[1]
             notes = (trouble,) if trouble else ()
         # Of what else stays out not even the number is told: it would say what exists.
         shown, out = text[start:end], sum(item.count for item in report.excluded if item.reason == "budget")
@@ -114,10 +113,7 @@ def _ranked(one: Ranked) -> RankedFile:
 
 def _project(door: Door) -> Project:
     """The project as this caller may see it: what policy keeps back does not exist for it."""
-    project = Project(cwd=door.root.host_path)
-    entries = project.scan().entries
-    allowed = {entry.path for entry in door.readable(entries)}
-    return project.without(entry.path for entry in entries if entry.path not in allowed)
+    return Project(cwd=door.root.host_path).seen_by(door.readable)
 
 
 def _position(cursor: str) -> tuple[int, str]:

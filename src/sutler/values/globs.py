@@ -205,6 +205,12 @@ class GlobSet:
         return below[path]
 
 
+def require_globs(globs: Iterable[str]) -> None:
+    """Refuse what a `GlobSet` would refuse, without making one."""
+    for glob in globs:
+        _checked(glob)
+
+
 def _checked(glob: str) -> list[str]:
     body = glob.removeprefix("./")
     if not body.strip("/") or "\0" in body or ".." in body.split("/"):

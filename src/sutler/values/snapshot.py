@@ -45,6 +45,7 @@ ProblemKind = Literal[
     "vanished",
     "special",
     "malformed",
+    "changing",
 ]
 
 FileType = Literal["text", "binary", "image", "data", "unknown"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.access.globs import allows, denies, fold, matches
+from sutler.access.globs import MAX_GLOBS, allows, denies, fold, matches, require_globs
 from sutler.values.errors import UsageError
 
 ROWS = [
@@ -42,6 +42,14 @@ def test_matches(pattern: str, path: str, expected: bool) -> None:
 def test_a_glob_that_reaches_out_is_refused(pattern: str) -> None:
     with pytest.raises(UsageError):
         matches(pattern, "a")
+
+
+def test_a_glob_is_refused_where_there_is_nothing_to_match() -> None:
+    with pytest.raises(UsageError, match="holds"):
+        require_globs(["*.py", "../x"])
+    with pytest.raises(UsageError, match="51 globs"):
+        require_globs(["*"] * (MAX_GLOBS + 1))
+    require_globs(["*"] * MAX_GLOBS)
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 200, "**/" * 200 + "b", "/".join(["*a*a*a*"] * 100), "[!-~]" * 150])

@@ -1,4 +1,5 @@
 import sys
+from functools import partial
 from pathlib import Path
 
 from bench.measure import Command, Job, Sample, interleave, machine, measure, own_peak_mb
@@ -28,7 +29,7 @@ def test_streams_go_to_their_files(tmp_path: Path) -> None:
 def test_runs_are_interleaved_and_a_failed_job_is_not_tried_again(tmp_path: Path) -> None:
     order: list[str] = []
     scripts = {"a": "pass", "b": "raise SystemExit(1)", "c": "pass"}
-    jobs = [Job(n, command(tmp_path, s), lambda n=n: order.append(n)) for n, s in scripts.items()]  # type: ignore[misc]
+    jobs = [Job(n, command(tmp_path, s), partial(order.append, n)) for n, s in scripts.items()]
     taken: dict[str, list[Sample]] = interleave(jobs, 3, 60)
     assert "".join(order) == "abcacac"
     assert {name: len(samples) for name, samples in taken.items()} == {"a": 3, "b": 1, "c": 3}

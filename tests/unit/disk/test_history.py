@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk.history import read_history
+from sutler.disk.git import find_repository
+from sutler.disk.history import head_of, plumbing, read_history
 
 
 def git(folder: Path, *words: str) -> None:
@@ -69,3 +70,42 @@ def test_a_hostile_configuration_runs_nothing(repository: Path) -> None:
     (repository / ".git/info/attributes").write_text(attributes)
     assert len(read_history(str(repository / ".git")).commits) == 3
     assert not mark.exists()
+
+
+def head(folder: Path) -> str:
+    repository = find_repository(str(folder))
+    assert repository is not None
+    return head_of(repository)
+
+
+def by_git(folder: Path) -> str:
+    return plumbing(str(folder / ".git"), ["rev-list", "--max-count=1", "HEAD", "--"]).decode().strip()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("checkout", "-q", "-b", "topic/new"), ("checkout", "-q", "HEAD~1"), ("pack-refs", "--all")],
+    ids=["branch", "branch in a folder", "detached", "packed"],
+)
+def test_the_head_is_gits(repository: Path, words: tuple[str, ...]) -> None:
+    git(repository, *words)
+    assert head(repository) == by_git(repository) != ""
+
+
+def test_the_head_of_a_second_work_tree(repository: Path) -> None:
+    git(repository, "worktree", "add", "-q", "-b", "side", str(repository / "side"), "HEAD~2")
+    assert head(repository / "side") not in ("", head(repository))
+
+
+def test_a_branch_without_a_commit_has_no_head(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    assert head(tmp_path) == by_git(tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["ref: refs/heads/../../outside\n", "ref: refs/heads/main\n\n", "ref: refs/heads/\0\n"]
+)
+def test_a_hostile_head_names_nothing(repository: Path, text: str) -> None:
+    (repository / "outside").write_text("a" * 40 + "\n")
+    (repository / ".git" / "HEAD").write_text(text)
+    assert head(repository) == by_git(repository)

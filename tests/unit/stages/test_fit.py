@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 
 from sutler.stages.classify import facts_of
-from sutler.stages.compose import compose_within
+from sutler.stages.compose import Composed, compose_within
 from sutler.stages.fit import Ledger, Material, rungs, trimmed
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request
@@ -22,7 +22,7 @@ def material(path: str, text: str, size: int | None = None) -> Material:
     return Material(choice, Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)), CleanText(text))
 
 
-def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> object:
+def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> Composed:
     materials = {path: material(path, text) for path, text in texts.items()}
 
     def fetch(choice: Choice) -> Material | Excluded:
@@ -66,9 +66,9 @@ def test_required_text_over_the_limit_is_refused_with_the_figures() -> None:
 
 def test_files_give_way_in_the_order_of_claim() -> None:
     done = compose({"first.py": "a" * 500, "second.py": "b" * 5_000, "third.py": "c" * 100}, 3_000)
-    assert [section.path for section in done.sections] == ["first.py", "third.py"]  # type: ignore[attr-defined]
-    assert done.fitted.listing.paths == ("second.py",)  # type: ignore[attr-defined]  # typed loosely here
-    assert [item.reason for item in done.fitted.excluded] == ["budget"]  # type: ignore[attr-defined]  # loose
+    assert [section.path for section in done.sections] == ["first.py", "third.py"]
+    assert done.fitted.listing.paths == ("second.py",)
+    assert [item.reason for item in done.fitted.excluded] == ["budget"]
 
 
 def test_a_spent_budget_reads_nothing_more() -> None:
@@ -80,7 +80,7 @@ def test_a_spent_budget_reads_nothing_more() -> None:
 
 def test_trimming_gives_back_names_before_sections() -> None:
     done = compose({"a.py": "a" * 400, "big.py": "b" * 50_000}, 2_500)
-    fitted = done.fitted  # type: ignore[attr-defined]  # typed loosely here
+    fitted = done.fitted
     less = trimmed(fitted, 1)
     assert (less.listing.paths, less.listing.unnamed) == ((), fitted.listing.unnamed + 1)
     least = trimmed(less, 1)

@@ -43,7 +43,8 @@ def _range(_world: World, args: Args) -> Value:
     numbers: dict[str, int] = {"start": 0, "step_by": 1}
     for key in ("start", "step_by", "end"):
         if key in args:
-            numbers[key] = _typed("range", args, key, _count, "a number from 0")  # type: ignore[assignment]
+            number = _typed("range", args, key, _count, "a number from 0")
+            numbers[key] = number  # type: ignore[assignment]  # `_count` lets nothing else through
     start, end, step = numbers["start"], numbers["end"], numbers["step_by"]
     if start > end:
         raise TemplateError("function `range`: `start` is greater than `end`")

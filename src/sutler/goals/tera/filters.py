@@ -170,7 +170,8 @@ def _round(value: Value, args: Args) -> Value:
 
 
 def _filesizeformat(value: Value, args: Args) -> Value:
-    size = float(checked("filesizeformat", "the value", value, "an integer from 0"))  # type: ignore[arg-type]
+    number = checked("filesizeformat", "the value", value, "an integer from 0")
+    size = float(number)  # type: ignore[arg-type]  # checked to be an integer
     binary = argument("filesizeformat", args, "binary", "a boolean", False)
     units = ["B", *(f"{unit}{'iB' if binary else 'B'}" for unit in "KMGTPEZY")]
     if not binary:

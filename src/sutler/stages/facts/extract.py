@@ -20,7 +20,7 @@ from sutler.stages.facts.imports import targets_of
 from sutler.stages.facts.languages import DATA, grammar, language_of
 from sutler.stages.facts.queries import QUERIES
 from sutler.stages.facts.regions import cut_regions
-from sutler.values.facts import FACTS_VERSION, Facts, Import, ParseStatus, Region, Symbol
+from sutler.values.facts import FACTS_VERSION, Facts, Import, ParseStatus, Region, Symbol, SymbolKind
 from sutler.values.paths import extension
 
 if TYPE_CHECKING:
@@ -261,7 +261,8 @@ def _symbol(language: str, item: _Found, kind: str, parent: int, source: bytes, 
     else:
         doc = _doc_above(lines, start)
     body_row = end + 1 if body is None else max(node.start_point.row + 1, body.start_point.row)
-    return Symbol(item.name, kind, signature, doc, start + 1, end + 1, min(body_row, end + 1) + 1, parent)  # type: ignore[arg-type]
+    known: SymbolKind = kind  # type: ignore[assignment]  # the queries name no other
+    return Symbol(item.name, known, signature, doc, start + 1, end + 1, min(body_row, end + 1) + 1, parent)
 
 
 def _signature(text: str, kind: str) -> str:

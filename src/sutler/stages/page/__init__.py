@@ -11,6 +11,7 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from html import escape
+from typing import Any
 
 import msgspec
 
@@ -60,8 +61,9 @@ def _digest(text: str) -> str:
 @cache
 def asset(name: str) -> str:
     # The loader reads package data wherever the package lives (a folder, a zip), without touching paths.
-    loader, origin = __spec__.loader, __spec__.origin
-    return loader.get_data(origin.removesuffix("__init__.py") + name).decode()  # type: ignore[union-attr,no-any-return]
+    loader: Any = __spec__.loader
+    data: bytes = loader.get_data((__spec__.origin or "").removesuffix("__init__.py") + name)
+    return data.decode()
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _CLASSES = {
     "{B62}": "[A-Za-z0-9]",
@@ -71,8 +71,9 @@ def _source() -> str:
 @cache
 def _read(name: str) -> str:
     # The loader reads package data wherever the package lives (a folder, a zip), without touching paths.
-    loader, origin = __spec__.loader, __spec__.origin
-    return loader.get_data(origin.removesuffix("table.py") + name).decode()  # type: ignore[union-attr,no-any-return]
+    loader: Any = __spec__.loader
+    data: bytes = loader.get_data((__spec__.origin or "").removesuffix("table.py") + name)
+    return data.decode()
 
 
 def _parse(line: str) -> Format:

@@ -1,0 +1,73 @@
+"""The redactor's compiled rules: loaded once for a process, and never trusted when they look different."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sutler.engine import home
+from sutler.engine.database import COMPILE_ABOVE, engine_for
+from sutler.stages.redact import Engine, redact, stdlib_engine
+
+TEXT = 'TOKEN = "ghp_' + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe" + '"\n'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fast_engine() -> None:
+    pytest.importorskip("hyperscan", reason="without it there is nothing to compile")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "cache"
+
+
+def cleaned(engine: Engine) -> str:
+    return redact(TEXT, "a.py", key=b"k" * 32, engine=engine).text
+
+
+def kept() -> Path:
+    (found,) = Path(home.cache_folder(os.environ)).glob("secrets-*.hs")
+    return found
+
+
+def test_what_is_kept_is_loaded_once() -> None:
+    engine_for(COMPILE_ABOVE, os.environ)
+    first = engine_for(0, os.environ)
+    assert engine_for(0, os.environ) is first
+    assert cleaned(first) == cleaned(stdlib_engine())
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database"], ids=["empty", "foreign"])
+def test_a_damaged_database_gives_way_to_the_plain_engine(damage: bytes) -> None:
+    engine_for(COMPILE_ABOVE, os.environ)
+    before = engine_for(0, os.environ)
+    kept().write_bytes(damage)
+    after = engine_for(0, os.environ)
+    assert after is not before
+    assert cleaned(after) == cleaned(stdlib_engine())
+
+
+def test_a_cache_of_another_place_is_another_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine_for(COMPILE_ABOVE, os.environ)
+    engine_for(0, os.environ)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert home.sight_of(kept_name(tmp_path), os.environ) is None
+    assert cleaned(engine_for(0, os.environ)) == cleaned(stdlib_engine())
+
+
+def kept_name(tmp_path: Path) -> str:
+    (found,) = (tmp_path / "cache" / "sutler").glob("secrets-*.hs")
+    return found.name
+
+
+def test_a_link_in_the_cache_counts_as_absent(tmp_path: Path) -> None:
+    engine_for(COMPILE_ABOVE, os.environ)
+    file = kept()
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert home.sight_of(file.name, os.environ) is None
