@@ -25,7 +25,7 @@ _PIPE = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 _WORD = 4  # bytes of a batch's number
 _WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
-_TRIES, _MOMENT = 100, 0.0005
+_TRIES, _MOMENT = 400, 0.0005
 
 
 def cores() -> int:
