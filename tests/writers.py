@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.access.reconcile import reconcile
 from sutler.access.setup import Setup
 from sutler.access.writing import Writer
+from sutler.disk.later import Later
 from sutler.disk.root import TEMPORARY, Root
 from sutler.store.base import Store
 from sutler.store.postgres import open_postgres
@@ -39,13 +40,17 @@ NAMES = ("a.txt", "b.txt", "c/d.txt")
 
 
 @contextmanager
-def free_door(tree: str, state: str, session: str = "s", url: str = "") -> Iterator[Door]:
-    """A door that lets every write through; with a URL, over PostgreSQL."""
+def free_door(tree: str, state: str, session: str = "s", url: str = "", *, strict: bool = True) -> Iterator[Door]:
+    """A door that lets every write through; with a URL, over PostgreSQL; when not strict, as a server has it."""
     private_dir(state)
     store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
     try:
-        with Root(tree) as root:
-            gate = Gate(Ledger(store, state, b"k" * 32), FREE, Caller("c", session), fake_clean)
+        with Root(tree) as root, closing(Later(store.settled)) as later:
+            ledger = Ledger(store, state, b"k" * 32)
+            gate = Gate(ledger, FREE, Caller("c", session), fake_clean, strict=strict)
+            if not strict:
+                root.later = later
+                ledger.sign_later()
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
             reconcile(door)
             yield door
@@ -89,8 +94,9 @@ def one_write(door: Door, rnd: random.Random) -> tuple[tuple[str, str], ...]:
 
 
 def work(tree: str, state: str, seed: int, out: int) -> None:
+    """Write until the end comes, with an even seed as a server does and with an odd one as the command line does."""
     rnd = random.Random(seed)
-    with free_door(tree, state) as door:
+    with free_door(tree, state, strict=bool(seed % 2)) as door:
         os.write(out, b"ready\n")
         while True:
             try:

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -180,9 +180,10 @@ class Forgetful(SqlStore):
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
+        still: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        del wait
+        del wait, still
         for fact in facts:
             self.put_fact(*fact)
         for digest, data in blobs:

@@ -20,6 +20,11 @@ class Speed(Struct, frozen=True):
     p99: float
 
 
+def speed_of(times: list[float], whole: float) -> Speed:
+    count, ordered = len(times), sorted(times)
+    return Speed(count / whole, ordered[count // 2] * 1e3, ordered[int(count * 0.99)] * 1e3)
+
+
 class Server:
     def __init__(self, words: list[str], env: dict[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
@@ -67,9 +72,7 @@ class Server:
             start = time.perf_counter()
             self.call(name, arguments(n))
             times.append(time.perf_counter() - start)
-        whole = time.perf_counter() - began
-        times.sort()
-        return Speed(count / whole, times[count // 2] * 1e3, times[int(count * 0.99)] * 1e3)
+        return speed_of(times, time.perf_counter() - began)
 
     def close(self) -> None:
         self._in.close()

@@ -8,6 +8,7 @@ Reads development instances, rebuilds each project's tree and history at the bas
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -28,10 +29,13 @@ from bench.selection.data import (
 from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
 from sutler.engine.project import RANKED
-from sutler.stages.rank import WEIGHTS, Index, Past, Weights, rank
+from sutler.stages.rank import WEIGHTS, Index, Weights, rank
 from sutler.stages.rank.index import Reader
+from sutler.values.facts import Ranked
 
 Row = dict[str, float]
+PLACES = 300
+"""Files of a ranking that the figures look at."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -50,9 +54,11 @@ def main(arguments: Sequence[str]) -> int:
     chosen = options.repo.split(",") if options.repo else sorted({instance.repo for instance in instances})
     shelf = Shelf(options.cache)
     variants = _variants(options.ablate)
-    records: list[Record] = []
+    asked = {i.id for i in instances if options.split in ("", i.split) and i.repo in chosen}
+    records = [record for record in _rows_so_far(options.rows) if record.id in asked]
+    done = {record.id for record in records}
     for repo in chosen:
-        mine = [i for i in instances if i.repo == repo and options.split in ("", i.split)]
+        mine = [i for i in instances if i.repo == repo and i.id in asked - done]
         for instance in mine:
             rows = _measure(instance, mirror_of(options.repos, repo), shelf, variants)
             fresh = [Record(instance.id, instance.split, name, row) for name, row in rows.items()]
@@ -69,6 +75,11 @@ def _keep_rows(path: str, records: Sequence[Record]) -> None:
             file.writelines(msgspec.json.encode(record) + b"\n" for record in records)
 
 
+def _rows_so_far(path: str) -> list[Record]:
+    """What an earlier run that was cut short has measured already."""
+    return _load_rows(path) if path and os.path.exists(path) else []
+
+
 def _load_rows(path: str) -> list[Record]:
     with open(path, "rb") as file:
         return [msgspec.json.decode(line, type=Record) for line in file]
@@ -82,7 +93,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
-    parser.add_argument("--rows", default="", help="append every instance's figures to this file")
+    parser.add_argument("--rows", default="", help="append figures to this file; what it has is not measured again")
     parser.add_argument("--report", nargs="+", default=[], help="print kept rows and measure nothing")
     parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
     return parser.parse_args(arguments)
@@ -103,34 +114,30 @@ def _measure(instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str,
     sizes = {doc.path: doc.chars for doc in reader.docs.values()}
     results: dict[str, Row] = {}
     for name, weights in variants.items():
-        results[name] = _rank_row(index, instance, past, weights, sizes)
+        started = time.process_time()
+        ranked = rank(index, instance.query, past, weights, limit=RANKED)
+        spent = 1000 * (time.process_time() - started)
+        places = [item.path for item in ranked[:PLACES]]
+        results[name] = measure.ranking_figures(places, instance.wanted, sizes) | {"query ms": spent}
+        if name == "sutler":
+            results[name] |= _pack_row(index, instance, ranked, {path: tree[path] for path in sizes}, git_dir)
     if built:
         results["sutler"]["index s"] = built
-    results["sutler"] |= _pack_row(index, instance, past, {path: tree[path] for path in sizes}, git_dir)
     results["plain BM25"] = measure.ranking_figures(bm25(reader, instance.query), instance.wanted, sizes)
     return results
 
 
-def _rank_row(index: Index, instance: Instance, past: Past, weights: Weights, sizes: dict[str, int]) -> Row:
-    started = time.process_time()
-    ranked = rank(index, instance.query, past, weights, limit=300)
-    spent = time.process_time() - started
-    figures = measure.ranking_figures([item.path for item in ranked], instance.wanted, sizes)
-    return figures | {"query ms": 1000 * spent}
-
-
-def _pack_row(index: Index, instance: Instance, past: Past, tree: dict[str, Blob], git_dir: str) -> Row:
+def _pack_row(index: Index, instance: Instance, ranked: tuple[Ranked, ...], tree: dict[str, Blob], git_dir: str) -> Row:
     """Gold lines visible in the rendered packs, and how full these are."""
-    ranked = rank(index, instance.query, past, limit=RANKED)
-    bench = Bench(instance, git_dir, tree, index)
     row: Row = {}
-    for name, fill, budget in zip(measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True):
-        started = time.process_time()
-        text = bench.pack(ranked, budget)
-        row["pack ms"] = 1000 * (time.process_time() - started)
-        row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
-        if text:
-            row[fill] = len(text) / budget
+    with Bench(instance, git_dir, tree, index) as bench:
+        for name, fill, budget in zip(measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True):
+            started = time.process_time()
+            text = bench.pack(ranked, budget)
+            row["pack ms"] = 1000 * (time.process_time() - started)
+            row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
+            if text:
+                row[fill] = len(text) / budget
     return row
 
 

@@ -85,20 +85,40 @@ def list_tree(git_dir: str, commit: str) -> dict[str, Blob]:
     return dict(sorted(tree.items()))
 
 
-def read_blobs(git_dir: str, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Contents by id, through one `cat-file --batch`."""
-    words = ["git", "--git-dir", git_dir, "cat-file", "--batch"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for blob in blobs:
-            process.stdin.write(blob.encode() + b"\n")
-            process.stdin.flush()
-            header = process.stdout.readline().split()
-            if header[1] == b"missing":
-                continue
-            yield blob, process.stdout.read(int(header[2]))
-            process.stdout.read(1)
+class Blobs:
+    """Contents by id, through one `cat-file --batch` that stays open."""
+
+    def __init__(self, git_dir: str) -> None:
+        words = ["git", "--git-dir", git_dir, "cat-file", "--batch"]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def read(self, blob: str) -> bytes | None:
+        asked, answered = self._process.stdin, self._process.stdout
+        assert asked is not None
+        assert answered is not None
+        asked.write(blob.encode() + b"\n")
+        asked.flush()
+        header = answered.readline().split()
+        if header[1] == b"missing":
+            return None
+        data = answered.read(int(header[2]))
+        answered.read(1)
+        return data
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def read_blobs(git_dir: str, wanted: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Those of these blobs that are there, in order."""
+    blobs = Blobs(git_dir)
+    try:
+        for blob in wanted:
+            data = blobs.read(blob)
+            if data is not None:
+                yield blob, data
+    finally:
+        blobs.close()
 
 
 def text_of(raw: bytes) -> str | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from bench.selection.data import Blob, Instance, read_blobs, text_of
+from bench.selection.data import Blob, Blobs, Instance, text_of
 from sutler.config import resolve
 from sutler.engine.clean import cleaner
 from sutler.stages.choose import choose
@@ -36,13 +36,19 @@ class Bench:
 
     def __init__(self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], index: Index) -> None:
         self._instance = instance
-        self._git_dir = git_dir
         self._tree = tree
         self._index = index
         self._clean = cleaner(resolve([]), 4_000_000)
         self._held: dict[str, Material | Excluded] = {}
         self._files = [(_entry(path, blob.size), facts_of(RelPath(path))) for path, blob in tree.items()]
         self._paths = sorted(tree)
+        self._blobs = Blobs(git_dir)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._blobs.close()
 
     def pack(self, ranked: tuple[Ranked, ...], limit: int) -> str:
         """The text of `pack --goal QUERY --max-chars LIMIT`, or nothing where the goal alone is over the limit."""
@@ -66,7 +72,7 @@ class Bench:
         return held if isinstance(held, Excluded) else Material(choice, held.loaded, held.clean)
 
     def _read(self, path: RelPath, choice: Choice) -> Material | Excluded:
-        raw = next((data for _, data in read_blobs(self._git_dir, [self._tree[path].id])), b"\0")
+        raw = self._blobs.read(self._tree[path].id) or b"\0"
         text = text_of(raw)
         if text is None:
             return Excluded(path, "binary", Rule("content", "not text"))

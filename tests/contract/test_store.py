@@ -269,6 +269,6 @@ def test_an_intent_waits_until_its_outcome(store: Store) -> None:
     """Entries, contents and versions are recorded together, and an intent is pending until its outcome is there."""
     version = Version(id="v", path=RelPath("a.py"), digest="d", size=1, at="t", author="c", call="1", mode=0o644)
     store.record([entry("1", phase="intent", effect="write")], blobs=[("d", b"x")])
-    assert ([row.call for row in store.pending()], store.blob("d")) == (["1"], b"x")
+    assert ([one.row.call for one in store.pending()], store.blob("d")) == (["1"], b"x")
     store.record([entry("1", effect="write")], versions=[version, version])
     assert (store.pending(), store.versions("a.py")) == ((), (version,))

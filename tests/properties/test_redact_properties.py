@@ -8,7 +8,15 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.stages.redact import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
+from sutler.stages.redact import (
+    Engine,
+    compile_database,
+    grammar,
+    hyperscan_engine,
+    readers,
+    redact,
+    stdlib_engine,
+)
 
 KEY = b"k" * 32
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
@@ -50,6 +58,19 @@ def test_a_second_pass_changes_nothing(text: str, path: str) -> None:
 @given(TEXTS, PATHS)
 def test_both_engines_agree(text: str, path: str) -> None:
     assert redact(text, path, key=KEY, engine=fast()) == redact(text, path, key=KEY, engine=stdlib_engine())
+
+
+@settings(max_examples=300 * FUZZ, deadline=None)
+@given(TEXTS)
+def test_every_line_that_holds_a_candidate_is_pointed_at(text: str) -> None:
+    pointed = {(number, text.count("\n", 0, end)) for number, end in fast()(text, text.encode()).triggers}
+    start = 0
+    for line, content in enumerate(text.split("\n")):
+        stop = start + len(content)
+        at = readers.stretch(text, start, stop, stop)
+        for number in range(grammar.BLOCK):
+            assert (number, line) in pointed or not list(readers.read(number, at)), (number, content)
+        start = stop + 1
 
 
 @settings(max_examples=20 * FUZZ, deadline=None)

@@ -11,6 +11,7 @@ from the ledger. An acknowledged write is on the disk in any case, with its inte
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -44,11 +45,16 @@ from sutler.values.paths import quote
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
+Perform = Callable[[], tuple[T, tuple[Outcome, ...], bool]]
+"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something."""
 Ask = Callable[[Approval], bool | None]
 """How a front asks a person: yes, no, or None when nobody can answer now."""
 
 APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
+_DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
+_DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
+"""Arguments that reach the ledger as a size and a digest, made by us: there is nothing in them to clean."""
 _SHORT = 1_000
 
 
@@ -58,11 +64,14 @@ class UnsettledError(SutlerError):
 
 class Deed(Struct, frozen=True):
     """A write as the gate sees it: a call for each file, the one call that consent is about, the contents to keep
-    before anything happens, the versions to record with the outcome, and the guard to hold meanwhile."""
+    before anything happens, the marks of the files by call, what can begin before the intent since nobody sees it, the
+    versions to record with the outcome, and the guard to hold meanwhile."""
 
     calls: tuple[Call, ...]
     whole: Call
     blobs: tuple[tuple[str, bytes], ...]
+    marks: dict[str, str]
+    early: Callable[[], None]
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
 
@@ -113,9 +122,10 @@ class Gate:
         self._record(call, "done", decision, outcome, approval, started)
         return answer
 
-    def write(self, deed: Deed, perform: Callable[[], tuple[T, tuple[Outcome, ...]]]) -> T:
+    def write(self, deed: Deed, perform: Perform[T], recorded: Callable[[], None]) -> T:
         """Let a write of one or several files through, whole: every file is judged, one consent covers them all, and
-        the guard is entered (locks taken, files looked at again) after the consent and before the first intent."""
+        the guard is entered (locks taken, files looked at again) after the consent and before the first intent.
+        `recorded` is called when the outcome is."""
         started = time.perf_counter()
         spent = self._spent()
         decisions = [decide(call, self.rules, self.caller, spent) for call in deed.calls]
@@ -126,7 +136,9 @@ class Gate:
         approval = self._consent(deed.whole, asked) if asked else ""
         try:
             with deed.guard():
-                return self._perform(deed, decisions, approval, started, perform)
+                answer = self._perform(deed, decisions, approval, started, perform)
+                recorded()
+                return answer
         except SutlerError as fault:
             raise self.cleaned(fault) from None
 
@@ -136,36 +148,32 @@ class Gate:
         decisions: Sequence[Decision],
         approval: str,
         started: float,
-        perform: Callable[[], tuple[T, tuple[Outcome, ...]]],
+        perform: Perform[T],
     ) -> T:
         def rows(phase: Phase, outcomes: Sequence[Outcome]) -> list[AuditEntry]:
             triples = zip(deed.calls, decisions, outcomes, strict=True)
             return [self._entry(call, phase, made, came, approval, started) for call, made, came in triples]
 
+        deed.early()
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, wait=self._strict)
-            self.store.start_flush()
+            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks)
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
         try:
-            answer, outcomes = perform()
+            answer, outcomes, owed = perform()
         except UnsettledError:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
             lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
             self.store.record(rows("done", lost))
             raise
-        # The intent and the file are on the disk: should this row be lost with the power, the next start makes it anew.
+        # The intent and the new bytes are on the disk: should this row be lost with the power, or the change of names
+        # with it, the next start makes them anew.
         known = deed.versions(stamp(self.clock()))
-        self.store.record(rows("done", outcomes), versions=known, wait=self._strict)
+        self.store.record(rows("done", outcomes), versions=known, still=deed.marks if owed else {}, wait=self._strict)
         return answer
-
-    def intent_is_durable(self) -> None:
-        """Come back when the intent of the write that is under way is on the disk. A write calls this when its new
-        bytes are there too, and before it changes anything: so the disk works on both at the same time."""
-        self.store.flush()
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
@@ -231,7 +239,13 @@ class Gate:
     # the ledger
 
     def _args(self, call: Call) -> tuple[tuple[str, str], ...]:
-        return tuple((name, _one_line(self.clean_name(value, call.path))) for name, value in call.args)
+        return tuple(
+            (name, value if name in _DIGESTED and _DIGEST.fullmatch(value) else self._arg(value, call.path))
+            for name, value in call.args
+        )
+
+    def _arg(self, value: str, path: str) -> str:
+        return _one_line(self.clean_name(value, path)) if value else ""
 
     def clean_name(self, text: str, path: str = "") -> str:
         """A name or an argument as it may be shown or kept."""

@@ -32,7 +32,7 @@ SCANNED = 512 << 20
 MARGIN = 64 << 10
 KEPT = 1 << 20
 _CHUNK = 1 << 20
-_CACHED = 8
+_CACHED, _CACHED_TEXT = 1_000, 8_000_000
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 Clean = Callable[[str, str], CleanText]
@@ -103,6 +103,7 @@ class Pages:
         self._clean = clean
         self._owner = os.fstat(root.fd).st_uid
         self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
+        self._size = 0
 
     def read(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
         """Lines `first` to `last` (to the end when None) inside the bounds."""
@@ -160,8 +161,9 @@ class Pages:
             return self._texts[key]
         found = self._clean(text, path)
         self._texts[key] = found
-        if len(self._texts) > _CACHED:
-            self._texts.popitem(last=False)
+        self._size += len(found.text)
+        while len(self._texts) > _CACHED or (self._size > _CACHED_TEXT and len(self._texts) > 1):
+            self._size -= len(self._texts.popitem(last=False)[1].text)
         return found
 
     def whole(self, path: RelPath) -> Page:

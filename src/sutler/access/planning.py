@@ -60,7 +60,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def idle(self) -> bool:
-        return (self.after or ABSENT)[1:] == self.before[1:]
+        return (self.after or ABSENT).same(self.before)
 
 
 def plan_of(door: Door, order: Order) -> Plan:

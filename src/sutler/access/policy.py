@@ -52,6 +52,7 @@ CONTROL = (
 """Files that give whoever writes them power over a person's machine or over the agent itself: writing them asks."""
 
 NOTHING = Spent()
+UNBOUNDED = Limits()
 _SEVERITY: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -133,7 +134,8 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
     yield from _builtin(call, rules)
     if caller.scope and call.path and not any(allows(glob, call.path) for glob in caller.scope):
         yield "deny", 3, "caller scope"
-    if exhausted := _exhausted(call.effect, spent, least(caller.limits, rules.limits)):
+    limits = caller.limits if rules.limits == UNBOUNDED else least(caller.limits, rules.limits)
+    if limits != UNBOUNDED and (exhausted := _exhausted(call.effect, spent, limits)):
         yield "deny", 4, exhausted
     if call.effect == "read" and call.lines > caller.profile.free_lines:
         yield "ask", 5, f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without approval"

@@ -14,6 +14,7 @@ from sutler.stages.difference import hunks
 from sutler.values.errors import RefusedError
 from sutler.values.paths import quote
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARK = re.compile(r"\[REDACTED(?:-LITERAL)?[:\]][^\]\n]{0,80}\]?")
 
 
@@ -34,16 +35,14 @@ def bytes_of(text: str, encoding: str, path: str) -> bytes:
     text = text.removeprefix("\ufeff")
     try:
         data = encode(text, encoding)
-        back = decode(data)
+        back = None if encoding in ("utf-8", "utf-8-bom") else decode(data)  # these two hold every text
         same = back is None or (back.text == text and back.encoding == encoding)
     except UnicodeError:
         same = False
         data = b""
-    if encoding in ("utf-8", "utf-8-bom") and data:
-        same = data == encode(text, encoding)
     if not same and text.isascii() and encoding in ("cp1252", "latin-1"):
         same = True  # the last foreign letter went, and the rest is the same in every encoding
-    if not same or any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not same or (not text.isascii() and _SURROGATE.search(text)):
         raise RefusedError(
             f"the new text does not fit the encoding of {quote(path)} ({encoding})",
             rule="an edit leaves the other bytes of a file as they are",
@@ -70,6 +69,8 @@ def restored(raw: str, clean: str, new: str) -> str:
 
 def refuse_markers(raw: str, new: str, path: str) -> None:
     """No marker of ours may become part of a file that did not have it."""
+    if "[REDACTED" not in new:
+        return
     fresh = Counter(_MARK.findall(new)) - Counter(_MARK.findall(raw))
     if not fresh:
         return

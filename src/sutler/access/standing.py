@@ -7,6 +7,7 @@ on deciding.
 from __future__ import annotations
 
 import os
+import time
 from typing import NamedTuple
 
 import msgspec
@@ -64,15 +65,27 @@ def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None =
 
 
 def _present(fd: int) -> frozenset[str]:
-    """Which ignore files a directory holds, asked by name: a listing could be a hundred thousand names long."""
-    found = []
-    for name in sorted(IGNORE_FILES):
-        try:
-            os.stat(name, dir_fd=fd, follow_symlinks=False)
-            found.append(name)
-        except OSError:
-            continue
-    return frozenset(found)
+    """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand names long; and not
+    again while nothing in it has changed, which its own time tells unless it is too young to tell."""
+    state = os.fstat(fd)
+    place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
+    known = _seen.get(place)
+    if known is not None and known[0] == changed:
+        return known[1]
+    found = frozenset(name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False))
+    if time.time_ns() - changed > _OLD:
+        if len(_seen) > _MANY:
+            _seen.clear()
+        _seen[place] = changed, found
+    else:
+        _seen.pop(place, None)
+    return found
+
+
+_NAMES = tuple(sorted(IGNORE_FILES))
+_OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
+_MANY = 4_096
+_seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}
 
 
 def _is_directory(fd: int, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -102,14 +102,12 @@ def _bytes_of(text: str, digest: str) -> bytes | None:
 def versions_of(gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str) -> tuple[Version, ...]:
     """The versions a write records: what each file was, if nobody knew it, and what it has become."""
     found: list[Version] = []
-    note = gate.clean(reason, "").text[:300]
+    note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):
         if plan.idle:
             continue
         before = plan.before
-        newest = gate.store.versions(plan.path, 1)
-        if before.digest and not (newest and newest[0].digest == before.digest):
-            origin: Literal["seen", "external"] = "external" if newest else "seen"
+        if before.digest:  # the store keeps it if it is news
             found.append(
                 Version(
                     id=version_id(before.digest),
@@ -118,7 +116,7 @@ def versions_of(gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: st
                     size=len(before.data),
                     at=at,
                     author="unknown",
-                    origin=origin,
+                    origin="seen",
                     note="found before a write",
                     mode=before.mode,
                 )

@@ -7,10 +7,12 @@ Where two changes meet nothing is written, and the answer holds what is needed f
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
+from itertools import chain
 from typing import Literal
 
 import msgspec
@@ -27,6 +29,7 @@ from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
+from sutler.disk.root import Root
 from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
@@ -198,7 +201,7 @@ class Writer:
     def _judged(
         self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str, *, held_already: bool
     ) -> PatchResult:
-        for one in calls:  # a denied path is not even looked at
+        for one in () if held_already else calls:  # a denied path is not even looked at
             if decide(one, self._gate.rules, self._gate.caller).verdict == "deny":
                 self._gate.enter(one, lambda: (None, Outcome()))
         try:
@@ -210,6 +213,7 @@ class Writer:
             msgspec.structs.replace(call, base=plan.before.digest, result=plan.result)
             for call, plan in zip(calls, plans, strict=True)
         )
+        work = _Work(self._door.root, plans)
         deed = Deed(
             bound,
             whole_call(bound, "" if held_already else preview(self._door, plans)),
@@ -218,10 +222,13 @@ class Writer:
                     one.digest: one.data for plan in plans for one in (plan.before, plan.after) if one and one.digest
                 }.items()
             ),
+            {call.id: plan.before.mark for call, plan in zip(bound, plans, strict=True)},
+            work.begin,
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
         )
-        done = self._gate.write(deed, lambda: self._carry_out(plans))
+        with work:
+            done = self._gate.write(deed, lambda: self._carry_out(plans, work), lambda: work.later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -244,18 +251,16 @@ class Writer:
         """What was approved is what is written: the files are held and must be what they were when it was planned."""
         with self._gate.store.hold(plan.path for plan in plans):
             for plan in plans:
-                if held(self._door.root, plan.path, MAX_BYTES)[1:] != plan.before[1:]:
+                if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(self, plans: tuple[Plan, ...]) -> tuple[PatchResult, tuple[Outcome, ...]]:
-        replace_all(
-            [Replacement(self._door.root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle],
-            self._gate.intent_is_durable,
-        )
+    def _carry_out(self, plans: tuple[Plan, ...], work: _Work) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+        work.finish()
         made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
-        return made, tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+        outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+        return made, outcomes, bool(work.owed)
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -269,21 +274,68 @@ class Writer:
         return step(calls)
 
 
-def replace_all(steps: list[Replacement], ready: Callable[[], None] = lambda: None) -> None:
-    """Every file takes its new content, or none does. `ready` is called when the new bytes are on the disk."""
+class _Work:
+    """The files of one write on their way. A server's begins before the intent, so that the disk has both in hand at
+    once, and where it only changes files leaves their directories for later; else one thing follows the other."""
+
+    def __init__(self, root: Root, plans: tuple[Plan, ...]) -> None:
+        self._steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+        self._later = root.later if root.later is not None and not root.later.broken else None
+        self._lazy = self._later is not None and all(step.lazy for step in self._steps)
+        self._fault: Exception | None = None
+        self.owed: list[tuple[int, int]] = []  # directories that are to be synced after the answer, and files gone
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        for step in self._steps:  # of a write that never came to its end
+            step.drop()
+        for fd in chain.from_iterable(self.owed):
+            if fd >= 0:
+                os.close(fd)
+
+    def begin(self) -> None:
+        try:
+            for step in self._steps if self._later else ():
+                step.stage()
+        except Exception as fault:  # is told when the intent is recorded, as every other failure
+            self._fault = fault
+
+    def finish(self) -> None:
+        self.owed = replace_all(self._steps, lazy=self._lazy, fault=self._fault)
+
+    def later(self, calls: tuple[Call, ...]) -> None:
+        """The outcome is recorded: what the disk is still owed follows in the background."""
+        if self.owed and self._later is not None:
+            owed, self.owed = self.owed, []
+            self._later.owe([call.id for call in calls], owed)
+
+
+def replace_all(
+    steps: list[Replacement], *, lazy: bool = False, fault: Exception | None = None
+) -> list[tuple[int, int]]:
+    """Every file takes its new content, or none does. When it is `lazy`, the directories are not synced: the answer is
+    what `release` hands over. A `fault` that was met before is met now."""
     try:
+        if fault is not None:
+            raise fault
         for step in steps:
             step.prepare()
-        ready()
         for step in steps:
             step.swap()
-    except BaseException as fault:
+        if not lazy:
+            for step in steps:
+                step.sync()
+    except BaseException as error:
         _take_back(steps)
-        if isinstance(fault, OSError):
-            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", fault) from None
+        if isinstance(error, OSError):
+            raise failed(steps[0].path if len(steps) == 1 else "the files of the patch", error) from None
         raise
+    if lazy:
+        return [step.release() for step in steps]
     for step in steps:
         step.finish()
+    return []
 
 
 def _take_back(steps: list[Replacement]) -> None:

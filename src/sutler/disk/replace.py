@@ -1,9 +1,9 @@
 """One file takes the place of another: durable, whole, and only if what it replaces is what its author saw.
 
-The new bytes go to a temporary file in the same directory and to the disk first. Then the two names are exchanged in
-one step where the kernel can, so that the file that was there is never lost: it lies under the temporary name until
-the outcome is recorded, is compared with what was expected, and goes back when it is something else. Nothing is ever
-written through a link.
+The new bytes go to a file without a name in the same directory, where the file system has such, and to the disk first.
+Then it gets a temporary name and the two names are exchanged in one step where the kernel can, so that the file that
+was there is never lost: it lies under the temporary name, is compared with what was expected, and goes back when it is
+something else. Nothing is ever written through a link.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ import ctypes
 import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from typing import NamedTuple
 
+from sutler.disk.aio import start_sync
+from sutler.disk.leftovers import littered, prefix_of, sweep
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, dirname, quote
@@ -24,17 +27,24 @@ from sutler.values.snapshot import Problem
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_UNNAMED = getattr(os, "O_TMPFILE", 0) and os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
 _EXCHANGE = 2
 _ACCESS_LIST = "system.posix_acl_access"
 _CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
 
 
 class Held(NamedTuple):
-    """A file as it is: no bytes and an empty digest when there is none."""
+    """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very file, untouched since,
+    from any other with the same bytes."""
 
     data: bytes
     digest: str
     mode: int = 0
+    mark: str = ""
+
+    def same(self, other: Held) -> bool:
+        """Whether the bytes and the mode are the same."""
+        return (self.digest, self.mode) == (other.digest, other.mode)
 
 
 ABSENT = Held(b"", "")
@@ -62,7 +72,12 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
         os.close(fd)
     if isinstance(blob, Problem):
         raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
-    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(state.st_mode))
+    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(state.st_mode), mark_of(state))
+
+
+def mark_of(state: os.stat_result) -> str:
+    """Changes with whatever happens to a file, and with the file that has the name."""
+    return f"{state.st_ino:x}.{state.st_ctime_ns:x}"
 
 
 def failed(path: str, error: OSError) -> SutlerError:
@@ -83,96 +98,126 @@ class Replacement:
         self._before = before
         self._after = after
         self._name = path.rpartition("/")[2]
-        self._temporary = f"{_prefix(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
-        self._fd = -1
-        self._swapped = False
+        self._temporary = f"{prefix_of(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
+        self._fd = self._new = self._old = -1
+        self._sync: Callable[[], None] | None = None
+        self._named = self._swapped = False
+
+    @property
+    def lazy(self) -> bool:
+        """Whether the next start can tell from the file that this was lost with the power, and do it again: where other
+        bytes take the place of a file, but not where a name comes or goes."""
+        return bool(self._before.digest and self._after and self._after.digest != self._before.digest)
+
+    def stage(self) -> None:
+        """The new bytes are in a file that nobody sees, and on their way to the disk; unless a directory must be made
+        first, which can be seen."""
+        try:
+            self._stage(make=False)
+        except FileNotFoundError:
+            if self._fd >= 0:
+                raise
+        if self._new >= 0:
+            self._sync = start_sync(self._new)
 
     def prepare(self) -> None:
-        """The new bytes are on the disk under the temporary name."""
-        if self.path not in self._root.swept:  # a listing, so only once: what this process leaves it removes itself
-            sweep(self._root, self.path)
-            self._root.swept.add(self.path)
-        self._fd = _parent(self._root, self.path, make=self._after is not None)
-        if self._before.digest:
-            self._writable()
-        if self._after is None:
-            return
-        fd = os.open(self._temporary, _NEW, 0o600, dir_fd=self._fd)
-        try:
-            view = memoryview(self._after.data)
-            while view:
-                view = view[os.write(fd, view) :]
-            self._same_owner(fd)
-            os.fchmod(fd, self._after.mode or _new_mode())
-            if self._before.digest:
-                self._same_attributes(fd)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        """The new bytes are on the disk, and nobody sees them yet."""
+        if self._fd < 0:
+            self._stage(make=self._after is not None)
+        sync, self._sync = self._sync, None
+        if sync is not None:
+            sync()
+        elif self._new >= 0:
+            os.fsync(self._new)
 
-    def _writable(self) -> None:
-        state = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
+    def _stage(self, *, make: bool) -> None:
+        if littered(self._root, self.path):
+            sweep(self._root, self.path)
+        self._fd = _parent(self._root, self.path, make=make)
+        if self._after is None:
+            self._writable(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False))
+            return
+        self._new = fd = self._create()
+        view = memoryview(self._after.data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if self._before.digest:
+            self._like_the_old(fd, self._after.mode)
+        else:
+            os.fchmod(fd, self._after.mode or _new_mode())
+
+    def _create(self) -> int:
+        if _UNNAMED and _has_proc():
+            try:
+                return os.open(".", _UNNAMED, 0o600, dir_fd=self._fd)
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
+                    raise
+        self._named = True
+        return os.open(self._temporary, _NEW, 0o600, dir_fd=self._fd)
+
+    def _writable(self, state: os.stat_result) -> None:
         if not state.st_mode & 0o222:
             raise RefusedError(f"{quote(self.path)} is read-only", rule="a read-only file is not replaced")
 
-    def _same_owner(self, fd: int) -> None:
-        if not self._before.digest:
-            return
-        old, new = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False), os.fstat(fd)
-        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-            os.fchown(fd, old.st_uid, old.st_gid)
-
-    def _same_attributes(self, fd: int) -> None:
-        """Extended attributes go along where the platform has them. An access list must: without it the mode's group
-        bits, which are its mask, would let a whole group in."""
-        if not hasattr(os, "listxattr"):
-            return
+    def _like_the_old(self, fd: int, mode: int) -> None:
         old = os.open(self._name, _FILE, dir_fd=self._fd)
         try:
-            for name in os.listxattr(old):
-                if name == _CAPABILITY:
-                    continue
-                try:
-                    os.setxattr(fd, name, os.getxattr(old, name))
-                except OSError:
-                    if name == _ACCESS_LIST:
-                        raise
-        except OSError as error:
-            if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
-                raise
+            was, now = os.fstat(old), os.fstat(fd)
+            self._writable(was)
+            if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+                os.fchown(fd, was.st_uid, was.st_gid)
+            os.fchmod(fd, mode or _new_mode())
+            _same_attributes(old, fd)
         finally:
             os.close(old)
 
     def swap(self) -> None:
         """The names change places, if the file is still what was expected."""
-        if self._current() != self._before.digest:
+        if not self._untouched() and self._digest(self._name) != self._before.digest:
             raise self._moved()
         if self._after is None:
             os.rename(self._name, self._temporary, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            self._named = True
         elif not self._before.digest:
             try:
-                os.link(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+                self._link(self._name)
             except FileExistsError:
                 raise self._moved() from None
         else:
+            if not self._named:
+                self._link(self._temporary)
+                self._named = True
             self._exchange()
         self._swapped = True
-        if self._before.digest and self._digest(self._temporary) != self._before.digest:
+        if self._before.digest and self._digest(self._temporary, keep=True) != self._before.digest:
             raise self._moved()  # somebody was quicker by a hair; undo gives it back
-        os.fsync(self._fd)
+
+    def _untouched(self) -> bool:
+        try:
+            return mark_of(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)) == self._before.mark
+        except FileNotFoundError:
+            return False
+
+    def _link(self, name: str) -> None:
+        if self._named:
+            os.link(self._temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        else:
+            os.link(f"/proc/self/fd/{self._new}", name, dst_dir_fd=self._fd)
 
     def _exchange(self) -> None:
         if (exchange := _renameat2()) and exchange(self._fd, self._temporary, self._name):
             return
         old = f"{self._temporary[: -len(TEMPORARY)]}-old{TEMPORARY}"
         os.link(self._name, old, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
-        os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        try:
+            os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except OSError:
+            os.unlink(old, dir_fd=self._fd)
+            raise
         self._temporary = old
 
-    def _current(self) -> str:
-        return self._digest(self._name)
-
-    def _digest(self, name: str) -> str:
+    def _digest(self, name: str, *, keep: bool = False) -> str:
         try:
             fd = os.open(name, _FILE, dir_fd=self._fd)
         except FileNotFoundError:
@@ -180,7 +225,10 @@ class Replacement:
         try:
             blob = read_descriptor(fd, self.path, None)
         finally:
-            os.close(fd)
+            if keep:  # whoever closes it last waits while its blocks are given back
+                self._old = fd
+            else:
+                os.close(fd)
         return "not a file" if isinstance(blob, Problem) else sha256(blob.data).hexdigest()
 
     def _moved(self) -> ConflictError:
@@ -198,54 +246,84 @@ class Replacement:
             if not self._before.digest:
                 os.unlink(self._name, dir_fd=self._fd)
             else:
-                if self._after is not None and self._current() != self._after.digest:
+                if self._after is not None and self._digest(self._name) != self._after.digest:
                     raise self._moved()
                 os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             self._swapped = False
             os.fsync(self._fd)
         self.finish()
 
+    def sync(self) -> None:
+        """The names are on the disk too."""
+        os.fsync(self._fd)
+
     def finish(self) -> None:
         """Remove the temporary name and close. The write is done by now: a name that stays is swept by the next one."""
+        if self._fd < 0:
+            return
+        if self._unlink():
+            with suppress(OSError):
+                os.fsync(self._fd)  # or a power cut would bring the name back, and no intent would tell of it
+        self._close()
+
+    def drop(self) -> None:
+        """Let go of what was begun. What has changed places already stays for the next start to judge."""
         if self._fd >= 0:
-            for _ in range(2):
-                try:
-                    os.unlink(self._temporary, dir_fd=self._fd)
-                    os.fsync(self._fd)  # or a power cut would bring the name back, and no intent would tell of it
-                    break
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    self._root.swept.discard(self.path)
-            os.close(self._fd)
-            self._fd = -1
+            self._named = self._named and not self._swapped
+            self._close()
+
+    def _close(self) -> None:
+        directory, old = self.release()
+        os.close(directory)
+        if old >= 0:
+            os.close(old)
+
+    def release(self) -> tuple[int, int]:
+        """Remove the temporary name and hand over the directory, to be synced and closed, and the file that had the
+        name (-1: there was none), to be closed."""
+        if self._sync is not None:
+            sync, self._sync = self._sync, None
+            with suppress(OSError):
+                sync()  # nobody wants these bytes any more, but the kernel is still at it
+        self._unlink()
+        found, self._fd, self._old = (self._fd, self._old), -1, -1
+        if self._new >= 0:
+            os.close(self._new)
+            self._new = -1
+        return found
+
+    def _unlink(self) -> bool:
+        """Whether there was a name and it is gone."""
+        for _ in range(2 if self._named else 0):
+            try:
+                os.unlink(self._temporary, dir_fd=self._fd)
+                self._named = False
+                return True
+            except FileNotFoundError:
+                self._named = False
+                return False
+            except OSError:
+                self._root.swept.setdefault(dirname(self.path), set()).add(prefix_of(self._name))
+        return False
 
 
-def _prefix(name: str) -> str:
-    """How the temporary names for `name` begin: a digest, since the name itself may be as long as names can be."""
-    return f".{sha256(os.fsencode(name)).hexdigest()[:16]}."
-
-
-def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
-    """Remove what a writer of `path` that ended in the middle left behind, and return it. The caller holds the path."""
-    name, left = path.rpartition("/")[2], list[bytes]()
+def _same_attributes(old: int, new: int) -> None:
+    """Extended attributes go along where the platform has them. An access list must: without it the mode's group bits,
+    which are its mask, would let a whole group in."""
+    if not hasattr(os, "listxattr"):
+        return
     try:
-        fd = root.open(dirname(path), DIRECTORY) if dirname(path) else os.open(".", DIRECTORY, dir_fd=root.fd)
-    except OSError:
-        return ()
-    try:
-        prefix = _prefix(name)
-        for found in sorted(one for one in os.listdir(fd) if one.startswith(prefix)):
-            if found.endswith(TEMPORARY):
-                blob = root.read(RelPath(f"{dirname(path)}/{found}".lstrip("/")))
-                if not isinstance(blob, Problem):
-                    left.append(blob.data)
-                with suppress(OSError):
-                    os.unlink(found, dir_fd=fd)
-                    os.fsync(fd)
-    finally:
-        os.close(fd)
-    return tuple(left)
+        for name in os.listxattr(old):
+            if name == _CAPABILITY:
+                continue
+            try:
+                os.setxattr(new, name, os.getxattr(old, name))
+            except OSError:
+                if name == _ACCESS_LIST:
+                    raise
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
+            raise
 
 
 def _parent(root: Root, path: RelPath, *, make: bool) -> int:
@@ -268,6 +346,12 @@ def _new_mode() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+@cache
+def _has_proc() -> bool:
+    """A file without a name gets one by way of /proc."""
+    return os.path.isdir("/proc/self/fd")
 
 
 class _Renamer(NamedTuple):

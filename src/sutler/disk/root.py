@@ -14,13 +14,16 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
 from sutler.values.errors import SutlerError, UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
+
+if TYPE_CHECKING:
+    from sutler.disk.later import Later
 
 Method = Literal["openat2", "descriptor walk"]
 
@@ -106,12 +109,13 @@ def _steps(path: str) -> Iterator[str]:
 class Root:
     """A directory that stays open; the only door to the files below it."""
 
-    __slots__ = ("_openat2", "fd", "host_path", "swept")
+    __slots__ = ("_openat2", "fd", "host_path", "later", "swept")
 
     def __init__(self, host_path: str, *, method: Method | None = None) -> None:
         self.fd = -1
         self.host_path = os.path.abspath(host_path)
-        self.swept: set[str] = set()  # paths beside which no unfinished replacement lies; see disk.replace
+        self.swept: dict[str, set[str]] = {}  # directories, and what unfinished replacements left there: disk.replace
+        self.later: Later | None = None  # who syncs directories after the answer, if anybody does
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:
             self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -41,9 +41,11 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     engine = engine_for(size, environ)
 
     def clean(text: str, path: str) -> CleanText:
-        seen = visible(text)
-        done = redact(seen.text, path, key=key, allow=allow, engine=engine)
-        return replace(done, hidden=seen.counts) if seen.counts else done
+        raw = text.encode("utf-8", "surrogatepass")
+        seen = visible(text, raw)
+        if not seen.counts:
+            return redact(text, path, key=key, allow=allow, engine=engine, raw=raw)
+        return replace(redact(seen.text, path, key=key, allow=allow, engine=engine), hidden=seen.counts)
 
     return clean
 

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,7 @@ from sutler.engine.clean import Clean
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
+from sutler.stages.rank.index import Segment, tidied
 from sutler.store.state import project_id
 from sutler.values.facts import Facts, History
 from sutler.values.paths import wire_path
@@ -37,6 +39,7 @@ CHUNK = 24
 _BETWEEN = "\n----------sutler:next-commit----------\n"
 
 Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
+_Shape = TypeVar("_Shape")
 
 
 class Kept(Struct, frozen=True, array_like=True):
@@ -47,6 +50,27 @@ class Kept(Struct, frozen=True, array_like=True):
     seen_ns: int
     files: dict[str, Sight]
     index: bytes
+
+
+class Later(Struct, frozen=True, array_like=True):
+    """What changed since `Kept` was made, in a file of its own: an edit must not write the whole index again. `made_ns`
+    names the `Kept` it belongs to; a file that is gone has no sight; `segments` follow those of `Kept`."""
+
+    made_ns: int
+    seen_ns: int
+    files: dict[str, Sight | None]
+    segments: tuple[Segment, ...]
+    dead: tuple[tuple[int, ...], ...]
+
+
+class _State(Struct, frozen=True):
+    """Both of them put together."""
+
+    index: Index
+    base: Kept
+    segments: int  # how many of the index's segments are the base's
+    seen_ns: int
+    files: dict[str, Sight]
 
 
 def index_of(
@@ -62,27 +86,37 @@ def index_of(
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
 
-    name = f"index-{project_id(root.host_path, home.key(environ))}.bin"
+    name = f"index-{project_id(root.host_path, home.key(environ))}"
     rules = rules_digest()
-    kept = _load(home.cached(name, environ), rules)
-    index = loads(kept.index) if kept else None
-    known = kept.files if kept and index is not None else {}
+    state = _load(name, rules, environ)
+    known = state.files if state else {}
     now = time.time_ns()
     with root.reader() as reader:
-        files, texts = _look(entries, reader, known, kept.seen_ns if kept else 0)
-        if index is not None and files == known and not worn(index):
-            return index
+        files, texts = _look(entries, reader, known, state.seen_ns if state else 0)
+        if state is not None and files == known and not worn(state.index):
+            return state.index
         current = {path: sight[3] for path, sight in files.items()}
-        wanted = sorted(current) if index is None or worn(index) else stale(index, current)
+        index = None if state is None or worn(state.index) else tidied(state.index, state.segments)
+        wanted = sorted(current) if index is None else stale(index, current)
         fresh = []
         for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
             fresh.append(found)
             if tell is not None:
                 tell("indexing", len(fresh), len(wanted))
-    index = build(fresh) if index is None or len(wanted) == len(current) else update(index, current, fresh)
-    data = msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index)))
-    home.keep(name, data, environ)
+    if index is None or state is None:
+        index = build(fresh)
+        home.keep(f"{name}.bin", msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index))), environ)
+        return index
+    index = update(index, current, fresh)
+    home.keep(f"{name}.later", msgspec.msgpack.encode(_later(state, index, files, now)), environ)
     return index
+
+
+def _later(state: _State, index: Index, files: dict[str, Sight], now: int) -> Later:
+    old = state.base.files
+    changed: dict[str, Sight | None] = {path: sight for path, sight in files.items() if old.get(path) != sight}
+    changed.update((path, None) for path in old if path not in files)
+    return Later(state.base.seen_ns, now, changed, index.segments[state.segments :], index.dead)
 
 
 class KeptPast(Struct, frozen=True, array_like=True):
@@ -124,14 +158,37 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     return past
 
 
-def _load(data: bytes | None, rules: str) -> Kept | None:
-    if data is None:
+def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
+    """What is kept, if it is whole and of this version and these rules."""
+    data = home.cached(f"{name}.bin", environ)
+    kept = None if data is None else _decoded(data, Kept)
+    if kept is None or (kept.version, kept.rules) != (VERSION, rules):
         return None
+    index = loads(kept.index)
+    if index is None:
+        return None
+    state = _State(index, kept, len(index.segments), kept.seen_ns, kept.files)
+    data = home.cached(f"{name}.later", environ)
+    later = None if data is None else _decoded(data, Later)
+    if later is None or later.made_ns != kept.seen_ns:
+        return state
+    if len(later.dead) != len(index.segments) + len(later.segments):
+        return state
+    files = dict(kept.files)
+    for path, sight in later.files.items():
+        if sight is None:
+            files.pop(path, None)
+        else:
+            files[path] = sight
+    whole = Index(index.version, index.segments + later.segments, later.dead)
+    return _State(whole, kept, len(index.segments), later.seen_ns, files)
+
+
+def _decoded(data: bytes, shape: type[_Shape]) -> _Shape | None:
     try:
-        kept = msgspec.msgpack.decode(data, type=Kept)
+        return msgspec.msgpack.decode(data, type=shape)
     except msgspec.DecodeError:
         return None
-    return kept if (kept.version, kept.rules) == (VERSION, rules) else None
 
 
 def _look(

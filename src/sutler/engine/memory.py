@@ -32,6 +32,7 @@ UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
 MOST_FIGURES = 2000
+_LONG = 1 << 20
 MOST_KEPT = 1_000_000
 """Characters of changed lines that are kept of one file."""
 
@@ -62,7 +63,10 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """One line at a time: a list of all would take several times the room of a long text."""
+    """One line at a time: a list of all, although faster, would take several times the room of a long text."""
+    if len(text) < _LONG:
+        yield from text.split("\n")
+        return
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

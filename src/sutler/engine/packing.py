@@ -17,8 +17,9 @@ from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
 from sutler.engine.reprint import Reprint
+from sutler.engine.workers import Beside
 from sutler.stages.choose import display_key
-from sutler.stages.count import Counter, counter_for, require_vocabulary, token_counter
+from sutler.stages.count import Counter, counter_for, make_ready, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
 from sutler.stages.tree import drawing_limit, drawn_within
@@ -58,6 +59,7 @@ class Packing:
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
+        self._tables = Beside(lambda: make_ready(request.budget.counter))
 
     @property
     def report(self) -> Report:
@@ -101,7 +103,10 @@ class Packing:
                 yield from text
                 return
         made = self._made(found)
-        yield from made if again is None else again.kept(made, lambda: self.report)
+        try:
+            yield from made if again is None else again.kept(made, lambda: self.report)
+        finally:
+            self._tables.settle()
 
     def _found(self) -> Snapshot:
         """The tree, as it is."""
@@ -143,14 +148,19 @@ class Packing:
         project, request = self.project, self.request
         redact = project.settings.flag("redact")
         limited = request.budget.limit is not None
+        counting = self.tokens is not None and not memory.known
         if limited or request.goal or request.asks_history:
+            if counting:
+                self._tables.begin()
             found = self._found()
             self._clean = self._redactor(found)
             return self._masked(found), None
         with compiled_ahead(os.environ, wanted=redact and not memory.known) as ahead:
+            if counting:
+                self._tables.begin()  # not before the fork
             found = found or self._found()
             early = project.select(found, request)
-            if self.tokens is not None and not ahead.done():
+            if counting and not ahead.done():
                 with Root(project.place.root) as root, root.reader() as reader:
                     loader = Loader(reader, as_it_is, project.settings)
                     choices = sorted(early.choices, key=display_key)
@@ -158,6 +168,7 @@ class Packing:
             ahead.settle(sum(entry.size for entry in found.entries))
         self._clean = self._redactor(found)
         snapshot = self._masked(found)
+        self._tables.settle()  # before children are forked
         return snapshot, early if snapshot is found else None
 
     def _redactor(self, found: Snapshot) -> Clean:

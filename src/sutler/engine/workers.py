@@ -9,8 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threading import Thread
 
 Answer = Sequence[bytes | memoryview]
 """What a batch comes to: a few buffers."""
@@ -18,6 +23,9 @@ Answer = Sequence[bytes | memoryview]
 _SIZE = 8  # bytes that tell how long a buffer is
 _PIPE = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+_WORD = 4  # bytes of a batch's number
+_WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
+_TRIES, _MOMENT = 400, 0.0005
 
 
 def cores() -> int:
@@ -35,10 +43,38 @@ def may_fork() -> bool:
         return False
 
 
+class Beside:
+    """A piece of work that a thread does beside this one: native work, which lets go of Python's lock. Settled,
+    it leaves no thread, so that one may fork again."""
+
+    __slots__ = ("_thread", "_work")
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        if cores() > 1 and may_fork():
+            from threading import Thread
+
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def settle(self) -> None:
+        if self._thread is None:
+            return
+        self._thread.join()
+        self._thread = None
+        for _ in range(_TRIES):  # a thread that has been joined is still there for a moment
+            if may_fork():
+                return
+            time.sleep(_MOMENT)
+
+
 def in_children(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
-    """`work(0)`, `work(1)` … `work(count - 1)`, in order. Each child does every n-th batch, and has begun when this
-    returns. What a child could not do, for whatever reason, is done here, so that errors are raised where they can be
-    handled."""
+    """`work(0)`, `work(1)` … `work(count - 1)`, in order. Who is free takes the next batch; children have begun when
+    this returns. What a child could not do, for whatever reason, is done here, so that errors are raised where they can
+    be handled."""
     answers = _answers(count, work, children)
     next(answers)
     return answers
@@ -46,24 +82,29 @@ def in_children(count: int, work: Callable[[int], Answer], children: int) -> Gen
 
 def _answers(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
     """First an empty answer, when the children have started; then theirs."""
-    pipes: list[int] = []
+    children = min(children, count)
     pids: list[int] = []
+    pipes: list[int] = []
+    queue = _Queue()
     gc.freeze()  # what is shared with the children need not be looked at, and so not copied
     try:
-        for number in range(min(children, count)):
-            pid, pipe = _start(range(number, count, children), work, pipes)
+        for number in range(children):
+            pid, pipe = _start(number, queue, work, pipes)
             pids.append(pid)
             pipes.append(pipe)
+        queue.begin(children, count)
         yield ()
         for index in range(count):
-            pipe = pipes[index % children]
-            answer = _receive(pipe) if pipe >= 0 else None
-            if answer is None and pipe >= 0:
-                os.close(pipe)
-                pipes[index % children] = -1
+            holder = queue.holder(index)
+            answer = _receive(pipes[holder]) if holder >= 0 and pipes[holder] >= 0 else None
+            if answer is None and holder >= 0 and pipes[holder] >= 0:
+                os.close(pipes[holder])
+                pipes[holder] = -1
             yield work(index) if answer is None else answer
+            queue.more()
     finally:
         gc.unfreeze()
+        queue.close()
         for pipe in pipes:
             if pipe >= 0:
                 os.close(pipe)  # a child that still writes meets a closed pipe and ends
@@ -71,8 +112,65 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
             os.waitpid(pid, 0)
 
 
-def _start(batches: range, work: Callable[[int], Answer], others: list[int]) -> tuple[int, int]:
-    """A child that does these batches, and the end of the pipe from which its answers are read."""
+class _Queue:
+    """Batches on their way to the children, and their word of who took which. Batches are taken in order, so whoever
+    waits for the first that is not taken yet waits for a child that has nothing else to do."""
+
+    def __init__(self) -> None:
+        self._out, self._into = os.pipe()
+        self._told, self._tell = os.pipe()
+        self._holders: dict[int, int] = {}
+        self._next = self._end = 0
+
+    def begin(self, children: int, count: int) -> None:
+        """In the parent, when every child is there: each begins with the batch of its own number."""
+        self._out, self._tell = _closed(self._out), _closed(self._tell)
+        self._holders = {number: number for number in range(children)}
+        self._next, self._end = children, count
+        for _ in range(min(count, _WAITING)):
+            self.more()
+
+    def more(self) -> None:
+        """Let one more batch be taken."""
+        try:
+            if self._next < self._end:
+                os.write(self._into, self._next.to_bytes(_WORD, "little"))
+                self._next += 1
+        except BrokenPipeError:  # no child is left
+            self._next = self._end
+        if self._next >= self._end:
+            self._into = _closed(self._into)
+
+    def holder(self, index: int) -> int:
+        """Which child has this batch; -1 when there is none left to take it."""
+        while index not in self._holders:
+            told = os.read(self._told, 2 * _WORD)
+            if not told:
+                return -1
+            self._holders[int.from_bytes(told[:_WORD], "little")] = int.from_bytes(told[_WORD:], "little")
+        return self._holders.pop(index)
+
+    def taken(self, number: int) -> Iterator[int]:
+        """In a child: the batches that it takes, one after the other."""
+        self._into, self._told = _closed(self._into), _closed(self._told)
+        yield number
+        while index := os.read(self._out, _WORD):
+            os.write(self._tell, index + number.to_bytes(_WORD, "little"))  # so short a text arrives in one piece
+            yield int.from_bytes(index, "little")
+
+    def close(self) -> None:
+        for pipe in (self._out, self._into, self._told, self._tell):
+            _closed(pipe)
+
+
+def _closed(pipe: int) -> int:
+    if pipe >= 0:
+        os.close(pipe)
+    return -1
+
+
+def _start(number: int, queue: _Queue, work: Callable[[int], Answer], others: list[int]) -> tuple[int, int]:
+    """A child that takes batches, and the end of the pipe from which its answers are read."""
     out, into = os.pipe()
     _widen(into)
     pid = os.fork()
@@ -84,7 +182,7 @@ def _start(batches: range, work: Callable[[int], Answer], others: list[int]) -> 
         os.close(out)
         for other in others:
             os.close(other)
-        for index in batches:
+        for index in queue.taken(number):
             _send(into, work(index))
         code = 0
     except BaseException:  # noqa: S110  # the parent does the batch again and meets the same error, in the right place

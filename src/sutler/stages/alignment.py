@@ -29,7 +29,7 @@ def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[R
     """The lines of each side that have no partner on the other."""
     head, tail = _ends(a, b)
     left, right = _Side(a, head, len(a) - tail), _Side(b, head, len(b) - tail)
-    if left.low == left.high or right.low == right.high:  # one side only added
+    if set(a[left.low : left.high]).isdisjoint(b[right.low : right.high]):  # as when one side only added
         return _runs(left.low, left.high, ()), _runs(right.low, right.high, ())
     kept_a, kept_b = _worth_comparing(left, right.lines), _worth_comparing(right, left.lines)
     search = _Search([a[at] for at in kept_a], [b[at] for at in kept_b], steps)

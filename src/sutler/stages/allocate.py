@@ -57,10 +57,11 @@ class Taste(Struct, frozen=True):
 
     file_power: float = 2.0  # how steeply a file's score counts
     rank_power: float = 0.3  # how steeply its place in the ranking counts
-    region_power: float = 1.5  # how steeply a region's own score counts
+    region_power: float = 1.25  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
     head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
+    other: float = 0.6  # the head of a class and what stands between definitions, this much less
     least_price: int = 60  # below this all regions cost alike
     whole_share: float = 0.2  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
@@ -176,8 +177,9 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
         file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (1 + i) ** taste.rank_power
         for j, score in enumerate(offer.scores):
             own = taste.floor + (score / top_region) ** taste.region_power
-            if offer.regions[j].kind == "head":
-                own *= taste.head
+            kind = offer.regions[j].kind
+            if kind != "function":
+                own *= taste.head if kind == "head" else taste.other
             rated.append((-file_value * own / (offer.prices[j] + taste.least_price) ** taste.cost_power, i, j))
     rated.sort()
     return [(i, j) for _, i, j in rated]

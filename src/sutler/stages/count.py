@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ VOCABULARIES = (
 
 LONG = 1 << 22
 """Characters from which a text is counted in pieces."""
+_loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"
 
@@ -43,10 +45,23 @@ def count_bytes(text: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
+def _loaded(vocabulary: str) -> splintr.AnyTokenizer:
     import splintr  # heavy: only when tokens are asked for
 
     return splintr.Tokenizer.from_pretrained(vocabulary)
+
+
+def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
+    """The tokenizer; who asks while another thread loads it waits for that."""
+    with _loading:
+        return _loaded(vocabulary)
+
+
+def make_ready(vocabulary: str) -> None:
+    """Load a vocabulary and have the tokenizer make its tables, which it does for the first word that is no token and
+    which takes longer. Of its calls those for batches let go of Python's lock, so a thread may do it beside other work;
+    a batch of one starts no threads of its own."""
+    _tokenizer(vocabulary).encode_batch_flat(["zqxjkvbw"])
 
 
 def require_vocabulary(vocabulary: str) -> None:
@@ -67,8 +82,8 @@ def token_counter(vocabulary: str) -> Counter:
 
     def count(text: str) -> int:
         # encode_flat packs four bytes a token and is the fastest, but reads `<|endoftext|>` as a control token:
-        # text that only looks like one must be counted as the text it is.
-        return len(ordinary(text)) if "<|" in text else len(flat(text)) // 4
+        # text that only looks like one must be counted as the text it is. One character is found faster than two.
+        return len(ordinary(text)) if "|" in text and "<|" in text else len(flat(text)) // 4
 
     def count_ordinary(text: str) -> int:
         return len(ordinary(text))

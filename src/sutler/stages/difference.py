@@ -132,11 +132,11 @@ def unified(old: list[str], new: list[str], old_name: str, new_name: str, contex
         parts.append(f"@@ -{_span(start, end)} +{_span(start + shift, end + below)} @@\n")
         at = start
         for one in group:
-            parts += [_ended(f" {line}") for line in old[at : one.a0]]
-            parts += [_ended(f"-{line}") for line in old[one.a0 : one.a1]]
-            parts += [_ended(f"+{line}") for line in new[one.b0 : one.b1]]
+            parts += _marked(" ", old[at : one.a0])
+            parts += _marked("-", old[one.a0 : one.a1])
+            parts += _marked("+", new[one.b0 : one.b1])
             at = one.a1
-        parts += [_ended(f" {line}") for line in old[at:end]]
+        parts += _marked(" ", old[at:end])
     return "".join(parts)
 
 
@@ -159,5 +159,9 @@ def _span(start: int, end: int) -> str:
     return f"{start + (count > 0)},{count}"
 
 
-def _ended(line: str) -> str:
-    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    """Lines as a diff shows them. Only the last one of a text can lack its end."""
+    found = [mark + line for line in lines]
+    if found and not found[-1].endswith("\n"):
+        found[-1] += "\n\\ No newline at end of file\n"
+    return found

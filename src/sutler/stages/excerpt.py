@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sutler.stages.allocate import Offer
+from sutler.stages.rank.compounds import with_compounds
 from sutler.stages.rank.index import Index, Reader
 from sutler.stages.rank.lexical import idf
 from sutler.stages.rank.query import analyse
-from sutler.stages.rank.regions import Lens, lens_of, scores_of
+from sutler.stages.rank.regions import Lens, lens_of, owners_of, scores_of
 from sutler.values.facts import Facts, Ranked
 from sutler.values.paths import Span
 
@@ -21,7 +22,7 @@ CONTEXT = 1
 def lens_for(index: Index | Reader, task: str) -> Lens:
     """The task's terms with their worth in this project: zone weight times rarity."""
     reader = index if isinstance(index, Reader) else Reader(index)
-    query = analyse(task)
+    query = with_compounds(analyse(task), reader.holds)
     total = len(reader.docs)
     worth = {term: weight * idf(len(reader.postings(term)[0]), total) for term, weight in query.terms.items()}
     return lens_of(query, worth)
@@ -40,7 +41,8 @@ def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -
     lines = text.split("\n")
     regions = facts.regions if facts.regions and facts.regions[-1].end <= len(lines) else ()
     prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in regions)
-    return Offer(ranked.path, ranked.score, price(text), regions, scores_of(regions, lens, ranked.lines), prices)
+    scores = scores_of(regions, lens, ranked.lines, owners_of(regions, lines))
+    return Offer(ranked.path, ranked.score, price(text), regions, scores, prices)
 
 
 def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:

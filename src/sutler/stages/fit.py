@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sutler.stages.allocate import Prices
 
 
-class Material(Struct, frozen=True):
+class Material(Struct, frozen=True, gc=False):
     """One file, loaded and cleaned: what a section is cut from."""
 
     choice: Choice

@@ -17,7 +17,7 @@ from sutler.stages.allocate import Grant, Offer, fit_exactly
 from sutler.stages.excerpt import cut, lens_for, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
 from sutler.stages.rank.index import Reader
-from sutler.stages.rank.regions import scores_of
+from sutler.stages.rank.regions import owners_of, scores_of
 from sutler.values.facts import Ranked, Region
 from sutler.values.pack import Choice, CleanText, Section
 from sutler.values.snapshot import Excluded, Rule
@@ -121,12 +121,13 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
         text = material.clean.text
         full = ledger.count(text)
         rate = full / max(len(text), 1)
-        ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
+        lines = text.split("\n")
+        ends = list(accumulate(len(line) + 1 for line in lines))
         regions: tuple[Region, ...] = reader.regions(numbers[path]) if path in numbers else ()
         if regions and regions[-1].end > len(ends):  # the file moved on since it was indexed
             regions = ()
         prices = tuple(int(rate * (ends[r.end - 1] - (ends[r.start - 2] if r.start > 1 else 0))) + 1 for r in regions)
-        scores = scores_of(regions, lens, ranked.lines)
+        scores = scores_of(regions, lens, ranked.lines, owners_of(regions, lines))
         header = ledger.cost(section_of(material, "excerpt", CleanText("")))
         offers.append(Offer(path, ranked.score, full, regions, scores, prices, header=header))
     return offers

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sutler.values.paths import quote
 
-_SHARE, _TASK_SHARE = 10, 40
+_SHARE, _TASK_SHARE = 10, 80
 
 
 class Node(Struct):
@@ -89,7 +89,7 @@ def _count_label(files: int) -> str:
 
 
 def drawing_limit(limit: int | None, *, task: bool) -> int | None:
-    """What a drawing may take of a budget: one part in ten, and in forty where a task says what else is wanted."""
+    """What a drawing may take of a budget: one part in ten, and in eighty where a task says what else is wanted."""
     return None if limit is None else limit // (_TASK_SHARE if task else _SHARE)
 
 

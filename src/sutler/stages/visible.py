@@ -53,9 +53,10 @@ _IDEOGRAPH = "[\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff
 _SELECTABLE = "[0-9#*\u2100-\u2bff\u3000-\u303f]"
 
 
-def visible(text: str) -> Visible:
-    """`text` with every hidden character spelled out. Text that has none comes back as it is."""
-    if not _may_hide(text):
+def visible(text: str, raw: bytes = b"") -> Visible:
+    """`text` with every hidden character spelled out. Text that has none comes back as it is. `raw` is the text in
+    UTF-8 where somebody has it already."""
+    if not _may_hide(text, raw):
         return Visible(text)
     counts: dict[str, int] = {}
     flags = {at for flag in re.finditer(_FLAG, text) for at in range(*flag.span())}
@@ -72,11 +73,11 @@ def visible(text: str) -> Visible:
     return Visible(shown, tuple(sorted(counts.items())))
 
 
-def _may_hide(text: str) -> bool:
+def _may_hide(text: str, raw: bytes = b"") -> bool:
     """Whether a suspect is there. Most text is cleared by its bytes alone, ten times faster than by a pattern."""
-    data = text.encode("utf-8", "surrogatepass")
-    for byte in sorted(set(data.translate(None, _HARMLESS))):
-        if byte not in _BY_LEADING_BYTE or re.search(_BY_LEADING_BYTE[byte], data):
+    raw = raw or text.encode("utf-8", "surrogatepass")
+    for byte in sorted(set(raw.translate(None, _HARMLESS))):
+        if byte not in _BY_LEADING_BYTE or re.search(_BY_LEADING_BYTE[byte], raw):
             return True
     return False
 

@@ -6,7 +6,7 @@ idempotent: a retry after a lost reply changes nothing and answers what the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
+    Pending,
     Receipt,
     RegistryRow,
     Spent,
@@ -46,12 +47,16 @@ class Database(Protocol):
         commit outlives the process at once and reaches the disk a moment later, or when `flush` is called."""
         ...
 
-    def start_flush(self) -> None:
-        """Begin to bring what was committed to the disk; `flush` waits for the end of it."""
+    def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        """What one statement finds, in a transaction of its own."""
         ...
 
     def flush(self) -> None:
         """Come back when everything that was committed is on the disk."""
+        ...
+
+    def then(self, work: Callable[[], None]) -> None:
+        """Have `work` done in the background as soon as everything that was committed is on the disk."""
         ...
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
@@ -116,12 +121,15 @@ class Store(Protocol):
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
+        still: Mapping[str, str] = ...,
         wait: bool = True,
     ) -> tuple[AuditRow, ...]: ...
     def witness(self, every: int, sign: Witness) -> None: ...
-    def start_flush(self) -> None: ...
+    def then(self, work: Callable[[], None]) -> None: ...
     def flush(self) -> None: ...
-    def pending(self) -> tuple[AuditRow, ...]: ...
+    def pending(self) -> tuple[Pending, ...]: ...
+    def pending_count(self) -> int: ...
+    def settled(self, calls: Iterable[str]) -> None: ...
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]: ...

@@ -75,6 +75,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         ("sent",),
     ),
+    Migration(
+        4,
+        "writes that the disk may not have yet",
+        (
+            "ALTER TABLE pending ADD COLUMN boot TEXT NOT NULL DEFAULT ''",
+            "ALTER TABLE pending ADD COLUMN mark TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 _TENANTS = (

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -83,8 +83,11 @@ class PostgresDatabase:
                 next_step="connect as that role, or give the project another name",
             )
 
-    def start_flush(self) -> None:
-        """There is nothing to begin; see `flush`."""
+    def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        return self.transact(lambda query: query(sql, params), write=False)
+
+    def then(self, work: Callable[[], None]) -> None:
+        work()
 
     def flush(self) -> None:
         """Every commit here is on the disk when it returns."""
@@ -144,6 +147,8 @@ class PostgresDatabase:
             except psycopg.Error as fault:
                 raise self._error(fault) from fault
             yield
+            with suppress(psycopg.Error):  # closing frees it too, but the server takes its time over that
+                connection.execute("SELECT pg_advisory_unlock_all()")
         finally:
             connection.close()
 

@@ -10,9 +10,11 @@ from sutler.values.paths import RelPath, unquote
 
 
 def version_of(row: Row) -> Version:
-    names = ("id", "path", "digest", "size", "at", "author", "origin", "note", "mode", "call")
-    found = msgspec.convert(dict(zip(names, row, strict=True)), Version)
-    return msgspec.structs.replace(found, path=RelPath(unquote(found.path)))
+    id, path, digest, size, at, author, origin, note, mode, call = row
+    return Version(
+        id=id, path=RelPath(unquote(path)), digest=digest, size=size, at=at, author=author, origin=origin, note=note,
+        mode=mode, call=call,
+    )  # fmt: skip
 
 
 def approval_of(row: Row) -> Approval:

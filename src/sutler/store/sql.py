@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
 from sutler.store.base import Database, Query, Row, Value, Witness
 from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
+from sutler.store.state import boot
+from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, CHAIN, KNOWN, NEWEST, PENDING, SETTLE, VERSION
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -17,6 +20,7 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
+    Pending,
     Receipt,
     RegistryRow,
     Spent,
@@ -29,13 +33,8 @@ from sutler.values.access import (
 from sutler.values.errors import DeniedError
 from sutler.values.paths import RelPath, quote
 
-_AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
-_VERSION = (
-    "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
-)
-_NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
-_KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
-_APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
+_REMEMBERED = 4_096
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class SqlStore:
@@ -45,13 +44,14 @@ class SqlStore:
         self.project = project
         self._database = database
         self._witness: tuple[int, Witness] | None = None
+        self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
     def close(self) -> None:
         self._database.close()
 
     def _read(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        return self._database.transact(lambda query: query(sql, params), write=False)
+        return self._database.select(sql, params)
 
     def _write(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self._database.transact(lambda query: query(sql, params), write=True)
@@ -108,6 +108,7 @@ class SqlStore:
         )
 
     def forget_facts(self) -> int:
+        self._facts.clear()
         return len(self._write("DELETE FROM facts WHERE project = ? RETURNING 1", (self.project,)))
 
     # packs that left
@@ -156,7 +157,7 @@ class SqlStore:
 
     def _add_version(self, query: Query, version: Version) -> None:
         path = quote(version.path)
-        last = query(_NEWEST, (self.project, path))
+        last = query(NEWEST, (self.project, path))
         if last and says_the_same(last[0][1], last[0][2], version):
             return
         if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
@@ -168,7 +169,7 @@ class SqlStore:
         query(insert, (self.project, path, number, *what, *rest))
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
-        rows = self._read(f"{_VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
+        rows = self._read(f"{VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
         return tuple(version_of(row) for row in rows)
 
     def keep_versions(self, newest: int) -> int:
@@ -197,9 +198,9 @@ class SqlStore:
     @contextmanager
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:
         """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
-        names = (sha256(f"{self.project} {quote(path)}")[:2] for path in paths)
-        with ExitStack() as held:
-            for slot in sorted(set(names)):
+        first, *rest = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths}) or [""]
+        with self._database.hold(first, wait) if first else nullcontext(), ExitStack() as held:
+            for slot in rest:
                 held.enter_context(self._database.hold(slot, wait))
             yield
 
@@ -213,11 +214,11 @@ class SqlStore:
         )
 
     def approval(self, id: str) -> Approval | None:
-        rows = self._read(f"{_APPROVAL} AND id = ?", (self.project, id))
+        rows = self._read(f"{APPROVAL} AND id = ?", (self.project, id))
         return approval_of(rows[0]) if rows else None
 
     def approvals(self, state: str, limit: int = 100) -> tuple[Approval, ...]:
-        rows = self._read(f"{_APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
+        rows = self._read(f"{APPROVAL} AND state = ? ORDER BY created DESC, id LIMIT ?", (self.project, state, limit))
         return tuple(approval_of(row) for row in rows)
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
@@ -252,31 +253,44 @@ class SqlStore:
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
+        still: Mapping[str, str] = _NONE,
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents, versions and facts they speak of: all of it or nothing."""
+        """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
+        calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
+        until `settled` says that the disk has it."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
+        kept: list[tuple[str, str, str, str]] = []
+
         def work(query: Query) -> tuple[AuditRow, ...]:
+            kept.clear()
             for digest, data in contents:
                 query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
-            rows = tuple(self._append(query, entry, caller) for entry in entries)
+            rows = tuple(self._append(query, entry, caller, still.get(entry.call)) for entry in entries)
             for version in fresh:
                 self._add_version(query, version)
             for digest, kind, tool, body in found:
                 key = (self.project, digest, kind, tool)
-                if not query(_KNOWN, key):  # a look is cheaper than a large insert that changes nothing
+                if key in self._facts:
+                    continue
+                kept.append(key)
+                if not query(KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
             self._attest(rows)
             return rows
 
-        return self._database.transact(work, write=True, wait=wait)
-
-    def start_flush(self) -> None:
-        self._database.start_flush()
+        made = self._database.transact(work, write=True, wait=wait)
+        if len(self._facts) > _REMEMBERED:
+            self._facts.clear()
+        self._facts.update(kept)
+        return made
 
     def flush(self) -> None:
         self._database.flush()
+
+    def then(self, work: Callable[[], None]) -> None:
+        self._database.then(work)
 
     def witness(self, every: int, sign: Witness) -> None:
         """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
@@ -293,28 +307,37 @@ class SqlStore:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
 
-    def pending(self) -> tuple[AuditRow, ...]:
-        """Intents that have no outcome yet, oldest first."""
-        waiting = " AND seq IN (SELECT p.seq FROM pending p WHERE p.project = ?) ORDER BY seq"
-        rows = self._read(_AUDIT + waiting, (self.project, self.project))
-        return tuple(AuditRow(*row) for row in rows)
+    def pending(self) -> tuple[Pending, ...]:
+        """Writes that have no outcome yet, or one that the disk may not have; oldest first."""
+        rows = self._read(PENDING, (self.project,))
+        return tuple(Pending(AuditRow(*row[:7]), row[7], row[8], bool(row[9])) for row in rows)
 
-    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None) -> AuditRow:
-        seen = query(f"{_AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
-        if seen:  # a retry after a lost reply
-            return AuditRow(*seen[0])
+    def pending_count(self) -> int:
+        """How many these are: asked before every write."""
+        return int(self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0])
+
+    def settled(self, calls: Iterable[str]) -> None:
+        """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at again. A few at a
+        time, so that nobody else waits for long."""
+        names = tuple(calls)
+        for start in range(0, len(names), AT_ONCE):
+            some = names[start : start + AT_ONCE]
+            values = (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+            self._database.transact(lambda query, values=values: query(SETTLE, values), write=True, wait=False)  # type: ignore[misc]  # bound now
+
+    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None, still: str | None = None) -> AuditRow:
         # Taking the next number locks the head row, so that the chain has one writer at a time on both databases.
         take = "UPDATE heads SET seq = seq + 1 WHERE project = ? AND name = 'audit' RETURNING seq, hash"
         seq, prev = query(take, (self.project,))[0]
         row = seal(entry, seq, prev)
-        query(
-            "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body),
-        )
+        if not query(CHAIN, (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
+            query("UPDATE heads SET seq = seq - 1 WHERE project = ? AND name = 'audit'", (self.project,))
+            seen = query(f"{AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
+            return AuditRow(*seen[0])  # a retry after a lost reply
         query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
         if row.phase == "intent":
-            query("INSERT INTO pending VALUES (?, ?, ?)", (self.project, row.call, row.seq))
-        elif entry.effect == "write":
+            query("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", (self.project, row.call, row.seq, boot(), still or ""))
+        elif entry.effect == "write" and still is None:
             query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, row.call))
         spent = self._charge(query, entry)
         if caller is not None and (rule := over(spent, caller.limits)):
@@ -335,21 +358,21 @@ class SqlStore:
         return Spent(*totals[0])
 
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
-        rows = self._read(f"{_AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
+        rows = self._read(f"{AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))
         return tuple(AuditRow(*row) for row in rows)
 
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]:
         """The newest entries of a session, or of one path in it, oldest first."""
         if path is None:
-            rows = self._read(f"{_AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit))
+            rows = self._read(f"{AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit))
         else:
-            sql = f"{_AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
+            sql = f"{AUDIT} AND session = ? AND path = ? ORDER BY seq DESC LIMIT ?"
             rows = self._read(sql, (self.project, session, quote(path), limit))
         return tuple(AuditRow(*row) for row in reversed(rows))
 
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
         """The rows of one call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
-        sql = f"{_AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
+        sql = f"{AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
         return tuple(AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/")))
 
     def head(self) -> tuple[int, str]:

@@ -1,7 +1,8 @@
 """SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
 
 WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. Writers begin IMMEDIATE and wait
-their turn, so nobody upgrades a read lock into a deadlock.
+their turn, so nobody upgrades a read lock into a deadlock. A process whose commits do not wait for the disk moves the
+log into the database in the background too, so that no call pays for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sutler.store.base import Query, Row, Value
+from sutler.store.flusher import Backfill, Flusher
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
@@ -35,6 +37,7 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
+_FULL = 4_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
@@ -67,10 +70,11 @@ class SqliteDatabase:
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
         self._waits = True
+        self._slots: set[str] = set()
         self._flusher = Flusher(f"{path}-wal")
+        self._backfill: Backfill | None = None
         self.version = apsw.sqlite_lib_version()
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
-        self._connection = self._retry(lambda: apsw.Connection(path, flags=flags))
+        self._connection = self._retry(self._open)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
@@ -79,6 +83,11 @@ class SqliteDatabase:
             self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]  # bound now
         if os.stat(path).st_size <= _CHECKED:
             self.quick_check()
+
+    def _open(self) -> apsw.Connection:
+        import apsw
+
+        return apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
 
     def quick_check(self) -> None:
         """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any size."""
@@ -125,6 +134,8 @@ class SqliteDatabase:
             if write:
                 self._wait_for_disk(wait)
             answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
+            if write and wait:
+                self._flusher.synced()
         if write and not wait:
             self._flusher.committed()
         return answer
@@ -137,9 +148,17 @@ class SqliteDatabase:
         if wait != self._waits:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if wait else 'NORMAL'}")
             self._waits = wait
+            if self._backfill is None:
+                self._backfill = Backfill(self._open, self._lock)
+                self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
 
-    def start_flush(self) -> None:
-        self._flusher.start()
+    def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
+        if pages >= _FULL and self._backfill is not None:
+            self._backfill.ask()
+        return 0
+
+    def then(self, work: Callable[[], None]) -> None:
+        self._flusher.then(work)
 
     def flush(self) -> None:
         if not self._flusher.wait():
@@ -157,6 +176,11 @@ class SqliteDatabase:
             raise
         return answer
 
+    def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        with self._lock:
+            self._check()
+            return self._retry(lambda: self._query(sql, params))
+
     def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
         return cursor.fetchall()
@@ -172,9 +196,7 @@ class SqliteDatabase:
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
         """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""
-        name = f"{self._path}.lock-{slot}"
-        private_file(name)
-        fd = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = self._slot(f"{self._path}.lock-{slot}")
         try:
             until = time.monotonic() + wait
             while True:
@@ -189,12 +211,26 @@ class SqliteDatabase:
         finally:
             os.close(fd)
 
+    def _slot(self, name: str) -> int:
+        if name not in self._slots:
+            private_file(name)
+            self._slots.add(name)
+        try:
+            return os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._slots.discard(name)
+            private_file(name)
+            return os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+
     def close(self) -> None:
+        if os.getpid() != self._pid:
+            return
+        if self._backfill is not None:
+            self._backfill.close()
         with self._lock:
-            if os.getpid() == self._pid:
-                self._flusher.close()
-                self._clear_log()
-                self._connection.close()
+            self._flusher.close()
+            self._clear_log()
+            self._connection.close()
 
     def _clear_log(self) -> None:
         """A long log is moved into the database by the last one to close. Who opens it next would else read it from
@@ -204,76 +240,3 @@ class SqliteDatabase:
                 self._connection.config(self._keep_log, 0)
         except (OSError, self._failed):
             return
-
-
-class Flusher:
-    """Brings commits that did not wait to the disk, soon and in the background: it syncs the write-ahead log, on
-    which SQLite itself holds no lock."""
-
-    SOON = 0.02
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._fd = -1
-        self._state = threading.Condition()
-        self._done = self._made = 0
-        self._hurry = self._ended = False
-        self._thread: threading.Thread | None = None
-        self.broken = False
-
-    def committed(self) -> None:
-        with self._state:
-            self._made += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sutler-flush", daemon=True)
-                self._thread.start()
-            elif self._made == self._done + 1:
-                self._state.notify_all()
-
-    def start(self) -> None:
-        """Do not wait for company: somebody will soon wait for this."""
-        with self._state:
-            if self._done < self._made:
-                self._hurry = True
-                self._state.notify_all()
-
-    def wait(self) -> bool:
-        """Whether all that was committed up to now is on the disk."""
-        with self._state:
-            wanted = self._made
-            if self._done < wanted:
-                self._hurry = True
-                self._state.notify_all()
-            self._state.wait_for(lambda: self._done >= wanted or self.broken)
-            return not self.broken
-
-    def _run(self) -> None:
-        while True:
-            with self._state:
-                self._state.wait_for(lambda: self._made > self._done or self._ended)
-                if not self._hurry and not self._ended:
-                    self._state.wait_for(lambda: self._hurry or self._ended, self.SOON)
-                if self._made == self._done:
-                    return
-                made, self._hurry = self._made, False
-            try:
-                if self._fd < 0:
-                    self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                os.fdatasync(self._fd)
-            except OSError:  # never tried again: the pages may count as clean and be lost all the same
-                self.broken = True
-            with self._state:
-                self._done = made
-                self._state.notify_all()
-                if self.broken:
-                    return
-
-    def close(self) -> None:
-        with self._state:
-            self._ended = True
-            self._state.notify_all()
-        if self._thread is not None:
-            self._thread.join()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1

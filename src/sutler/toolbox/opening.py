@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import lru_cache
 
 import msgspec
 
@@ -21,9 +22,12 @@ from sutler.engine import Project, home, project_config
 from sutler.stages.count import token_counter
 from sutler.stages.redact import rules_digest
 from sutler.store.base import Store
+from sutler.store.state import boot
 from sutler.values.access import Caller, Limits
 from sutler.values.errors import RefusedError, UsageError
 from sutler.version import VERSION
+
+_SHORT = 20_000
 
 
 def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
@@ -77,6 +81,11 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
 
 
 def _count(text: str) -> int:
+    return _counted(text) if len(text) <= _SHORT else token_counter("o200k_base")(text)
+
+
+@lru_cache(maxsize=512)  # the same pages are read again and again
+def _counted(text: str) -> int:
     return token_counter("o200k_base")(text) if text else 0
 
 
@@ -98,9 +107,10 @@ def open_doors(
     path: str, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None, strict: bool = True
 ) -> Iterator[tuple[Opener, Ledger]]:
     """Doors into one project over one store, for as many callers as come; closing signs the ledger's head. Without
-    `strict` the rows of reads reach the disk a moment after the answer, not before it."""
+    `strict` the rows of reads and the names of written files reach the disk a moment after the answer."""
     import time
 
+    from sutler.disk.later import Later
     from sutler.disk.root import Root
     from sutler.goals.review import reviewer
     from sutler.goals.summarise import teller_of
@@ -112,13 +122,17 @@ def open_doors(
     store, ledger = open_store(project.place.root, env)
     try:
         ledger.check()
-        with Root(project.place.root) as root:
+        with Root(project.place.root) as root, ExitStack() as stack:
             clean = project.clean()
             scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
             teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
             review = reviewer(project.settings.words("review"), env)
             setup = Setup(scan, _count, ruleset, _outline, teller, review)
+            if not strict:
+                ledger.sign_later()
+            if not strict and boot():
+                root.later = stack.enter_context(closing(Later(store.settled)))
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
                 return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict), setup)

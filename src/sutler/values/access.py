@@ -7,6 +7,7 @@ reversible, fits one line and holds no byte a database or a terminal could stumb
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -294,6 +295,16 @@ class AuditRow(Struct, frozen=True, gc=False):
     body: str
 
 
+class Pending(Struct, frozen=True):
+    """A write whose end is not certain yet: its intent, the machine's start it was made in, the mark of the file it
+    replaces, and whether its outcome is recorded (what is open then is only whether the disk has it)."""
+
+    row: AuditRow
+    boot: str
+    mark: str
+    done: bool
+
+
 class Receipt(Struct, frozen=True, kw_only=True):
     """A pack that left: its id, when, and the transparency record as JSON."""
 
@@ -304,7 +315,12 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 def canonical(value: object) -> str:
     """The one spelling of a value as JSON: sorted keys, ASCII, one line. What gets hashed is this text."""
-    import json  # not for those who only read a receipt
+    if isinstance(value, Struct):  # ours hold texts and whole numbers: plain ones are spelt alike, and faster
+        with suppress(UnicodeEncodeError):
+            made = msgspec.json.encode(value, order="sorted")
+            if made.isascii() and b"\x7f" not in made:
+                return made.decode()
+    import json
 
     return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 

@@ -81,7 +81,7 @@ class Selection(Struct, frozen=True):
     excluded: tuple[Excluded, ...] = ()
 
 
-class Loaded(Struct, frozen=True):
+class Loaded(Struct, frozen=True, gc=False):
     """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to leave."""
 
     path: RelPath
@@ -94,7 +94,7 @@ class Loaded(Struct, frozen=True):
     sight: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 
 
-class Finding(Struct, frozen=True):
+class Finding(Struct, frozen=True, gc=False):
     """A secret found and replaced: which rule, where, how sure. Never the value."""
 
     rule: str
@@ -103,7 +103,7 @@ class Finding(Struct, frozen=True):
     tag: str = ""
 
 
-class CleanText(Struct, frozen=True):
+class CleanText(Struct, frozen=True, gc=False):
     """Text that passed the redaction stage; the renderer accepts nothing else. Only `stages.redact` makes it."""
 
     text: str
@@ -111,7 +111,7 @@ class CleanText(Struct, frozen=True):
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
 
 
-class Section(Struct, frozen=True):
+class Section(Struct, frozen=True, gc=False):
     """One file's part of the pack. `sha256` and `length` are of `body.text` as UTF-8, `source` is the raw file's
     digest; `encoding` is how the raw file was encoded."""
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sutler.engine.workers import Answer, in_children, may_fork
+from sutler.engine.workers import Answer, Beside, in_children, may_fork
 
 
 def flat(answers: list[Answer]) -> list[list[bytes]]:
@@ -42,6 +42,40 @@ def test_a_child_that_is_killed_loses_nothing() -> None:
     assert flat(list(in_children(12, deadly, 2))) == flat([work(index) for index in range(12)])
 
 
+def test_all_children_may_be_killed() -> None:
+    mother = os.getpid()
+
+    def deadly(index: int) -> Answer:
+        if index in (3, 4) and os.getpid() != mother:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [b"%d" % index]
+
+    assert [bytes(answer[0]) for answer in in_children(9000, deadly, 2)] == [b"%d" % index for index in range(9000)]
+
+
+def test_more_batches_than_wait_at_once() -> None:
+    assert [bytes(answer[0]) for answer in in_children(9000, lambda index: [b"%d" % index], 2)] == [
+        b"%d" % index for index in range(9000)
+    ]
+
+
+def test_a_slow_batch_holds_nobody_else_up() -> None:
+    """The first ends only when the last has begun: the other child goes on, and everything still comes in order."""
+    out, into = os.pipe()
+
+    def uneven(index: int) -> Answer:
+        if index == 0:
+            os.read(out, 1)
+        elif index == 7:
+            os.write(into, b"x")
+        return [str(os.getpid()).encode()]
+
+    pids = [bytes(answer[0]) for answer in in_children(8, uneven, 2)]
+    os.close(out)
+    os.close(into)
+    assert pids[0] not in pids[1:]
+
+
 def test_an_error_is_raised_here() -> None:
     def failing(index: int) -> Answer:
         if index == 3:
@@ -69,3 +103,18 @@ def test_no_fork_beside_another_thread() -> None:
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.skipif(not may_fork(), reason="not Linux, or the test runner has threads")
+def test_what_is_done_beside_leaves_no_thread() -> None:
+    seen: list[int] = []
+    beside = Beside(lambda: seen.append(threading.get_ident()))
+    beside.settle()  # never begun
+    assert seen == []
+    before = len(os.listdir("/proc/self/task"))  # another test may have left one
+    for _ in range(20):
+        beside.begin()
+        beside.settle()
+        assert len(os.listdir("/proc/self/task")) <= before
+    assert len(seen) in (0, 20)  # none where there is one core
+    assert threading.get_ident() not in seen

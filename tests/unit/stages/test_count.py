@@ -70,7 +70,7 @@ def test_counter_for_unit() -> None:
 
 @pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base", "llama3"])
 @given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(1, 40))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_a_long_text_costs_what_its_pieces_cost(vocabulary: str, pieces: list[str], size: int) -> None:
     """Wherever a long text is cut, the sum is the count of the whole."""
     text, count = "".join(pieces), token_counter(vocabulary)

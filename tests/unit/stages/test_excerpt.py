@@ -3,7 +3,7 @@ from __future__ import annotations
 from sutler.stages.excerpt import cut, lens_for, offers_for, widened
 from sutler.stages.facts import extract
 from sutler.stages.rank import build, rank
-from sutler.stages.rank.regions import passage, scores_of
+from sutler.stages.rank.regions import owners_of, passage, scores_of
 from sutler.values.paths import Span
 
 TEXT = '''import os
@@ -52,6 +52,18 @@ def best(task: str, pointed: tuple[int, ...] = ()) -> str:
     regions = extract("shop.py", TEXT).regions
     scores = scores_of(regions, lens_for(INDEX, task), pointed)
     return regions[scores.index(max(scores))].name
+
+
+def test_methods_belong_to_the_class_they_are_indented_below() -> None:
+    regions = extract("shop.py", TEXT).regions
+    assert owners_of(regions, TEXT.split("\n")) == (-1, -1, -1, 2, 2, -1)
+
+
+def test_a_method_gains_by_the_name_of_its_class() -> None:
+    regions = extract("shop.py", TEXT).regions
+    lens = lens_for(INDEX, "`Cart` is broken")
+    alone, owned = scores_of(regions, lens), scores_of(regions, lens, (), owners_of(regions, TEXT.split("\n")))
+    assert [i for i in range(len(regions)) if owned[i] > alone[i]] == [3, 4]
 
 
 def test_the_named_function_is_the_best_region() -> None:

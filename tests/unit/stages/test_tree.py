@@ -44,4 +44,4 @@ def test_detail_gives_way_to_the_limit() -> None:
 def test_a_task_leaves_less_room_for_the_drawing() -> None:
     assert drawing_limit(None, task=True) is None
     assert drawing_limit(40_000, task=False) == 4_000
-    assert drawing_limit(40_000, task=True) == 1_000
+    assert drawing_limit(40_000, task=True) == 500

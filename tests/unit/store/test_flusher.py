@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from tests.stores import entry
 
-from sutler.store.sqlite import Flusher, open_sqlite
+from sutler.store.flusher import Flusher
+from sutler.store.sql import SqlStore
+from sutler.store.sqlite import open_sqlite
 from sutler.values.errors import SutlerError
 
 
@@ -46,7 +48,6 @@ def test_the_flusher_waits_for_nobody_when_nothing_is_new(tmp_path: Path) -> Non
     assert flusher.wait()
     for _ in range(50):
         flusher.committed()
-        flusher.start()
         assert flusher.wait()
     flusher.close()
     assert not [name for name in os.listdir("/proc/self/fd") if _leads_to(name, str(tmp_path / "log"))]
@@ -57,3 +58,27 @@ def _leads_to(name: str, path: str) -> bool:
         return os.readlink(f"/proc/self/fd/{name}") == path
     except FileNotFoundError:
         return False
+
+
+def test_the_log_begins_anew_while_calls_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is moved into the database behind the calls' backs; it does not grow with their number."""
+    monkeypatch.setattr("sutler.store.sqlite._FULL", 50)
+    store = open_sqlite(str(tmp_path / "state.db"), "p")
+    sizes = []
+    for n in range(400):
+        store.record((entry(str(n)),), wait=False)
+        sizes.append((tmp_path / "state.db-wal").stat().st_size)
+        if n % 40 == 39:  # time for the thread, however busy the machine is
+            store.flush()
+            _settle(store)
+    assert sizes[-1] < 400 * 4_096 * 4
+    store.close()
+    again = open_sqlite(str(tmp_path / "state.db"), "p")
+    assert again.head()[0] == 400
+    again.close()
+
+
+def _settle(store: SqlStore) -> None:
+    backfill = store._database._backfill  # type: ignore[attr-defined]  # to wait for what nobody has to wait for
+    with backfill._state:
+        backfill._state.wait_for(lambda: not backfill._wanted, 10)

@@ -53,10 +53,11 @@ class Sealed:
 
     def __init__(self, key: bytes, session: str, name: str, arguments: Mapping[str, Any]) -> None:
         self._key = key
-        self._about = canonical([session, name, dict(arguments)])
+        self._call = session, name, arguments
 
     def state(self, approval: str) -> str:
-        told = f"sutler request state\n{approval}\n{self._about}".encode()
+        about = canonical([*self._call[:2], dict(self._call[2])])
+        told = f"sutler request state\n{approval}\n{about}".encode()
         return f"{approval}.{hmac.new(self._key, told, 'sha256').hexdigest()}"
 
     def approval(self, state: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import signal
@@ -57,6 +58,7 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
         peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
         reconcile(peer.door)
+        _freeze()
         stdio.serve(peer)
 
 
@@ -82,8 +84,15 @@ def serve_http(plan: Plan, note: Note) -> None:
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
+        _freeze()
         HttpServer(server, doors, site, listener).serve()
         server.finish()
+
+
+def _freeze() -> None:
+    """What is there now stays: the collector need not look at it again in the middle of somebody's call."""
+    gc.collect()
+    gc.freeze()
 
 
 def _close(listener: socket.socket) -> None:

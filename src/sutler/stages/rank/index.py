@@ -27,6 +27,8 @@ from sutler.values.paths import basename
 
 INDEX_VERSION = 2
 SHARDS = 512
+MOST_LATE = 8
+"""Segments that edits may add before they are made into one."""
 _TYPES = frozenset({"class", "type", "module"})
 
 
@@ -88,10 +90,18 @@ def update(index: Index, current: Mapping[str, str], fresh: Iterable[tuple[str, 
 
 
 def worn(index: Index) -> bool:
-    """Whether a rebuild pays: many segments, or a good share of dead or late documents."""
+    """Whether a rebuild pays: a good share of dead or late documents."""
     total = sum(len(segment.docs) for segment in index.segments)
     late = sum(len(segment.docs) for segment in index.segments[1:]) + sum(map(len, index.dead))
-    return len(index.segments) > 8 or late * 4 > total
+    return late * 4 > total
+
+
+def tidied(index: Index, first: int) -> Index:
+    """The index without what came after its first segments, where that lies in many pieces: these few files are stale
+    again and come back in one."""
+    if len(index.segments) <= first + MOST_LATE:
+        return index
+    return Index(index.version, index.segments[:first], index.dead[:first])
 
 
 def living(index: Index) -> dict[int, Doc]:
@@ -221,6 +231,10 @@ class Reader:
         """The regions of one document."""
         at = bisect_right(self._bases, number) - 1
         return self._decode_regions(self._index.segments[at].regions[number - self._bases[at]])
+
+    def holds(self, key: str) -> bool:
+        """Whether any document has a key."""
+        return bool(self.postings(key)[0])
 
     def postings(self, key: str) -> tuple[list[int], list[int]]:
         """Documents that hold a key, and their packed counts: not for changing, they are remembered."""

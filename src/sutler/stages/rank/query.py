@@ -64,6 +64,9 @@ _VERSION_LINE = re.compile(
 _PARAGRAPH = re.compile(r"\n[ \t]{0,200}\n")
 _CODELIKE = re.compile(r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__")
 
+_HYPHENED = re.compile(r"(?<![\w-])(?:--?)?([A-Za-z]{2,30}(?:-[A-Za-z]{1,30}){1,4})(?![\w-])")
+_PLAIN = re.compile(r"[A-Za-z]{2,30}")
+
 _ABOUT = {
     "doc": re.compile(r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b", re.I),
     "test": re.compile(
@@ -90,7 +93,8 @@ class Mention(Struct, frozen=True, gc=False):
 
 class Query(Struct, frozen=True):
     """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names` are identifiers
-    as written (for definitions) with the weight of their best zone; `about` names classes that the title asks for."""
+    as written (for definitions) with the weight of their best zone; `about` names classes that the title asks for;
+    `compounds` are neighbouring words that may be one name in the code, with the weight of their zone."""
 
     terms: dict[str, float]
     title: dict[str, float]
@@ -100,6 +104,7 @@ class Query(Struct, frozen=True):
     dotted: tuple[str, ...]
     phrases: tuple[str, ...]
     about: tuple[str, ...]
+    compounds: tuple[tuple[tuple[str, ...], float], ...] = ()
 
 
 def analyse(text: str, zoned: bool = True) -> Query:
@@ -128,6 +133,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
         dotted=_dotted(zones),
         phrases=_phrases(zones),
         about=tuple(sorted(kind for kind, pattern in _ABOUT.items() if pattern.search(title))),
+        compounds=_compounds(zones),
     )
 
 
@@ -216,6 +222,26 @@ def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict
 def _dotted(zones: list[tuple[str, str]]) -> tuple[str, ...]:
     found = {name: None for zone, text in zones if zone != "setup" for name in _DOTTED.findall(text)}
     return tuple(name.replace("::", ".").replace("#", ".") for name in found)[:100]
+
+
+def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Words that stand side by side in titles and back-ticks, and words with hyphens anywhere."""
+    found: dict[tuple[str, ...], float] = {}
+    for zone, text in zones:
+        if zone in ("setup", "trace"):
+            continue
+        weight = ZONE_WEIGHTS[zone]
+        for hyphened in _HYPHENED.findall(text)[:50]:
+            words = tuple(hyphened.lower().split("-"))
+            found[words] = max(found.get(words, 0.0), weight)
+        if zone in ("title", "ticked"):
+            row = [word.lower() for word in _PLAIN.findall(text)[:30]]
+            for size in (2, 3):
+                for i in range(len(row) - size + 1):
+                    words = tuple(row[i : i + size])
+                    if not STOP.issuperset(words):
+                        found[words] = max(found.get(words, 0.0), weight)
+    return tuple(found.items())[:120]
 
 
 def _phrases(zones: list[tuple[str, str]]) -> tuple[str, ...]:

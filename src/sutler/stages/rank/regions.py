@@ -18,6 +18,7 @@ from sutler.values.facts import Region
 
 _NAMED = 1.0
 _TITLED = 1.0
+_OWNER = 0.4  # what the name of the class around a region counts
 
 
 class Lens(Struct, frozen=True):
@@ -46,14 +47,34 @@ def passage(regions: Sequence[Region], lens: Lens) -> float:
     return max((lexical(r, lens) / math.sqrt(6 + r.end - r.start) for r in regions), default=0.0)
 
 
-def scores_of(regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = ()) -> tuple[float, ...]:
-    """A score per region: words, its own name, lines that a trace points at."""
-    own = [lexical(region, lens) + _named(region, lens) for region in regions]
+def scores_of(
+    regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
+) -> tuple[float, ...]:
+    """A score per region: words, its own name and its class's (`owners`, as `owners_of` finds them), lines that a
+    trace points at."""
+    named = [_named(region, lens) for region in regions]
+    own = [lexical(region, lens) + name for region, name in zip(regions, named, strict=True)]
+    for i, owner in enumerate(owners):
+        if owner >= 0:
+            own[i] += _OWNER * named[owner]
     top = max(own, default=0.0)
     for i, region in enumerate(regions):
         if any(region.start <= line <= region.end for line in pointed):
             own[i] = own[i] * 1.5 + max(top, 1.0)
     return tuple(own)
+
+
+def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
+    """For each region the number of the class that it is indented below, or -1."""
+    found: list[int] = []
+    owner, depth = -1, 0
+    for i, region in enumerate(regions):
+        first = next((line for line in lines[region.start - 1 : region.end] if line.strip()), "")
+        indent = len(first) - len(first.lstrip())
+        if region.kind == "class":
+            owner, depth = i, indent
+        found.append(owner if owner not in (-1, i) and indent > depth else -1)
+    return tuple(found)
 
 
 def _named(region: Region, lens: Lens) -> float:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from sutler.stages.rank import history, lexical, signals
+from sutler.stages.rank.compounds import with_compounds
 from sutler.stages.rank.explain import sentences
 from sutler.stages.rank.history import Past
 from sutler.stages.rank.index import Index, Reader
@@ -46,7 +47,8 @@ def rank(
     reader = index if isinstance(index, Reader) else Reader(index)
     if isinstance(past, History):
         past = history.summarise(past)
-    evidence = gather(reader, analyse(task, zoned=weights.zones > 0), past or Past(), weights)
+    query = with_compounds(analyse(task, zoned=weights.zones > 0), reader.holds, weights.compounds)
+    evidence = gather(reader, query, past or Past(), weights)
     table = asdict(weights)
     scored = [(-score, reader.docs[doc].path, doc) for doc, score in totals(evidence).items() if score > 0]
     first = sorted(scored) if limit is None else nsmallest(limit, scored)

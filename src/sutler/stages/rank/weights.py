@@ -35,6 +35,7 @@ class Weights(Struct, frozen=True):
     feedback: float = 0.1  # resembles the best files so far (RM3)
     priors: float = 1.0  # 0 switches class priors off
     zones: float = 1.0  # 0 makes every zone of the task weigh the same
+    compounds: float = 0.5  # names made of neighbouring words, as a share of their zone's weight
 
 
 WEIGHTS = Weights()

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from sutler.stages.redact import blocks, checksums, decode, files, grammar, readers, verdict
-from sutler.stages.redact.engines import Engine, Sightings, lower, stdlib_engine
+from sutler.stages.redact.engines import NONE, Engine, Sightings, stdlib_engine
 from sutler.stages.redact.families import quotes_only
-from sutler.stages.redact.markers import digest_of, marker, own_spans, set_apart, tag_of
-from sutler.stages.redact.table import formats, pattern
+from sutler.stages.redact.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
+from sutler.stages.redact.table import Format, formats, pattern
 from sutler.values.pack import CleanText, Finding
 
 THRESHOLD = 0.5
 _PASSES = 4
 LONG_LINE, STRETCH = 4000, 2000
+_FIRST_ENCODED = grammar.ENCODED[0]
 
 
 class Allow(Struct, frozen=True):
@@ -38,38 +39,51 @@ class Hit(NamedTuple):
     confidence: float
 
 
-def redact(text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None) -> CleanText:
-    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key."""
+def redact(
+    text: str, path: str, *, key: bytes, allow: Allow = NOTHING, engine: Engine | None = None, raw: bytes = b""
+) -> CleanText:
+    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's tag key, `raw` the
+    text in UTF-8 where somebody has it already."""
     scan = engine or stdlib_engine()
-    text, fakes = set_apart(text, key)
-    findings = [Finding("marker-look-alike", line, 0.0) for line in fakes]
+    findings: list[Finding] = []
+    if LOOKS_LIKE in text:
+        text, fakes = set_apart(text, key)
+        raw = b""
+        findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
     for _ in range(_PASSES):  # a replaced value can uncover its neighbour: go on until nothing new is found
-        found = _outside(_merge(find(text, path, scan)), own_spans(text, key))
-        hits = [hit for hit in found if not _excused(hit, text, allow, key)]
+        hits = find(text, path, scan, raw)
+        if hits:
+            hits = [hit for hit in _outside(_merge(hits), own_spans(text, key)) if not _excused(hit, text, allow, key)]
         if not hits:
             break
         text, made = _replace(text, hits, key)
+        raw = b""
         findings.extend(made)
     return CleanText(text, tuple(sorted(findings, key=lambda one: (one.line, one.rule, one.tag))))
 
 
-def find(text: str, path: str, scan: Engine) -> Iterator[Hit]:
-    """Every hit in the text as it stands, and in what its encoded runs decode to."""
-    seen = scan(text)
-    yield from _plain_hits(text, path, seen)
-    for start, end, decoded in _encoded_runs(text, seen):
-        for inner in _plain_hits(decoded, path, scan(decoded)):
-            yield Hit(start, end, f"encoded-{inner.rule}", inner.confidence)
-            break
+def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
+    """Every hit in the text as it stands, and in what its encoded runs decode to. `raw` is the text in UTF-8."""
+    raw = raw or text.encode("utf-8", "surrogatepass")
+    seen = scan(text, raw)
+    hits = _plain_hits(text, path, seen)
+    for start, end, decoded in _encoded_runs(text, raw, seen) if seen is not NONE else ():
+        inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
+        if inner:
+            best = min(inner, key=lambda hit: (-hit.confidence, *hit))
+            hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
     for start, end, rule in files.read(text, path):
         if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
-            yield Hit(start, end, rule, 0.9)
+            hits.append(Hit(start, end, rule, 0.9))
+    return hits
 
 
-def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+    if seen.runs:
+        yield from decode.base64_runs(text, raw)
     done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
-        kind = number - grammar.ENCODED[0]
+        kind = number - _FIRST_ENCODED
         if kind >= 0 and end > done[kind]:
             start, stop, decoded = decode.run_at(text, kind, end)
             done[kind] = stop
@@ -77,45 +91,66 @@ def _encoded_runs(text: str, seen: Sightings) -> Iterator[tuple[int, int, str]]:
                 yield start, stop, decoded
 
 
-def _plain_hits(text: str, path: str, seen: Sightings) -> Iterator[Hit]:
-    table = formats()
-    for number in seen.formats:
-        yield from _format_hits(text, table[number].name, pattern(table[number].core))
+def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
+    hits: list[Hit] = []
+    for number, ends in seen.formats.items():
+        hits += _format_hits(text, formats()[number], ends)
     if seen.triggers:
-        yield from _grammar_hits(text, lower(text), seen.triggers, quotes_only(path))
+        hits += _grammar_hits(text, seen.triggers, quotes_only(path))
+    return hits
 
 
-def _format_hits(text: str, name: str, compiled: re.Pattern[str]) -> Iterator[Hit]:
-    for found in compiled.finditer(text):
+def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
+    """Matches of the format on the lines of these offsets, which are in order, or anywhere if there are none."""
+    compiled = pattern(one.core)
+    spans = _lines_at(text, ends) if ends and not one.spans_lines else [(0, len(text))]
+    for found in (match for span in spans for match in compiled.finditer(text, *span)):
         group = 1 if compiled.groups and found.group(1) is not None else 0
-        if verdict.judge_format(found.group(group)):
-            yield Hit(found.start(group), found.end(group), name, checksums.confidence(name, found.group(group)))
+        value = found.group(group)
+        if verdict.judge_format(value):
+            yield Hit(found.start(group), found.end(group), one.name, checksums.confidence(one.name, value))
 
 
-def _grammar_hits(text: str, low: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> Iterator[Hit]:
+def _line_at(text: str, at: int) -> tuple[int, int]:
+    stop = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if stop < 0 else stop
+
+
+def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each line once: looking for its ends again at every offset would be quadratic on a line full of them."""
+    stop = -1
+    for end in ends:
+        if end > stop:
+            start, stop = _line_at(text, end)
+            yield start, stop
+
+
+def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:
+    hits: list[Hit] = []
     done: set[tuple[int, int]] = set()
+    at: readers.Stretch | None = None
     line = stop = -1
     for number, end in triggers:
-        if number in grammar.ENCODED:
+        if number >= _FIRST_ENCODED:
             continue
-        if end > stop or line < 0:
-            line = text.rfind("\n", 0, end) + 1
-            stop = text.find("\n", end)
-            stop = len(text) if stop < 0 else stop
-        if strict and number == grammar.BARE and not _may_quote(text, line, stop):
-            continue
-        for unit in _units(line, stop, end):
-            if (number, unit) not in done:
-                done.add((number, unit))
+        if end > stop:
+            line, stop = _line_at(text, end)
+        for unit in (line,) if stop - line <= LONG_LINE else _units(line, end):
+            if (number, unit) in done:
+                continue
+            done.add((number, unit))
+            if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+                continue
+            if at is None or at.start != unit:
                 limit = stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
-                yield from _read_unit(number, readers.Stretch(text, low, unit, limit, stop), strict)
+                at = readers.stretch(text, unit, limit, stop)
+            hits += _read_unit(number, at, strict)
+    return hits
 
 
-def _units(line: int, stop: int, end: int) -> tuple[int, ...]:
-    """Where to start reading for a trigger that ended at `end`: the line, or of a very long line the two fixed
-    stretches in which the construct can have begun. Fixed, so that every engine reads the same stretches."""
-    if stop - line <= LONG_LINE:
-        return (line,)
+def _units(line: int, end: int) -> tuple[int, ...]:
+    """Where to start reading a very long line for a trigger that ended at `end`: the two fixed stretches in which the
+    construct can have begun. Fixed, so that every engine reads the same stretches."""
     here = line + (end - line) // STRETCH * STRETCH
     before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
     return (before, here) if before != here else (here,)
@@ -142,7 +177,7 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     if candidate.how == "vendor":
         return verdict.judge_vendor(value), "vendor-key"
     kind = verdict.kind_of(candidate.name)
-    if candidate.how == "call" and not verdict.is_setter(candidate.name):
+    if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
         return 0.0, ""
     loose = candidate.how == "bare" and strict
     if loose and not _inside_string(text, candidate.start):
@@ -155,7 +190,12 @@ _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 def _may_quote(text: str, line: int, stop: int) -> bool:
     """The line has a string or is a comment: only there a bare value in code can be one."""
-    return any(text.find(quote, line, stop) >= 0 for quote in "\"'`") or _COMMENT.match(text, line, stop) is not None
+    return (
+        text.find('"', line, stop) >= 0
+        or text.find("'", line, stop) >= 0
+        or text.find("`", line, stop) >= 0
+        or _COMMENT.match(text, line, stop) is not None
+    )
 
 
 def _inside_string(text: str, at: int) -> bool:
@@ -168,7 +208,7 @@ def _inside_string(text: str, at: int) -> bool:
     )
 
 
-def _merge(hits: Iterator[Hit]) -> list[Hit]:
+def _merge(hits: list[Hit]) -> list[Hit]:
     """Disjoint hits in order: where two overlap the surer one names the rule and the union is replaced."""
     merged: list[Hit] = []
     for hit in sorted(hits, key=lambda one: (one.start, -one.end, -one.confidence, one.rule)):

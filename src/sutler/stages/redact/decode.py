@@ -5,47 +5,60 @@ A run that decodes to readable text is searched like any other text; when that f
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
+import string
+from collections.abc import Iterator
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{40,}+={0,2}")
+_SHORTEST = 40
+_LETTERS = (string.ascii_letters + string.digits + "+/_-").encode()
+_MARKED = bytes(97 if byte in _LETTERS else 32 for byte in range(256))
+"""Every letter of base64 to `a`, everything else to a blank: then a long run is a plain search."""
+_STANDARD = bytes.maketrans(b"-_", b"+/")
 _ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
 _PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
 _LONGEST_PREFIX = 400
-_ODD = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
+_READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
-BASE64_HEAD = r"(?:^|[^a-z0-9+/_-])[a-z0-9+/_-]{40}"
+BASE64_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST}}}"
 ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
 PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
+def base64_runs(text: str, raw: bytes) -> Iterator[tuple[int, int, str]]:
+    """(start, end, decoded) of every long run of base64 letters that decodes to readable text; `raw` is UTF-8."""
+    marked = raw.translate(_MARKED)
+    least, at = b"a" * _SHORTEST, -1
+    while (at := marked.find(least, at + 1)) >= 0:
+        stop = marked.find(b" ", at)
+        stop = len(raw) if stop < 0 else stop
+        decoded = _from_base64(raw[at:stop])
+        if decoded:
+            start = at if len(raw) == len(text) else len(raw[:at].decode("utf-8", "surrogatepass"))
+            end = start + stop - at
+            yield start, end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("=")), decoded
+        at = stop
+
+
 def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
-    """(start, end, decoded) of the run that a trigger of this kind (base64, escapes, percent) ended in at `end`."""
-    if kind == 0:
-        found = _BASE64.match(text, max(0, end - 40))
-        return (*found.span(), _from_base64(found.group())) if found else (end, end, "")
-    pattern, decode = ((_ESCAPED, _from_escapes), (_PERCENT, _from_percent))[kind - 1]
+    """(start, end, decoded) of the run that a trigger of this kind (escapes, percent) ended in at `end`."""
+    pattern, decode = ((_ESCAPED, _from_escapes), (_PERCENT, _from_percent))[kind]
     for found in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
         if found.end() >= end:
             return (*found.span(), decode(found.group()))
     return end, end, ""
 
 
-def _from_base64(run: str) -> str:
-    if len(run) > 1_000_000 or run[:60].lower() == run[:60] or run[:60].upper() == run[:60]:
+def _from_base64(run: bytes) -> str:
+    head = run[:60]
+    if len(run) > 1_000_000 or head.lower() == head or head.upper() == head:
         return ""  # the encoding of readable text has letters of either case: this is a digest or a path
-    body = run.rstrip("=").replace("-", "+").replace("_", "/")
-    if len(body) % 4 == 1:
-        body = body[:-1]
-    try:
-        raw = base64.b64decode(body + "=" * (-len(body) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return ""
+    body = run[:-1] if len(run) % 4 == 1 else run
+    raw = binascii.a2b_base64(body.translate(_STANDARD) + b"=" * (-len(body) % 4))
     if raw[1:8:2] == b"\0\0\0\0":  # UTF-16, as PowerShell's -EncodedCommand has it
         raw = raw[::2]
-    text = raw.decode("latin-1")
-    return text if len(_ODD.findall(text[:400])) * 20 <= len(text[:400]) else ""
+    beginning = raw[:400]
+    return raw.decode("latin-1") if len(beginning.translate(None, _READABLE)) * 20 <= len(beginning) else ""
 
 
 def _from_escapes(run: str) -> str:

@@ -1,33 +1,37 @@
 """Two engines, one answer: which formats may be in a text, and at which offsets a grammar trigger fired.
 
 An engine only decides where to look. What is a secret is decided by the same `re` patterns for both, so the engines
-differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs a compiled database (about a
-second; cache its bytes), `stdlib` needs nothing and is good for small texts.
+differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs a compiled database (cache its bytes),
+`stdlib` needs nothing and is good for small texts.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sutler.stages.redact.grammar import GATES, PARTS, TRIGGERS
+from sutler.stages.redact.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL
+from sutler.stages.redact.probes import BASE, RUN, probes
 from sutler.stages.redact.table import formats, pattern
 
 
 class Sightings(NamedTuple):
-    """`formats`: numbers of formats that may match somewhere; `triggers`: (trigger number, end offset) in order."""
+    """`formats`: numbers of formats that may match, each with offsets on the lines where (none: anywhere); `triggers`:
+    (trigger number, end offset) in order; `runs`: whether there may be a run of base64."""
 
-    formats: tuple[int, ...]
-    triggers: tuple[tuple[int, int], ...]
+    formats: Mapping[int, Sequence[int]] = {}
+    triggers: tuple[tuple[int, int], ...] = ()
+    runs: bool = False
 
 
-Engine = Callable[[str], Sightings]
+Engine = Callable[[str, bytes], Sightings]
+"""Looks through a text, which it is given in UTF-8 as well."""
 
-_BASE = 100_000  # trigger n has the number _BASE + n in the database
+NONE = Sightings()
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
@@ -45,18 +49,17 @@ def stdlib_engine() -> Engine:
 
 
 def compile_database() -> bytes:
-    """The hyperscan database of every format and trigger, serialised. Valid for this CPU and hyperscan version."""
+    """The hyperscan database of every probe, serialised. Valid for this CPU and hyperscan version."""
     import hyperscan
 
-    once = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_SINGLEMATCH
-    each = hyperscan.HS_FLAG_PREFILTER | hyperscan.HS_FLAG_CASELESS
-    entries = _expressions()
+    plain, once, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_SINGLEMATCH, hyperscan.HS_FLAG_CASELESS
+    wanted = probes()
     database = hyperscan.Database()
     database.compile(
-        expressions=[source.encode() for _, source in entries],
-        ids=[number for number, _ in entries],
-        elements=len(entries),
-        flags=[once if number < _BASE else each for number, _ in entries],
+        expressions=[one.source.encode() for one in wanted],
+        ids=[one.number for one in wanted],
+        elements=len(wanted),
+        flags=[plain | (once if n == RUN else either_case if n >= BASE else 0) for n, _ in wanted],
     )
     return bytes(hyperscan.dumpb(database))
 
@@ -65,26 +68,8 @@ def database_key() -> str:
     """Names the database that `compile_database` would make: add the CPU, and a cache file has its name."""
     import hyperscan
 
-    source = "\0".join(f"{number} {expression}" for number, expression in _expressions())
+    source = "\0".join(f"{one.number} {one.source}" for one in probes())
     return sha256(f"{getattr(hyperscan, '__version__', '')}\0{source}".encode()).hexdigest()[:24]
-
-
-@cache
-def _expressions() -> tuple[tuple[int, str], ...]:
-    entries = [(number, entry.core) for number, entry in enumerate(formats())]
-    for number, trigger in enumerate(TRIGGERS):
-        entries += [(_BASE + number, part) for part in PARTS.get(number, (trigger,))]
-    return tuple((number, _widened(source)) for number, source in entries)
-
-
-def _widened(source: str) -> str:
-    """A necessary condition in hyperscan's terms: no names, no possessive marks, no costly upper bounds; what a head
-    only looks at beyond its end is part of the match, since hyperscan drops what it cannot look ahead to."""
-    source = re.sub(r"\(\?=([^()]*)\)$", r"(?:\1)", source)
-    source = re.sub(r"\(\?P<\w+>", "(?:", source).replace("}+", "}")
-    source = re.sub(r"\{0,(?:\d\d+|[89])\}", "*", source)
-    source = re.sub(r"\{1,(?:\d\d+|[89])\}", "+", source)
-    return re.sub(r"\{(\d+),\d{3,}\}", r"{\1,}", source)
 
 
 def hyperscan_engine(database: bytes) -> Engine:
@@ -102,36 +87,46 @@ def hyperscan_engine(database: bytes) -> Engine:
 
     load()
 
-    def scan(text: str) -> Sightings:
+    def scan(text: str, raw: bytes) -> Sightings:
         loaded = getattr(local, "database", None) or load()
-        raw = text.encode("utf-8", "surrogatepass")
         found: list[tuple[int, int]] = []
-
-        def on_match(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            found.append((number, end))
-
-        loaded.scan(raw, match_event_handler=on_match)
-        return _sort(found, text, raw)
+        loaded.scan(raw, match_event_handler=_note, context=found)
+        return _sorted(found, text, raw) if found else NONE
 
     return scan
 
 
-def _sort(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
-    if not found:
-        return Sightings((), ())
-    seen = tuple(sorted({number for number, _ in found if number < _BASE}))
-    ends = sorted({(end, number - _BASE) for number, end in found if number >= _BASE})
-    if len(raw) == len(text):
-        return Sightings(seen, tuple((number, end) for end, number in ends))
+def _note(number: int, _start: int, end: int, _flags: int, found: list[tuple[int, int]]) -> None:
+    found.append((end, number))
+
+
+_VENDOR_TAIL = re.compile(VENDOR_TAIL.encode())
+
+
+def _sorted(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
+    seen: dict[int, list[int]] = {}
     triggers: list[tuple[int, int]] = []
+    runs = False
+    plain = len(raw) == len(text)
     at = chars = 0
-    for end, number in ends:  # byte offsets to character offsets, in one pass
-        while end < len(raw) and raw[end] & 0xC0 == 0x80:
-            end += 1
-        chars += len(raw[at:end].decode("utf-8", "surrogatepass"))
-        at = end
-        triggers.append((number, chars))
-    return Sightings(seen, tuple(triggers))
+    for end, number in sorted(set(found)):
+        if number == RUN:
+            runs = True
+            continue
+        if number == BASE + VENDOR and not _VENDOR_TAIL.match(raw, end):
+            continue
+        if plain:
+            chars = end
+        else:
+            while end < len(raw) and raw[end] & 0xC0 == 0x80:  # byte offsets to character offsets, in one pass
+                end += 1
+            chars += len(raw[at:end].decode("utf-8", "surrogatepass"))
+            at = end
+        if number < BASE:
+            seen.setdefault(number, []).append(chars)
+        else:
+            triggers.append((number - BASE, chars))
+    return Sightings(seen, tuple(triggers), runs)
 
 
 @cache
@@ -164,7 +159,8 @@ def _may_match(text: str) -> list[int]:
     return seen
 
 
-def _scan_stdlib(text: str) -> Sightings:
+def _scan_stdlib(text: str, raw: bytes) -> Sightings:
+    del raw
     seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
     low = lower(text)
@@ -173,4 +169,4 @@ def _scan_stdlib(text: str) -> Sightings:
         if words is None or any(word in low for word in words):
             triggers.extend((number, found.end()) for found in trigger.finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
-    return Sightings(tuple(seen), tuple(triggers))
+    return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=True)

@@ -47,20 +47,21 @@ _SECRET_DATA = re.compile(
 
 @cache
 def _any_path() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:^|/)(?:{rule.path})$" for rule in _RULES))
+    return re.compile("(?:" + "|".join(f"(?:{rule.path})" for rule in _RULES) + r")\Z")
 
 
 @cache
 def _compiled(rule: FileRule) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    return re.compile(rf"(?:^|/)(?:{rule.path})$"), re.compile(rule.value, re.MULTILINE)
+    return re.compile(rf"(?:{rule.path})\Z"), re.compile(rule.value, re.MULTILINE)
 
 
 def rules_for(path: str) -> tuple[FileRule, ...]:
     low = path.lower()
-    at = low.rfind("/", 0, max(0, low.rfind("/"))) + 1  # no rule looks at more than the last folder and the name
-    if _any_path().search(low, at) is None:
+    name = low.rfind("/") + 1
+    folder = low.rfind("/", 0, max(0, name - 1)) + 1  # no rule looks at more than the last folder and the name
+    if not (_any_path().match(low, name) or (name and _any_path().match(low, folder))):
         return ()
-    return tuple(rule for rule in _RULES if _compiled(rule)[0].search(low))
+    return tuple(rule for rule in _RULES if any(_compiled(rule)[0].match(low, at) for at in (name, folder)))
 
 
 def read(text: str, path: str) -> Iterator[tuple[int, int, str]]:

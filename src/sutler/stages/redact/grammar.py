@@ -27,13 +27,14 @@ _WRAP = (
     r"|[\w.\[\]\"'()]{1,50}[ ]?(?:\|\||\?\?|or|\?:)[ ]){0,3})"
 )
 _AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
-_SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
+SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
 _SQL_BY = (
     r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 )
-_FLAG_NAME = r"(?:p|u|user|a|w|pw|pass[\w-]{0,16}|[\w-]{0,24}(?:token|secret|key|password|passwd|pwd|credentials?))"
+FLAG_WORDS = "token|secret|key|password|passwd|pwd|credentials?"
+_FLAG_NAME = rf"(?:p|u|user|a|w|pw|pass[\w-]{{0,16}}|[\w-]{{0,24}}(?:{FLAG_WORDS}))"
 
-_VENDORS = sorted(words("vendor"))
+VENDORS = sorted(words("vendor"))
 
 
 def _by_letter(names: list[str]) -> tuple[str, ...]:
@@ -41,16 +42,12 @@ def _by_letter(names: list[str]) -> tuple[str, ...]:
     return tuple(f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})" for one in letters)
 
 
-def _vendor_head(names: str) -> str:
-    return (
-        rf"(?P<name>(?:{names})[\w .\t-]{{0,25}})[\s\"'`\])]{{0,4}}(?:=|:|,|>|\|\|)[ \t\"'`=>:|\\]{{0,6}}"
-        r"(?=[\w=+/.~-]{10})"
-    )
-
+_VENDOR_REST = r"[\w .\t-]{0,25}"
+_VENDOR_SEP = r"[\s\"'`\])]{0,4}(?:=|:|,|>|\|\|)[ \t\"'`=>:|\\]{0,6}(?=[\w=+/.~-]{10})"
 
 QUOTED_HEAD = rf"{_NAME}{_CLOSE}{_GAP}{_TYPE}{_SEP}{_GAP}{_WRAP}[ ]?(?P<open>{OPEN})"
 BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::=|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
-HEADER_HEAD = rf"(?P<name>{_SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
+HEADER_HEAD = rf"(?P<name>{SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
 URL_HEAD = r":(?:\\?/){2}(?P<user>[^\s/@:\"'<>\\|]{0,80}+):(?=[^\s@/\"'<>]{1,200}@)"
 DSN_HEAD = r":(?P<value>[^\s@/\"'<>:]{1,80})@(?:tcp|unix|\()"
 FLAG_HEAD = (
@@ -60,8 +57,8 @@ SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
 ELEMENT_HEAD = rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
 PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
-VENDOR_HEADS = tuple(_vendor_head(names) for names in _by_letter(_VENDORS))
-VENDOR_HEAD = _vendor_head("|".join(_by_letter(_VENDORS)))
+VENDOR_HEAD = rf"(?P<name>(?:{'|'.join(_by_letter(VENDORS))}){_VENDOR_REST}){_VENDOR_SEP}"
+VENDOR_TAIL = _VENDOR_REST + _VENDOR_SEP
 BLOCK_HEAD = r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
 
 TRIGGERS = (
@@ -77,11 +74,10 @@ TRIGGERS = (
     SPACED_HEAD,
     VENDOR_HEAD,
     BLOCK_HEAD,
-    decode.BASE64_HEAD,
     decode.ESCAPED_HEAD,
     decode.PERCENT_HEAD,
 )
-QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(15)
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(14)
 ENCODED = tuple(_ENCODED)
 
 GATES: dict[int, tuple[str, ...]] = {
@@ -94,13 +90,10 @@ GATES: dict[int, tuple[str, ...]] = {
     PAIR: ("value", "default", "content", "val"),
     SPACED: ("env", "set", "arg"),
     BLOCK: ("begin ", "putty"),
-    _ENCODED[1]: ("\\u00", "\\x"),
-    _ENCODED[2]: ("%",),
+    _ENCODED[0]: ("\\u00", "\\x"),
+    _ENCODED[1]: ("%",),
 }
 """Words without which a trigger cannot fire: the stdlib engine's gate."""
-
-PARTS = {VENDOR: VENDOR_HEADS}
-"""Triggers too large for one hyperscan expression, in parts."""
 
 REACH = 600
 """No head is longer than this."""

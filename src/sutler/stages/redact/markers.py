@@ -11,6 +11,8 @@ import re
 from hashlib import blake2b
 
 MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12})\]")
+LOOKS_LIKE = "[REDACTED:"
+"""What every marker begins with."""
 LOOK_ALIKE = "[REDACTED-LITERAL:"
 
 
@@ -40,14 +42,14 @@ def is_ours(found: re.Match[str], key: bytes) -> bool:
 
 def own_spans(text: str, key: bytes) -> list[tuple[int, int]]:
     """Where this installation's markers stand in `text`."""
-    if "[REDACTED:" not in text:
+    if LOOKS_LIKE not in text:
         return []
     return [found.span() for found in MARKER.finditer(text) if is_ours(found, key)]
 
 
 def set_apart(text: str, key: bytes) -> tuple[str, list[int]]:
     """Rewrite look-alikes (marker-shaped text whose check fails) so that no reader takes them for ours; and where."""
-    if "[REDACTED:" not in text:
+    if LOOKS_LIKE not in text:
         return text, []
     fakes = [found.start() for found in MARKER.finditer(text) if not is_ours(found, key)]
     if not fakes:
@@ -59,7 +61,7 @@ def set_apart(text: str, key: bytes) -> tuple[str, list[int]]:
         line += text.count("\n", at, start)
         parts += (text[at:start], LOOK_ALIKE)
         lines.append(line)
-        at = start + len("[REDACTED:")
+        at = start + len(LOOKS_LIKE)
     parts.append(text[at:])
     return "".join(parts), lines
 

@@ -6,11 +6,13 @@ What a candidate is worth is decided in `verdict`, not here.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
 from sutler.stages.redact import grammar
+from sutler.stages.redact.engines import lower
 
 LONGEST = 8192
 """No value on one line is longer than this."""
@@ -28,16 +30,30 @@ class Candidate(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is `text` in lower case."""
+    """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is the text in lower case
+    from `base`, a little before `start`, to `limit`."""
 
     text: str
     low: str
+    base: int
     start: int
     limit: int
     end: int
 
+    def name(self, found: re.Match[str]) -> str:
+        """The whole name, with the part before the word that triggered, in its own case."""
+        start = found.start("name") + self.base
+        return _left(self.text, start) + self.text[start : found.end("name") + self.base]
 
-_LEFT = re.compile(r"[\w.$@-]{0,48}\Z", re.ASCII)
+
+def stretch(text: str, start: int, limit: int, end: int) -> Stretch:
+    base = max(0, start - _BACK)
+    return Stretch(text, lower(text[base:limit]), base, start, limit, end)
+
+
+_BACK = 8
+"""No head looks back further than this."""
+_NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 _BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
@@ -81,16 +97,24 @@ def closing(text: str, opener: str, at: int, end: int) -> int:
     return stop if stop < end and text[stop] == opener else -1
 
 
-def _name(at: Stretch, found: re.Match[str]) -> str:
-    """The whole name, with the part before the word that triggered, in its own case."""
-    left = _LEFT.search(at.text, max(0, found.start("name") - 48), found.start("name"))
-    return (left.group() if left else "") + at.text[found.start("name") : found.end("name")]
+def _left(text: str, end: int, start: int = 0) -> str:
+    """What of a name stands before `end`."""
+    before = text[max(start, end - 48) : end]
+    return before[len(before.rstrip(_NAME_LETTERS)) :]
+
+
+def _search(trigger: int, at: Stretch, here: int) -> re.Match[str] | None:
+    return head(trigger).search(at.low, here - at.base, at.limit - at.base)
+
+
+def _heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
+    return head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
 
 
 def _read_quoted(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := head(grammar.QUOTED).search(at.low, here, at.limit):
-        name, separator, opener, here = _name(at, found), found["sep"], found["open"], found.end()
+    while found := _search(grammar.QUOTED, at, here):
+        name, separator, opener, here = at.name(found), found["sep"], found["open"], found.end() + at.base
         if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
             continue
         how: How = (
@@ -108,8 +132,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
 
 def _read_bare(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := head(grammar.BARE).search(at.low, here, at.limit):
-        here = found.end()
+    while found := _search(grammar.BARE, at, here):
+        here = found.end() + at.base
         value = _BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
@@ -117,43 +141,44 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
         raw = raw.rstrip(",;)}].")
         if raw:
-            yield Candidate(here, here + len(raw), _name(at, found), "bare")
+            yield Candidate(here, here + len(raw), at.name(found), "bare")
             here += len(raw)
 
 
 def _read_header(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := head(grammar.HEADER).search(at.low, here, at.limit):
-        value = _HEADER_VALUE.match(at.text, found.end(), at.end)
-        before = at.text[found.start() - 1] if found.start() else " "
-        here = value.end() if value else found.end()
+    while found := _search(grammar.HEADER, at, here):
+        start, here = found.start() + at.base, found.end() + at.base
+        value = _HEADER_VALUE.match(at.text, here, at.end)
+        before = at.text[start - 1] if start else " "
         if value and not (before.isalnum() or before == "_"):
             yield Candidate(value.start(), value.end(), found["name"], "header")
-        elif value:
-            here = found.end()
+            here = value.end()
 
 
 def _read_url(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.URL).finditer(at.low, at.start, at.limit):
-        value = _URL_VALUE.match(at.text, found.end(), at.end)
+    for found in _heads(grammar.URL, at, at.start):
+        value = _URL_VALUE.match(at.text, found.end() + at.base, at.end)
         if value:
             yield Candidate(value.start(), value.end(), found["user"], "url")
 
 
 def _read_dsn(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.DSN).finditer(at.low, at.start, at.limit):
-        user = _LEFT.search(at.text, max(at.start, found.start() - 48), found.start())
-        yield Candidate(found.start("value"), found.end("value"), user.group() if user else "", "url")
+    for found in _heads(grammar.DSN, at, at.start):
+        start, stop = found.span("value")
+        user = _left(at.text, found.start() + at.base, at.start)
+        yield Candidate(start + at.base, stop + at.base, user, "url")
 
 
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.FLAG).finditer(at.low, max(0, at.start - 1), at.limit):
-        value = _FLAG_VALUE.match(at.text, found.end(), at.end)
+    for found in _heads(grammar.FLAG, at, max(0, at.start - 1)):
+        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
         if value is None:
             continue
         name, start = found["name"], value.start()
         if len(name) <= 2 or name == "user":
-            command = _COMMANDS.search(at.low, at.start, found.start())
+            begin = at.start - at.base
+            command = _COMMANDS.search(at.low, begin, found.start())
             if (
                 command
                 and name == "p"
@@ -162,7 +187,7 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
             ):
                 continue  # `mysql -p word`: the word is a database, the password is asked for
             if not command or (
-                name == "p" and command.group() in _LOGIN_FIRST and " login" not in at.low[at.start : found.start()]
+                name == "p" and command.group() in _LOGIN_FIRST and " login" not in at.low[begin : found.start()]
             ):
                 continue
             colon = at.text.find(":", start, value.end())
@@ -175,23 +200,24 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_sql(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.SQL).finditer(at.low, at.start, at.limit):
-        stop = closing(at.text, found["open"], found.end(), at.end)
+    for found in _heads(grammar.SQL, at, at.start):
+        start = found.end() + at.base
+        stop = closing(at.text, found["open"], start, at.end)
         if stop > 0:
-            yield Candidate(found.end(), stop, "password", "sql")
+            yield Candidate(start, stop, "password", "sql")
 
 
 def _read_element(at: Stretch) -> Iterator[Candidate]:
-    for found in head(grammar.ELEMENT).finditer(at.low, at.start, at.limit):
-        value = _ELEMENT_VALUE.match(at.text, found.end(), at.end)
+    for found in _heads(grammar.ELEMENT, at, at.start):
+        value = _ELEMENT_VALUE.match(at.text, found.end() + at.base, at.end)
         if value:
-            yield Candidate(value.start(), value.end(), _name(at, found), "element")
+            yield Candidate(value.start(), value.end(), at.name(found), "element")
 
 
 def _read_pair(at: Stretch) -> Iterator[Candidate]:
     """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of settings."""
-    for found in head(grammar.PAIR).finditer(at.low, at.start, at.limit):
-        rest = _PAIR_REST.match(at.text, found.end())
+    for found in _heads(grammar.PAIR, at, at.start):
+        rest = _PAIR_REST.match(at.text, found.end() + at.base)
         if rest is None:
             continue
         end = at.text.find("\n", rest.end())
@@ -199,27 +225,29 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
         if rest["open"]:
             stop = closing(at.text, rest["open"], rest.end(), end)
             if stop > 0:
-                yield Candidate(rest.end(), stop, _name(at, found), "quoted")
+                yield Candidate(rest.end(), stop, at.name(found), "quoted")
         elif value := _BARE_VALUE.match(at.text, rest.end(), end):
-            yield Candidate(value.start(), value.end(), _name(at, found), "bare")
+            yield Candidate(value.start(), value.end(), at.name(found), "bare")
 
 
 def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between them."""
-    for found in head(grammar.SPACED).finditer(at.low, at.start, at.limit):
-        value = _FLAG_VALUE.match(at.text, found.end(), at.end)
-        if value and at.text[found.start("name") : found.end("name")].isupper():
-            yield Candidate(value.start(), value.end(), _name(at, found), "flag")
+    for found in _heads(grammar.SPACED, at, at.start):
+        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
+        start, stop = found.span("name")
+        if value and at.text[start + at.base : stop + at.base].isupper():
+            yield Candidate(value.start(), value.end(), at.name(found), "flag")
 
 
 def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     """A service's name, something that assigns, and a generated value."""
     here = at.start
-    while found := head(grammar.VENDOR).search(at.low, here, at.limit):
-        value = _VENDOR_VALUE.match(at.text, found.end(), at.end)
-        here = value.end() if value else found.end()
+    while found := _search(grammar.VENDOR, at, here):
+        here = found.end() + at.base
+        value = _VENDOR_VALUE.match(at.text, here, at.end)
         if value:
-            yield Candidate(value.start(), value.end(), _name(at, found), "vendor")
+            here = value.end()
+            yield Candidate(value.start(), value.end(), at.name(found), "vendor")
 
 
 _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (

@@ -28,6 +28,10 @@ class Format(NamedTuple):
     words: tuple[str, ...]
     core: str
 
+    @property
+    def spans_lines(self) -> bool:
+        return "\\s" in self.core.replace("[^\\s", "")
+
 
 @cache
 def formats() -> tuple[Format, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, rank, stale, update, worn
-from sutler.stages.rank.index import Reader
+from sutler.stages.rank.index import MOST_LATE, Reader, tidied
 from sutler.values.facts import Facts
 
 TREE = {
@@ -69,6 +69,18 @@ def test_many_edits_wear_an_index_out() -> None:
     for i in range(9):
         index = changed(index, TREE | {"shop/api.py": f"x = {i}\n"})
     assert worn(index)
+
+
+def test_late_segments_are_made_into_one() -> None:
+    index = build(files(TREE))
+    for i in range(MOST_LATE):
+        index = changed(index, TREE | {"shop/api.py": f"x = {i}\n"})
+    assert tidied(index, 1) is index
+    tree = TREE | {"shop/api.py": "x = 99\n"}
+    index = tidied(changed(index, tree), 1)
+    assert len(index.segments) == 1
+    assert stale(index, digests(tree)) == ["shop/api.py"]
+    assert rank(changed(index, tree), "Cart total is wrong") == rank(build(files(tree)), "Cart total is wrong")
 
 
 def test_postings_skip_the_dead() -> None:

@@ -1,0 +1,92 @@
+"""Directories that are synced a moment after the answer.
+
+A write whose new bytes and intent are on the disk can be done again, should its change of names be lost with the
+power. So nobody waits for the directory: it is synced in the background, with all that changed in it meanwhile, and
+only then is the write settled.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+
+_MANY = 64  # descriptors of files that are gone; a process may not have many
+
+
+class Later:
+    SOON = 0.2
+
+    def __init__(self, tell: Callable[[Iterable[str]], None]) -> None:
+        """`tell` is called with the calls whose directories are on the disk."""
+        self._tell = tell
+        self._state = threading.Condition()
+        self._places: dict[tuple[int, int], int] = {}
+        self._calls: dict[str, None] = {}
+        self._gone: list[int] = []
+        self._idle = self._ended = False
+        self._thread: threading.Thread | None = None
+        self.broken = False
+
+    def owe(self, calls: Iterable[str], fds: Iterable[tuple[int, int]]) -> None:
+        """Take over descriptors of the directories that these calls changed, and of the files that are gone from them
+        (-1: none), whose room is given back when they are closed."""
+        with self._state:
+            for fd, old in fds:
+                if old >= 0:
+                    self._gone.append(old)
+                state = os.fstat(fd)
+                place = state.st_dev, state.st_ino
+                if place in self._places:
+                    os.close(fd)
+                else:
+                    self._places[place] = fd
+            self._calls |= dict.fromkeys(calls)
+            while len(self._gone) > _MANY:
+                os.close(self._gone.pop())
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sutler-later", daemon=True)
+                self._thread.start()
+            elif self._idle:  # else it comes by itself: a thread that wakes takes the interpreter away from a call
+                self._state.notify_all()
+
+    def calls(self) -> frozenset[str]:
+        """What is not settled yet and will be by this process."""
+        with self._state:
+            return frozenset(self._calls)
+
+    def _run(self) -> None:
+        while True:
+            with self._state:
+                self._idle = True
+                self._state.wait_for(lambda: bool(self._calls) or self._ended)
+                self._idle = False
+                self._state.wait_for(lambda: self._ended, self.SOON)
+                if not self._calls:
+                    return
+                calls, places, gone = list(self._calls), self._places, self._gone
+                self._places, self._gone = {}, []
+            try:
+                for fd in places.values():
+                    os.fsync(fd)
+                self._tell(calls)
+            except Exception:  # they stay unsettled, and the next start looks at them
+                self.broken = True
+                return
+            finally:
+                with self._state:
+                    for call in calls:
+                        del self._calls[call]
+                for fd in (*places.values(), *gone):
+                    os.close(fd)
+
+    def close(self) -> None:
+        """Come back when nothing is owed any more."""
+        with self._state:
+            self._ended = True
+            self._state.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        for fd in (*self._places.values(), *self._gone):  # of a thread that gave up
+            os.close(fd)
+        self._places, self._gone = {}, []

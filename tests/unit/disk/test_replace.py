@@ -1,0 +1,116 @@
+"""Files on their way to a new content: nobody sees them, and what is let go leaves nothing."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from sutler.disk import aio
+from sutler.disk.later import Later
+from sutler.disk.replace import ABSENT, Held, Replacement, held
+from sutler.disk.root import Root
+from sutler.values.errors import ConflictError
+from sutler.values.paths import RelPath
+
+PATH = RelPath("d/a.txt")
+
+
+def content(data: bytes, mode: int = 0o640) -> Held:
+    return Held(data, sha256(data).hexdigest(), mode)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.txt").write_bytes(b"old\n")
+    return Root(str(tmp_path))
+
+
+def test_new_bytes_have_no_name_before_they_change_places(root: Root) -> None:
+    step = Replacement(root, PATH, held(root, PATH, 100), content(b"new\n"))
+    step.stage()
+    assert os.listdir(f"{root.host_path}/d") == ["a.txt"]
+    step.prepare()
+    step.swap()
+    assert len(os.listdir(f"{root.host_path}/d")) == 2  # until the old one is known to be what it was to be
+    step.finish()
+    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100)[:3]) == (["a.txt"], content(b"new\n")[:3])
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["staged", "prepared"])
+def test_what_is_let_go_leaves_nothing(root: Root, far: bool) -> None:
+    before, open_files = held(root, PATH, 100), os.listdir("/proc/self/fd")
+    step = Replacement(root, PATH, before, content(b"new\n"))
+    step.stage()
+    if far:
+        step.prepare()
+    step.drop()
+    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100)) == (["a.txt"], before)
+    assert os.listdir("/proc/self/fd") == open_files
+
+
+def test_a_new_file_in_a_new_folder_is_not_begun_early(root: Root) -> None:
+    """A folder can be seen, so it waits for the intent."""
+    step = Replacement(root, RelPath("e/f/b.txt"), ABSENT, content(b"new\n"))
+    step.stage()
+    assert not os.path.exists(f"{root.host_path}/e")
+    step.prepare()
+    step.swap()
+    step.finish()
+    assert os.listdir(f"{root.host_path}/e/f") == ["b.txt"]
+
+
+def test_another_files_bytes_go_back(root: Root) -> None:
+    step = Replacement(root, PATH, held(root, PATH, 100), content(b"new\n"))
+    step.prepare()
+    Path(root.host_path, PATH).write_bytes(b"theirs\n")
+    with pytest.raises(ConflictError):
+        step.swap()
+    step.undo()
+    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100).data) == (["a.txt"], b"theirs\n")
+
+
+def test_a_mark_is_of_one_file_untouched(root: Root) -> None:
+    one = held(root, PATH, 100)
+    Path(root.host_path, PATH).write_bytes(b"old\n")
+    os.utime(f"{root.host_path}/d/a.txt", ns=(1, 1))
+    assert one.same(held(root, PATH, 100))
+    assert one.mark != held(root, PATH, 100).mark
+
+
+def test_a_sync_in_the_background_tells_what_went_wrong(tmp_path: Path) -> None:
+    fd = os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT)
+    first = aio.start_sync(fd)
+    second = aio.start_sync(fd)  # in the foreground, since one is under way
+    first()
+    second()
+    os.close(fd)
+    bad = aio.start_sync(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        bad()
+
+
+def test_directories_are_synced_later_and_told_once(tmp_path: Path) -> None:
+    told: list[list[str]] = []
+    later, open_files = Later(lambda calls: told.append(list(calls))), os.listdir("/proc/self/fd")
+    for n in range(3):
+        gone = os.open(tmp_path / f"gone{n}", os.O_RDWR | os.O_CREAT)
+        later.owe([f"c{n}"], [(os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY), gone if n else -1)])
+        if not n:
+            os.close(gone)
+    later.close()
+    assert sorted(call for calls in told for call in calls) == ["c0", "c1", "c2"]
+    assert (later.calls(), later.broken, os.listdir("/proc/self/fd")) == (frozenset(), False, open_files)
+
+
+def test_what_cannot_be_told_stays_open(tmp_path: Path) -> None:
+    def fail(_: object) -> None:
+        raise OSError
+
+    later = Later(fail)
+    later.owe(["c"], [(os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY), -1)])
+    later.close()
+    assert later.broken

@@ -1,0 +1,63 @@
+"""The fast engine's probes are necessary conditions: whatever the patterns would find, they point at."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from tests.unit.stages.redact.test_hostile_input import cpu_seconds, fill
+
+from bench.secrets.samples import lines_for
+from sutler.stages.redact import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
+from sutler.stages.redact.files import rules_for
+from sutler.stages.redact.probes import BASE, RUN, probes
+from sutler.stages.redact.table import Format, formats
+
+KEY = b"k" * 32
+
+
+@cache
+def fast() -> Engine:
+    return hyperscan_engine(compile_database())
+
+
+@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
+def test_the_words_of_a_format_are_in_every_sample_of_it(one: Format) -> None:
+    for sample in lines_for(one.name, one.core, 40, 1):
+        assert any(word in sample.line for word in one.words), sample.line
+
+
+@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
+def test_both_engines_find_the_same_in_samples(one: Format) -> None:
+    text = "\n".join(sample.line for sample in lines_for(one.name, one.core, 20, 2))
+    for written in (text, "é " + text.replace("\n", "\n漢 "), text.replace("\n", " ")):
+        made = redact(written, "a.yml", key=KEY, engine=fast())
+        assert made == redact(written, "a.yml", key=KEY, engine=stdlib_engine())
+
+
+def test_no_format_but_one_spans_lines() -> None:
+    assert [one.name for one in formats() if one.spans_lines] == ["openvpn-tls-key"]
+    assert not [one.name for one in formats() if "[^" in one.core.replace("[^\\s", "")]
+
+
+def test_numbers_tell_formats_from_triggers() -> None:
+    numbers = {one.number for one in probes()}
+    assert numbers == {*range(len(formats())), *range(BASE, RUN + 1)}
+
+
+@pytest.mark.parametrize(
+    "word", ["AKIA", "ghp_", "s.", "key=", "token: ", "azure ", "password='", "é-eyJ", "<key>", "0/"]
+)
+def test_a_line_full_of_sightings_is_read_in_linear_time(word: str) -> None:
+    with cpu_seconds(30):
+        redact(fill(word), "a.yml", key=KEY, engine=fast())
+
+
+@pytest.mark.parametrize("path", [".docker/config.json", "home/bob/.docker/config.json", "a/b/.aws/credentials"])
+def test_a_credential_file_is_known_at_any_depth(path: str) -> None:
+    assert rules_for(path)
+
+
+@pytest.mark.parametrize("path", ["docker/other/config.json", "a/readme.md", "awscredentials.md", ""])
+def test_other_files_are_not_taken_for_one(path: str) -> None:
+    assert not rules_for(path)
