@@ -76,7 +76,7 @@ def test_a_file_that_keeps_changing_is_refused(
     restless()
     with pytest.raises(RefusedError, match="log is being written just now") as refusal:
         call(door, tool.name, {**tool.example, "path": "log"})
-    assert "rests for 10 ms" in refusal.value.rule
+    assert "rests for 20 ms" in refusal.value.rule
     assert "try again" in refusal.value.next_step
     monkeypatch.undo()
     assert call(door, tool.name, {**tool.example, "path": "log"}) is not None

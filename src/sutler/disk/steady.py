@@ -15,9 +15,9 @@ from typing import Final
 from sutler.disk.root import Blob, read_descriptor
 from sutler.values.snapshot import Problem
 
-QUIET: Final = 0.010
+QUIET: Final = 0.020
 """Seconds without a change after which a file is at rest; longer than the tick of any clock that stamps files."""
-PATIENCE: Final = 0.040
+PATIENCE: Final = 0.050
 """Seconds that one call spends on waiting, however many files it reads."""
 _LEAST: Final = 0.001
 _LOOKS: Final = 4
