@@ -33,14 +33,14 @@ def test_what_is_visible_is_read_from_the_rendered_pack(tmp_path: Path) -> None:
     kept, again = shelf.index(instance, git_dir, tree)
     assert (kept, again) == (index, 0.0)
     assert built > 0
-    bench = Bench(instance, git_dir, tree, index)
-    text = bench.pack(rank(index, instance.query, shelf.past(instance, git_dir)), 4_000)
-    shown = visible_lines(text, bench)
-    assert 0.97 * 4_000 <= len(text) <= 4_000
-    assert {36, 37, 38} <= shown["shop.py"]
-    assert 1_999 not in shown["shop.py"]
-    for number in shown["shop.py"]:
-        assert bench.source("shop.py")[number - 1] in text
+    with Bench(instance, git_dir, tree, index) as bench:
+        text = bench.pack(rank(index, instance.query, shelf.past(instance, git_dir)), 4_000)
+        shown = visible_lines(text, bench)
+        assert 0.97 * 4_000 <= len(text) <= 4_000
+        assert {36, 37, 38} <= shown["shop.py"]
+        assert 1_999 not in shown["shop.py"]
+        for number in shown["shop.py"]:
+            assert bench.source("shop.py")[number - 1] in text
 
 
 def test_a_range_counts_when_all_of_it_is_visible() -> None:
