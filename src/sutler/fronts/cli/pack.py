@@ -302,8 +302,10 @@ def asker() -> Ask | None:
 
 def summary(report: Report, destination: str, console: Console) -> str:
     """Six lines: what is in, what is out and why, the budget, what was changed on the way, the largest, where to."""
-    out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in report.out_by_reason()[:6])
-    total = sum(count for _, count in report.out_by_reason())
+    reasons = report.out_by_reason()
+    total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
+    named = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:6]]
+    out = ", ".join([*named, f"{other:,} other"] if other else named)
     rows = (
         (
             "packed",
