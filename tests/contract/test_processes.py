@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from sutler.access.audit import Ledger
+from sutler.store.sqlite import open_sqlite
+from sutler.store.state import private_file
 from sutler.toolbox import call, open_door, open_store
 from sutler.values.access import Caller, unseal
 from sutler.values.errors import SutlerError
@@ -80,3 +83,23 @@ def test_processes_share_one_store(
         assert checked.ok, checked
     finally:
         store.close()
+
+
+def test_a_store_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
+    """SQLite does not wait for a file to be turned into WAL, it says busy at once; whoever comes second waits here."""
+    import apsw
+
+    place = tmp_path / "state"
+    place.mkdir(mode=0o700)
+    path = str(place / "store.db")
+    private_file(path)
+    maker = apsw.Connection(path)
+    maker.execute("CREATE TABLE making (x)")
+    maker.execute("BEGIN IMMEDIATE")
+    done = threading.Timer(0.5, lambda: maker.execute("COMMIT"))
+    done.start()
+    try:
+        open_sqlite(path, "p").close()
+    finally:
+        done.join()
+        maker.close()

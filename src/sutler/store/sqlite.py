@@ -41,7 +41,7 @@ _FULL = 4_000  # pages of the log from which on it is moved into the database; b
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
-_TRIES = 6  # each waits up to busy_timeout; a queue that long is a fault worth naming
+_LONGEST = 30.0  # seconds; a queue that long is a fault worth naming
 
 
 def open_sqlite(path: str, project: str) -> SqlStore:
@@ -101,15 +101,18 @@ class SqliteDatabase:
             )
 
     def _retry(self, step: Callable[[], T]) -> T:
-        for left in reversed(range(_TRIES)):
+        """SQLite waits by itself (busy_timeout), except where it fears a deadlock: two processes that turn a new file
+        into WAL are told at once, and a count of tries would be used up before the first of them is done."""
+        until = time.monotonic() + _LONGEST
+        while True:
             try:
                 return step()
             except self._busy:
-                if not left:
+                if time.monotonic() >= until:
                     raise self._error("another process has held the store for too long") from None
+                time.sleep(_PAUSE)
             except self._failed as fault:
                 raise self._error(f"the store cannot be used: {fault}") from fault
-        raise AssertionError("unreachable")
 
     def _error(self, what: str) -> SutlerError:
         return SutlerError(
