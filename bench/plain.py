@@ -50,7 +50,7 @@ def main(root: str, out: str) -> None:
     size = 0
     for path in _files(root):
         fd = os.open(path, os.O_RDONLY)
-        data = os.read(fd, 1 << 30)
+        data = os.read(fd, os.fstat(fd).st_size + 1)
         os.close(fd)
         if b"\0" in data[:8192]:
             continue
