@@ -22,7 +22,8 @@ GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 class Offer(Struct, frozen=True):
     """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its regions, in order;
     `outline` and `listed` are what those rungs cost, 0 where the rung does not exist; `whole` pins it to be taken in
-    full first; `header` is what its frame costs, where that is known better than `Prices` knows it."""
+    full first; `header` is what its frame costs, where that is known better than `Prices` knows it; `leads` are lines
+    that a region is shown with where the one before it is not, such as the signature of a function's body."""
 
     path: str
     score: float
@@ -34,6 +35,7 @@ class Offer(Struct, frozen=True):
     listed: int = 0
     whole: bool = False
     header: int = 0
+    leads: tuple[Span | None, ...] = ()
 
 
 class Prices(Struct, frozen=True):
@@ -57,11 +59,13 @@ class Taste(Struct, frozen=True):
 
     file_power: float = 2.0  # how steeply a file's score counts
     rank_power: float = 0.3  # how steeply its place in the ranking counts
-    region_power: float = 1.25  # how steeply a region's own score counts
+    region_power: float = 1.5  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
     head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
-    other: float = 0.6  # the head of a class and what stands between definitions, this much less
+    classes: float = 0.45  # the head of a class is worth this much less,
+    gaps: float = 0.8  # what stands between definitions this much,
+    docs: float = 0.7  # and long documentation this much
     least_price: int = 60  # below this all regions cost alike
     whole_share: float = 0.2  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
@@ -172,14 +176,12 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
     """All regions of all files, the most valuable for their cost first; ties by rank and line."""
     top_file = max((offer.score for offer in offers), default=0.0) or 1.0
     top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
+    by_kind = {"function": 1.0, "head": taste.head, "class": taste.classes, "gap": taste.gaps, "doc": taste.docs}
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
         file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (1 + i) ** taste.rank_power
         for j, score in enumerate(offer.scores):
-            own = taste.floor + (score / top_region) ** taste.region_power
-            kind = offer.regions[j].kind
-            if kind != "function":
-                own *= taste.head if kind == "head" else taste.other
+            own = by_kind[offer.regions[j].kind] * (taste.floor + (score / top_region) ** taste.region_power)
             rated.append((-file_value * own / (offer.prices[j] + taste.least_price) ** taste.cost_power, i, j))
     rated.sort()
     return [(i, j) for _, i, j in rated]
@@ -257,8 +259,14 @@ def _spans(offer: Offer, chosen: set[int]) -> tuple[Span, ...]:
     spans: list[Span] = []
     for j in sorted(chosen):
         region = offer.regions[j]
-        if spans and spans[-1].end + 1 == region.start:
-            spans[-1] = Span(spans[-1].start, region.end)
-        else:
-            spans.append(Span(region.start, region.end))
+        lead = offer.leads[j] if offer.leads and j - 1 not in chosen else None
+        if lead:
+            _join(spans, lead)
+        _join(spans, Span(region.start, region.end))
     return tuple(spans)
+
+
+def _join(spans: list[Span], span: Span) -> None:
+    if spans and spans[-1].end + 1 == span.start:
+        span = Span(spans.pop().start, span.end)
+    spans.append(span)

@@ -14,12 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.stages.allocate import Grant, Offer, fit_exactly
-from sutler.stages.excerpt import cut, lens_for, widened
+from sutler.stages.excerpt import Looked, cut, judged, lens_for, look, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
 from sutler.stages.rank.index import Reader
-from sutler.stages.rank.regions import owners_of, scores_of
 from sutler.values.facts import Ranked, Region
 from sutler.values.pack import Choice, CleanText, Section
+from sutler.values.paths import Span
 from sutler.values.snapshot import Excluded, Rule
 
 CANDIDATES = 150
@@ -116,18 +116,34 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
     reader = ranking.reader
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
     lens = lens_for(reader, ranking.task)
-    offers = []
-    for path, (ranked, material) in materials.items():
-        text = material.clean.text
-        full = ledger.count(text)
-        rate = full / max(len(text), 1)
-        lines = text.split("\n")
-        ends = list(accumulate(len(line) + 1 for line in lines))
-        regions: tuple[Region, ...] = reader.regions(numbers[path]) if path in numbers else ()
-        if regions and regions[-1].end > len(ends):  # the file moved on since it was indexed
-            regions = ()
-        prices = tuple(int(rate * (ends[r.end - 1] - (ends[r.start - 2] if r.start > 1 else 0))) + 1 for r in regions)
-        scores = scores_of(regions, lens, ranked.lines, owners_of(regions, lines))
-        header = ledger.cost(section_of(material, "excerpt", CleanText("")))
-        offers.append(Offer(path, ranked.score, full, regions, scores, prices, header=header))
-    return offers
+    texts = {path: material.clean.text.split("\n") for path, (_, material) in materials.items()}
+    seen = [
+        look(ranked, reader.regions(numbers[path]) if path in numbers else (), texts[path], lens)
+        for path, (ranked, _) in materials.items()
+    ]
+    scores = judged(seen)
+    return [
+        _offer(file, scored, materials[file.ranked.path][1], texts[file.ranked.path], ledger)
+        for file, scored in zip(seen, scores, strict=True)
+    ]
+
+
+def _offer(file: Looked, scores: tuple[float, ...], material: Material, lines: list[str], ledger: Ledger) -> Offer:
+    text, parts = material.clean.text, file.parts
+    full = ledger.count(text)
+    rate = full / max(len(text), 1)
+    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+
+    def price(span: Region | Span | None) -> int:
+        return int(rate * (ends[span.end] - ends[span.start - 1])) + 1 if span else 0
+
+    return Offer(
+        file.ranked.path,
+        file.ranked.score,
+        full,
+        parts.regions,
+        scores,
+        tuple(price(one) + price(lead) for one, lead in zip(parts.regions, parts.leads, strict=True)),
+        header=ledger.cost(section_of(material, "excerpt", CleanText(""))),
+        leads=parts.leads,
+    )

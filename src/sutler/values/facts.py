@@ -48,7 +48,8 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
     targets: tuple[str, ...]
 
 
-RegionKind = Literal["head", "function", "class", "gap"]
+RegionKind = Literal["head", "function", "class", "gap", "doc"]
+"""`doc` is a definition's head with a long documentation text; the index never holds one, a pack cuts them off."""
 
 
 class Region(Struct, frozen=True, gc=False, array_like=True):

@@ -53,6 +53,9 @@ _GENERATED = re.compile(
     r"_generated\.\w+|-lock\.json|\.lock|\.bundle\.js|zz_generated.*|\.snap|\.map)$",
     re.I,
 )
+_VERSIONED = re.compile(r"-\d+\.\d+(?:\.\d+)?\.(?:m|c)?js$")
+"""A script that carries its version in its name was copied from elsewhere."""
+_SETTINGS = re.compile(r"[a-z]+rc$")
 
 
 def class_of(path: str) -> FileClass:
@@ -62,7 +65,7 @@ def class_of(path: str) -> FileClass:
     ext = extension(path)
     if _GENERATED.search(name) or ("dist" in folders and ext in _BUNDLED):
         return "generated"
-    if any(folder in _VENDOR_DIRS for folder in folders):
+    if any(folder in _VENDOR_DIRS for folder in folders) or _VERSIONED.search(name):
         return "vendor"
     if _is_test(name, folders):
         return "test"
@@ -77,7 +80,8 @@ def class_of(path: str) -> FileClass:
         return "bench"
     if name.lower() in _BUILD_NAMES:
         return "build"
-    return "data" if ext in _DATA_EXTENSIONS or (not ext and name.startswith(".")) else "source"
+    settings = not ext and (name.startswith(".") or _SETTINGS.match(name))
+    return "data" if ext in _DATA_EXTENSIONS or settings else "source"
 
 
 def _is_test(name: str, folders: list[str]) -> bool:
@@ -85,7 +89,7 @@ def _is_test(name: str, folders: list[str]) -> bool:
     too. Elsewhere a folder of that name holds tests wherever it stands."""
     if _TEST_NAME.match(name.rpartition(".")[0] or name):
         return True
-    if any(folder in _TEST_DIRS and folder != "test" for folder in folders):
+    if folders[:1] == ["testing"] or any(folder in _TEST_DIRS and folder != "test" for folder in folders):
         return True
     if not name.endswith(".py") and ("test" in folders or name.startswith("test.") or folders[:1] == ["t"]):
         return True

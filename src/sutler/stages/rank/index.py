@@ -25,7 +25,7 @@ from sutler.stages.terms import WORD, split
 from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 SHARDS = 512
 MOST_LATE = 8
 """Segments that edits may add before they are made into one."""

@@ -11,22 +11,22 @@ from msgspec import Struct
 
 
 class Weights(Struct, frozen=True):
-    lexical: float = 1.0  # zoned BM25F over body, symbols, docs and path
+    lexical: float = 0.5  # zoned BM25F over body, symbols, docs and path
     passage: float = 0.8  # its best region: many of the task's words in one place
     path: float = 0.3  # the path field alone
     symbols: float = 0.3  # the names of definitions alone
-    title_path: float = 0.3  # the same for the words of the title
+    title_path: float = 0.225  # the same for the words of the title
     title_symbols: float = 0.1
-    title_body: float = 0.4
+    title_body: float = 0.2
     ticked: float = 0.2  # words in back-ticks
     named: float = 3.0  # a path of the project that the title spells out: what the task is about, whatever it is
-    mention: float = 0.9  # a path that the task names
-    frame: float = 0.7  # a stack frame in the file
-    dotted: float = 0.1  # a dotted name that leads to the file
+    mention: float = 1.9  # a path that the task names
+    frame: float = 0.5  # a stack frame in the file
+    dotted: float = 0.05  # a dotted name that leads to the file
     defines: float = 0.3  # defines a name the task uses; the rarer the name, the stronger
     title_defines: float = 0.1
     phrase: float = 0.3  # holds a string literal that the task quotes
-    imports: float = 0.1  # imports a file that scores high
+    imports: float = 0.05  # imports a file that scores high
     imported: float = 0.05  # is imported by a file that scores high
     tested: float = 0.2  # is what a matching test, example or document exercises
     message: float = 0.45  # was touched by commits whose message resembles the task
