@@ -12,7 +12,7 @@ from sutler.stages.rank.index import Index, Reader
 from sutler.stages.rank.lexical import idf
 from sutler.stages.rank.parts import Parts, apart
 from sutler.stages.rank.query import analyse
-from sutler.stages.rank.regions import Lens, lens_of, owners_of, quoted_in, scores_of, settled
+from sutler.stages.rank.regions import Lens, lens_of, owners_of, scores_of
 from sutler.values.facts import Facts, Ranked, Region
 from sutler.values.paths import Span
 
@@ -32,27 +32,18 @@ def lens_for(index: Index | Reader, task: str) -> Lens:
 
 
 class Looked(Struct, frozen=True):
-    """A file's parts under a lens: what their words say for them, and how many of the task's phrases each holds."""
+    """A file's parts under a lens, with their scores."""
 
-    ranked: Ranked
     parts: Parts
-    own: tuple[float, ...]
-    quoted: tuple[int, ...]
+    scores: tuple[float, ...]
 
 
 def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Looked:
     """What a task sees in a file; nothing where the file moved on since its regions were cut."""
     if not regions or regions[-1].end > len(lines):
-        return Looked(ranked, Parts((), ()), (), ())
+        return Looked(Parts((), ()), ())
     parts = apart(regions, lines, lens)
-    own = scores_of(parts.regions, lens, owners_of(parts.regions, lines))
-    return Looked(ranked, parts, tuple(own), tuple(quoted_in(parts.regions, lines, lens)))
-
-
-def judged(files: Sequence[Looked]) -> list[tuple[float, ...]]:
-    """The scores of all regions of all files, which need the best of all to be compared with."""
-    best = max((score for file in files for score in file.own), default=0.0)
-    return [settled(file.own, file.parts.regions, file.ranked.lines, file.quoted, best) for file in files]
+    return Looked(parts, scores_of(parts.regions, lens, ranked.lines, owners_of(parts.regions, lines)))
 
 
 def offers_for(
@@ -61,14 +52,15 @@ def offers_for(
     """An offer per ranked file with its text (the clean text that would leave). `price` counts a piece of text in the
     budget's unit; characters unless told otherwise."""
     lens = lens_for(index, task)
-    texts = [text.split("\n") for _, _, text in files]
-    seen = [look(ranked, facts.regions, lines, lens) for (ranked, facts, _), lines in zip(files, texts, strict=True)]
-    made = []
-    for file, scores, lines, (ranked, _, text) in zip(seen, judged(seen), texts, files, strict=True):
-        parts = file.parts
-        prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in parts.regions)
-        made.append(Offer(ranked.path, ranked.score, price(text), parts.regions, scores, prices, leads=parts.leads))
-    return tuple(made)
+    return tuple(_offer(ranked, facts, text, lens, price) for ranked, facts, text in files)
+
+
+def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -> Offer:
+    lines = text.split("\n")
+    seen = look(ranked, facts.regions, lines, lens)
+    prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in seen.parts.regions)
+    regions, leads = seen.parts.regions, seen.parts.leads
+    return Offer(ranked.path, ranked.score, price(text), regions, seen.scores, prices, leads=leads)
 
 
 def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.stages.allocate import Grant, Offer, fit_exactly
-from sutler.stages.excerpt import Looked, cut, judged, lens_for, look, widened
+from sutler.stages.excerpt import Looked, cut, lens_for, look, widened
 from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
 from sutler.stages.rank.index import Reader
 from sutler.values.facts import Ranked, Region
@@ -116,20 +116,16 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
     reader = ranking.reader
     numbers = {doc.path: number for number, doc in reader.docs.items() if doc.path in materials}
     lens = lens_for(reader, ranking.task)
-    texts = {path: material.clean.text.split("\n") for path, (_, material) in materials.items()}
-    seen = [
-        look(ranked, reader.regions(numbers[path]) if path in numbers else (), texts[path], lens)
-        for path, (ranked, _) in materials.items()
-    ]
-    scores = judged(seen)
-    return [
-        _offer(file, scored, materials[file.ranked.path][1], texts[file.ranked.path], ledger)
-        for file, scored in zip(seen, scores, strict=True)
-    ]
+    offers = []
+    for path, (ranked, material) in materials.items():
+        lines = material.clean.text.split("\n")
+        seen = look(ranked, reader.regions(numbers[path]) if path in numbers else (), lines, lens)
+        offers.append(_offer(ranked, seen, material, lines, ledger))
+    return offers
 
 
-def _offer(file: Looked, scores: tuple[float, ...], material: Material, lines: list[str], ledger: Ledger) -> Offer:
-    text, parts = material.clean.text, file.parts
+def _offer(ranked: Ranked, seen: Looked, material: Material, lines: list[str], ledger: Ledger) -> Offer:
+    text, parts = material.clean.text, seen.parts
     full = ledger.count(text)
     rate = full / max(len(text), 1)
     ends = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -138,11 +134,11 @@ def _offer(file: Looked, scores: tuple[float, ...], material: Material, lines: l
         return int(rate * (ends[span.end] - ends[span.start - 1])) + 1 if span else 0
 
     return Offer(
-        file.ranked.path,
-        file.ranked.score,
+        ranked.path,
+        ranked.score,
         full,
         parts.regions,
-        scores,
+        seen.scores,
         tuple(price(one) + price(lead) for one, lead in zip(parts.regions, parts.leads, strict=True)),
         header=ledger.cost(section_of(material, "excerpt", CleanText(""))),
         leads=parts.leads,

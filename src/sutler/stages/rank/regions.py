@@ -13,31 +13,26 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from sutler.stages.rank.query import Query
-from sutler.stages.terms import WORD, checksum, split, whole
+from sutler.stages.terms import checksum, split, whole
 from sutler.values.facts import Region
 
 _NAMED = 1.0
 _TITLED = 1.0
 _OWNER = 0.4  # what the name of the class around a region counts
 _NEAR = 0.2  # what the better of a region's neighbours counts
-_QUOTED = 0.1  # what word triples of the task count, as a share of the best region of all
-_ENOUGH_QUOTED = 4
 
 
 class Lens(Struct, frozen=True):
-    """What a task looks for: terms by check sum with their worth (zone weight times rarity), the same by name, the
-    word triples it says, and the query all this came from."""
+    """What a task looks for: terms by check sum with their worth (zone weight times rarity), the same by name, and
+    the query they came from."""
 
     by_sum: dict[int, float]
     worth: dict[str, float]
-    triples: frozenset[tuple[str, ...]]
     query: Query
 
 
 def lens_of(query: Query, worth: Mapping[str, float]) -> Lens:
-    by_sum = {checksum(term): value for term, value in worth.items()}
-    triples = frozenset(tuple(phrase.split(" ")) for phrase in query.phrases)
-    return Lens(by_sum, dict(worth), triples, query)
+    return Lens({checksum(term): value for term, value in worth.items()}, dict(worth), query)
 
 
 def lexical(region: Region, lens: Lens) -> float:
@@ -53,43 +48,22 @@ def passage(regions: Sequence[Region], lens: Lens) -> float:
     return max((lexical(r, lens) / math.sqrt(6 + r.end - r.start) for r in regions), default=0.0)
 
 
-def scores_of(regions: Sequence[Region], lens: Lens, owners: Sequence[int] = ()) -> list[float]:
-    """What each region's words say for it: its terms, its own name and its class's (`owners`, as `owners_of` finds
-    them)."""
+def scores_of(
+    regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
+) -> tuple[float, ...]:
+    """A score per region: words, its own name and its class's (`owners`, as `owners_of` finds them), lines that a
+    trace points at, and a share of its better neighbour's score."""
     named = [_named(region, lens) for region in regions]
     own = [lexical(region, lens) + name for region, name in zip(regions, named, strict=True)]
     for i, owner in enumerate(owners):
         if owner >= 0:
             own[i] += _OWNER * named[owner]
-    return own
-
-
-def settled(
-    own: Sequence[float], regions: Sequence[Region], pointed: Sequence[int], quoted: Sequence[int], best: float
-) -> tuple[float, ...]:
-    """Scores of a file's regions with what else speaks for them: phrases of the task (`quoted`, how many each holds;
-    `best` is the best score of all files), lines that a trace points at, and good neighbours."""
-    found = list(own)
-    for i, count in enumerate(quoted):
-        found[i] += _QUOTED * best * min(count, _ENOUGH_QUOTED) / _ENOUGH_QUOTED
-    top = max(found, default=0.0)
-    if pointed:
-        for i, region in enumerate(regions):
-            if any(region.start <= line <= region.end for line in pointed):
-                found[i] = found[i] * 1.5 + max(top, 1.0)
-    around = [0.0, *found, 0.0]
-    return tuple(found[i] + _NEAR * max(around[i], around[i + 2]) for i in range(len(found)))
-
-
-def quoted_in(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> list[int]:
-    """How many of the task's word triples each region holds: error messages, code and sentences that it cites."""
-    if not lens.triples:
-        return []
-    found: list[int] = []
-    for region in regions:
-        said = WORD.findall("\n".join(lines[region.start - 1 : region.end]).lower())
-        found.append(len(lens.triples.intersection(zip(said, said[1:], said[2:], strict=False))))
-    return found
+    top = max(own, default=0.0)
+    for i, region in enumerate(regions) if pointed else ():
+        if any(region.start <= line <= region.end for line in pointed):
+            own[i] = own[i] * 1.5 + max(top, 1.0)
+    around = [0.0, *own, 0.0]
+    return tuple(own[i] + _NEAR * max(around[i], around[i + 2]) for i in range(len(own)))
 
 
 def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
