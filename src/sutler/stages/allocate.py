@@ -62,10 +62,12 @@ class Taste(Struct, frozen=True):
     region_power: float = 1.5  # how steeply a region's own score counts
     cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
     floor: float = 0.03  # what a region without any evidence of its own is worth, as a share of the best
-    head: float = 2.5  # the top of a file, where it imports, is worth this much more than its words say
-    classes: float = 0.45  # the head of a class is worth this much less,
+    head: float = 2.25  # the top of a file, where it imports, is worth this much more than its words say
+    classes: float = 0.2  # the head of a class is worth this much less,
     gaps: float = 0.8  # what stands between definitions this much,
-    docs: float = 0.7  # and long documentation this much
+    docs: float = 0.5  # and long documentation this much
+    fading: float = 0.35  # how steeply the further regions of one file count less than its best,
+    soon: float = 8.0  # and after how many of them that is felt
     least_price: int = 60  # below this all regions cost alike
     whole_share: float = 0.2  # the best file is taken whole when it needs at most this share of the limit
     completion: float = 0.75  # a file shown to this share is completed when it fits
@@ -180,9 +182,12 @@ def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
     rated: list[tuple[float, int, int]] = []
     for i, offer in enumerate(offers):
         file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (1 + i) ** taste.rank_power
-        for j, score in enumerate(offer.scores):
-            own = by_kind[offer.regions[j].kind] * (taste.floor + (score / top_region) ** taste.region_power)
-            rated.append((-file_value * own / (offer.prices[j] + taste.least_price) ** taste.cost_power, i, j))
+        mine: list[tuple[float, int]] = []
+        for j, (region, score, price) in enumerate(zip(offer.regions, offer.scores, offer.prices, strict=True)):
+            own = by_kind[region.kind] * (taste.floor + (score / top_region) ** taste.region_power)
+            mine.append((-file_value * own / (price + taste.least_price) ** taste.cost_power, j))
+        mine.sort()
+        rated += [(value / (1 + k / taste.soon) ** taste.fading, i, j) for k, (value, j) in enumerate(mine)]
     rated.sort()
     return [(i, j) for _, i, j in rated]
 
