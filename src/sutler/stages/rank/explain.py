@@ -28,6 +28,7 @@ _SENTENCES = {
     "message": "commits that read like the task touched it",
     "recent": "it changed lately or often",
     "cochange": "it changes together with files that rank high",
+    "beside": "it stands beside a file that ranks high",
     "feedback": "it resembles the best matches",
 }
 _CLASSES = {

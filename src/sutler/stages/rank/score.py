@@ -22,6 +22,7 @@ from sutler.values.facts import History, Ranked, Signal
 
 _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 12
+_NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
 
 
@@ -113,6 +114,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     _note(evidence, "imported", _scaled(imported), table)
     _note(evidence, "tested", _scaled(exercised), table)
     _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
+    _note(evidence, "beside", signals.beside(best[:_NEAREST], evidence.sums, reader), table)
     _note(evidence, "feedback", _scaled(lexical.feedback(reader, best[:8], norms, query)), table)
     return evidence
 

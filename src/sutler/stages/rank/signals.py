@@ -118,6 +118,16 @@ def _importers(number: int, links: Links, reader: Reader) -> list[int]:
     return [other for other in candidates if other != number and number in links.imported(other)]
 
 
+def beside(best: list[tuple[int, float]], known: Iterable[int], reader: Reader) -> Scores:
+    """Those of the known files that share a folder with a best file, each with the score of the best one there."""
+    folders: dict[str, float] = {}
+    for number, strength in best:
+        folder = reader.docs[number].path.rpartition("/")[0]
+        folders[folder] = max(folders.get(folder, 0.0), strength)
+    paths = ((number, reader.docs[number].path.rpartition("/")[0]) for number in known)
+    return {number: folders[folder] for number, folder in paths if folder in folders}
+
+
 def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Scores:
     """What the best tests, examples and documents exercise: the file of the same name, and what they import."""
     found: Scores = {}

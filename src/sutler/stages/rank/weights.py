@@ -32,6 +32,7 @@ class Weights(Struct, frozen=True):
     message: float = 0.45  # was touched by commits whose message resembles the task
     recent: float = 0.3  # was touched lately and often
     cochange: float = 0.05  # changes together with files that score high
+    beside: float = 0.2  # stands in the folder of one of the very best files
     feedback: float = 0.1  # resembles the best files so far (RM3)
     priors: float = 1.0  # 0 switches class priors off
     zones: float = 1.0  # 0 makes every zone of the task weigh the same

@@ -73,6 +73,20 @@ def test_history_speaks_for_files_that_similar_commits_touched() -> None:
     assert order("layout glitch", past)[0] == "shop/render.py"
 
 
+def test_files_beside_the_best_gain_by_it() -> None:
+    tree = {
+        "shop/a/best.py": "def refund_customer():\n    pass\n",
+        "shop/a/near.py": "def stock():\n    return 1\n",
+        "shop/b/far.py": "def stock():\n    return 1\n",
+        **{f"zoo/{i}/x{i}.py": f"def x{i}():\n    return {i}\n" for i in range(9)},
+    }
+    found = order("refund_customer fails when `refund_customer` has no stock", tree=tree)
+    assert found.index("shop/a/near.py") < found.index("shop/b/far.py")
+    shares = {item.path: {s.name for s in item.signals} for item in ranked("refund_customer and stock", tree=tree)}
+    assert "beside" in shares["shop/a/near.py"]
+    assert not any("beside" in names for path, names in shares.items() if path.startswith("zoo/"))
+
+
 def test_lines_of_the_trace_are_kept() -> None:
     found = {item.path: item.lines for item in ranked('Fails\n  File "shop/cart.py", line 3, in total\n')}
     assert found["shop/cart.py"] == (3,)
