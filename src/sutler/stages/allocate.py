@@ -78,6 +78,8 @@ ENOUGH = 0.985
 """A budget that is used to this share is used."""
 TRIES = 60
 """Single regions that are measured to fill a last gap."""
+FEW = 12
+"""Regions of which a part may be shown to fill it."""
 
 
 def allocate(
@@ -144,27 +146,52 @@ def _topped_up(
     limit: int,
     measure: Callable[[tuple[Grant, ...]], int],
 ) -> tuple[Grant, ...]:
-    """More regions into a gap that estimates left: one after the other, each measured, until it is filled."""
+    """More regions into a gap that estimates left: one after the other, each measured, until it is filled. Where whole
+    ones are too large, the first lines of the best do."""
     held = {grant.path: grant for grant in grants}
-    tries = 0
-    for i, j in order:
-        offer = offers[i]
-        now, region = held.get(offer.path), offer.regions[j]
-        shown = now is not None and (now.level == "full" or any(s.start <= region.start <= s.end for s in now.spans))
-        if shown or offer.prices[j] > limit - cost:
-            continue
-        mine = {
-            k for k, one in enumerate(offer.regions) if now and any(s.start <= one.start <= s.end for s in now.spans)
-        }
-        wider = {**held, offer.path: Grant(offer.path, "excerpt", _spans(offer, mine | {j}))}
+
+    def more(i: int, span: Span) -> None:
+        nonlocal held, grants, cost
+        path = offers[i].path
+        spans = held[path].spans if path in held else ()
+        wider = {**held, path: Grant(path, "excerpt", _with(spans, span))}
         made = tuple(wider[one.path] for one in offers if one.path in wider)
         price = measure(made)
         if cost < price <= limit:
             held, grants, cost = wider, made, price
-        tries += 1
+
+    open_regions = [(i, j) for i, j in order if not _shows(held.get(offers[i].path), offers[i].regions[j])]
+    tries = 0
+    for i, j in open_regions:
         if cost >= limit * ENOUGH or tries == TRIES:
             break
+        if offers[i].prices[j] <= limit - cost:
+            region = offers[i].regions[j]
+            more(i, Span(region.start, region.end))
+            tries += 1
+    for i, j in open_regions[:FEW]:
+        region = offers[i].regions[j]
+        size = region.end - region.start + 1
+        while cost < limit * ENOUGH and size > 1:
+            size //= 2
+            more(i, Span(region.start, region.start + size - 1))
     return grants
+
+
+def _shows(grant: Grant | None, region: Region) -> bool:
+    if grant is None:
+        return False
+    return grant.level == "full" or any(s.start <= region.start and region.end <= s.end for s in grant.spans)
+
+
+def _with(spans: Sequence[Span], span: Span) -> tuple[Span, ...]:
+    """Spans with one more among them, in order, those that touch joined."""
+    found: list[Span] = []
+    for one in sorted((*spans, span), key=lambda one: (one.start, one.end)):
+        if found and one.start <= found[-1].end + 1:
+            one = Span(found[-1].start, max(found.pop().end, one.end))
+        found.append(one)
+    return tuple(found)
 
 
 def _moved(wish: int, enough: int, too_much: int) -> int:

@@ -16,6 +16,8 @@ from sutler.values.pack import Choice, Preamble, Request, Section
 if TYPE_CHECKING:
     from sutler.stages.task_fit import Ranking
 
+_REFITS = 2  # how often a task's pack is fitted again with a little less, before anything is dropped
+
 
 class Composed(Struct, frozen=True):
     """A budgeted pack: its text, what is in it in display order, and what the whole text costs."""
@@ -37,13 +39,9 @@ def compose_within(
 ) -> Composed:
     """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the promise is about
     the whole: while it is over the limit, the weakest claims give way."""
-    ledger = Ledger(request, count, preamble, len(choices))
-    if ranking is None:
-        fitted = fit_within(choices, fetch, ledger, request.cut)
-    else:
-        from sutler.stages.task_fit import fit_task
-
-        fitted = fit_task(choices, fetch, ledger, ranking)
+    reserve = 0
+    refits = 0 if ranking is None else _REFITS
+    fitted, limit = _fitted(choices, fetch, Ledger(request, count, preamble, len(choices)), request, ranking)
     order = {choice.path: display_key(choice) for choice in choices}
     while True:
         sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
@@ -51,11 +49,28 @@ def compose_within(
         digest = _drain(preamble, sections, fitted, request, chunks)
         text = "".join(chunks)
         used = count(text)
-        if used <= ledger.limit:
+        if used <= limit:
             return Composed(text, sections, fitted, used, digest)
+        if refits and not fitted.listing.paths:  # a section is too much to lose for a few tokens
+            refits -= 1
+            reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
+            ledger = Ledger(request, count, preamble, len(choices))
+            ledger.spent = min(ledger.spent + reserve, ledger.limit)
+            fitted, limit = _fitted(choices, fetch, ledger, request, ranking)
+            continue
         if not (fitted.sections or fitted.listing.paths):
-            raise ledger.refusal(used)
-        fitted = trimmed(fitted, used - ledger.limit)
+            raise Ledger(request, count, preamble, len(choices)).refusal(used)
+        fitted = trimmed(fitted, used - limit)
+
+
+def _fitted(
+    choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, request: Request, ranking: Ranking | None
+) -> tuple[Fitted, int]:
+    if ranking is None:
+        return fit_within(choices, fetch, ledger, request.cut), ledger.limit
+    from sutler.stages.task_fit import fit_task
+
+    return fit_task(choices, fetch, ledger, ranking), ledger.limit
 
 
 def _drain(preamble: Preamble, sections: Sequence[Section], fitted: Fitted, request: Request, into: list[str]) -> str:

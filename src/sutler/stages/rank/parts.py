@@ -34,36 +34,60 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
     """Regions with long documentation cut off. Every line stays in exactly one region."""
     found: list[Region] = []
     leads: list[Span | None] = []
-    for region in regions:
-        last = _documented(region, lines) if region.kind in ("function", "class") else 0
-        if last:
-            made, lead = _divided(region, last, lines)
-            found += [_with_terms(part, lines, lens) for part in made]
-            leads += (None, lead)
-        else:
-            found.append(region)
+    i = 0
+    while i < len(regions):
+        region = regions[i]
+        until = _same(regions, i) if region.kind in ("function", "class") else i
+        comment = _above(region, lines)
+        last = _after_blanks(comment or _below(region, regions[until].end, lines), regions[until].end, lines)
+        while last > regions[i].end:  # a page may be longer than what a region holds
+            i += 1
+        rest = regions[i]
+        if region.kind not in ("function", "class") or not last or (last == rest.end and rest is region):
+            made: tuple[Region, ...] = (region,)
             leads.append(None)
+        else:
+            made = tuple(_with_terms(one, lines, lens) for one in _divided(region, rest, last, bool(comment)))
+            signed = region.kind == "function" and not comment
+            leads += [None, _signature(region, lines) if signed else None][: len(made)]
+        found += made
+        i += 1
     return Parts(tuple(found), tuple(leads))
 
 
-def _documented(region: Region, lines: Sequence[str]) -> int:
-    """The last line of a long documentation text, blank lines behind it included, or 0. Some code must remain."""
-    last = _above(region, lines) or _below(region, lines)
-    while last and last < region.end and not lines[last].strip():
+def _same(regions: Sequence[Region], i: int) -> int:
+    """The last of the regions that a long definition was cut into."""
+    kind = "function" if regions[i].kind == "function" else "gap"
+    while i + 1 < len(regions) and regions[i + 1].name == regions[i].name and regions[i + 1].kind == kind:
+        i += 1
+    return i
+
+
+def _divided(region: Region, rest: Region, last: int, comment: bool) -> tuple[Region, ...]:
+    """The documentation that ends at `last`, and what remains of the region it ends in."""
+    whole = comment or region.kind == "function"
+    doc = Region(region.start, last, "doc" if whole else "class", region.name)
+    if last == rest.end:
+        return (doc,)
+    return doc, Region(last + 1, rest.end, region.kind if whole else "gap", region.name if whole else "")
+
+
+def _after_blanks(last: int, end: int, lines: Sequence[str]) -> int:
+    while last and last < end and not lines[last].strip():
         last += 1
-    return last if last < region.end else 0
+    return last
 
 
 def _above(region: Region, lines: Sequence[str]) -> int:
-    """The end of a comment that a region starts with, where that is long."""
+    """The end of a comment that a region starts with, where that is long, or 0."""
     line = region.start
     while line <= region.end and _COMMENT.match(lines[line - 1]):
         line += 1
     return line - 1 if line - region.start >= _LEAST else 0
 
 
-def _below(region: Region, lines: Sequence[str]) -> int:
-    """The end of a long docstring: a string that opens a line below one that ends in a colon."""
+def _below(region: Region, end: int, lines: Sequence[str]) -> int:
+    """The end of a long docstring, or 0: a string that opens a line below one that ends in a colon."""
     colon = False
     for number in range(region.start, region.end + 1):
         line = lines[number - 1].rstrip()
@@ -71,36 +95,25 @@ def _below(region: Region, lines: Sequence[str]) -> int:
             continue
         opening = _OPENING.match(line)
         if opening and colon:
-            return _closed(number, opening, region.end, lines)
+            return _closed(number, opening, end, lines)
         if colon:
             return 0
         colon = line.partition("  #")[0].rstrip().endswith(":") and not line.lstrip().startswith("#")
     return 0
 
 
-def _closed(start: int, opening: re.Match[str], last: int, lines: Sequence[str]) -> int:
+def _closed(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
     quote = opening.group(1)
     if quote in lines[start - 1][opening.end() :]:
         return 0
-    for number in range(start + 1, last + 1):
+    for number in range(start + 1, end + 1):
         if quote in lines[number - 1]:
             return number if number - start + 1 >= _LEAST else 0
     return 0
 
 
-def _divided(region: Region, last: int, lines: Sequence[str]) -> tuple[tuple[Region, Region], Span | None]:
-    """The two parts of a region and the signature that the second needs: none where the comment stands above it."""
-    above = _COMMENT.match(lines[region.start - 1]) is not None and _above(region, lines) > 0
-    if region.kind == "class":
-        rest = Region(last + 1, region.end, "class" if above else "gap", region.name if above else "")
-        return (Region(region.start, last, "doc" if above else "class", region.name), rest), None
-    rest = Region(last + 1, region.end, "function", region.name)
-    lead = None if above else Span(region.start, _signature_end(region, lines))
-    return (Region(region.start, last, "doc", region.name), rest), lead
-
-
-def _signature_end(region: Region, lines: Sequence[str]) -> int:
-    return next(n for n in range(region.start, region.end) if _OPENING.match(lines[n]))
+def _signature(region: Region, lines: Sequence[str]) -> Span:
+    return Span(region.start, next(n for n in range(region.start, region.end) if _OPENING.match(lines[n])))
 
 
 def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:

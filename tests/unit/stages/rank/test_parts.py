@@ -71,6 +71,15 @@ def test_a_class_keeps_its_docstring_and_its_attributes_stand_apart() -> None:
     assert parts.leads == (None, None, None)
 
 
+def test_a_page_longer_than_a_region_is_one_part() -> None:
+    page = "\n".join(f"    Line {i} of the page." for i in range(80))
+    text = f'def total(cart):\n    """Add up.\n\n{page}\n    """\n    cart.open()\n    return cart\n'
+    assert len(extract("cart.py", text).regions) > 1
+    parts = parts_of("cart.py", text)
+    assert shape(parts) == [(1, 84, "doc", "total"), (85, 86, "function", "total")]
+    assert parts.leads == (None, Span(1, 1))
+
+
 def test_a_long_comment_above_a_definition_stands_apart() -> None:
     parts = parts_of("Cart.java", JAVA)
     assert (2, 10, "doc", "total") in shape(parts)
