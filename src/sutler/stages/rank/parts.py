@@ -37,22 +37,30 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
     i = 0
     while i < len(regions):
         region = regions[i]
-        until = _same(regions, i) if region.kind in ("function", "class") else i
-        comment = _above(region, lines)
-        last = _after_blanks(comment or _below(region, regions[until].end, lines), regions[until].end, lines)
+        comment, last = _documented(regions, i, lines)
         while last > regions[i].end:  # a page may be longer than what a region holds
             i += 1
         rest = regions[i]
-        if region.kind not in ("function", "class") or not last or (last == rest.end and rest is region):
-            made: tuple[Region, ...] = (region,)
+        if not last or (last == rest.end and rest is region):
+            found.append(region)
             leads.append(None)
         else:
-            made = tuple(_with_terms(one, lines, lens) for one in _divided(region, rest, last, bool(comment)))
+            made = [_with_terms(one, lines, lens) for one in _divided(region, rest, last, comment)]
             signed = region.kind == "function" and not comment
             leads += [None, _signature(region, lines) if signed else None][: len(made)]
-        found += made
+            found += made
         i += 1
     return Parts(tuple(found), tuple(leads))
+
+
+def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
+    """Whether a long documentation text stands above the definition, and its last line with the blanks behind, or 0."""
+    region = regions[i]
+    if region.kind not in ("function", "class") or region.end - region.start < _LEAST:
+        return False, 0
+    end = regions[_same(regions, i)].end
+    comment = _above(region, lines)
+    return bool(comment), _after_blanks(comment or _below(region, end, lines), end, lines)
 
 
 def _same(regions: Sequence[Region], i: int) -> int:
