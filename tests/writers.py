@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.access.reconcile import reconcile
 from sutler.access.setup import Setup
 from sutler.access.writing import Writer
+from sutler.disk.aio import start_sync
 from sutler.disk.later import Later
 from sutler.disk.root import TEMPORARY, Root
 from sutler.store.base import Store
@@ -51,6 +53,7 @@ def free_door(tree: str, state: str, session: str = "s", url: str = "", *, stric
             if not strict:
                 root.later = later
                 ledger.sign_later()
+                store.sync_by(partial(start_sync, data_only=True))
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
             reconcile(door)
             yield door

@@ -45,8 +45,9 @@ from sutler.values.paths import quote
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-Perform = Callable[[], tuple[T, tuple[Outcome, ...], bool]]
-"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something."""
+Perform = Callable[[Callable[[], None]], tuple[T, tuple[Outcome, ...], bool]]
+"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something. What it is
+given waits until the intent is on the disk, and is called before any file changes."""
 Ask = Callable[[Approval], bool | None]
 """How a front asks a person: yes, no, or None when nobody can answer now."""
 
@@ -157,12 +158,14 @@ class Gate:
         deed.early()
         planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
         try:
-            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks)
+            self.store.record(
+                rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks, wait=self._strict
+            )
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
         try:
-            answer, outcomes, owed = perform()
+            answer, outcomes, owed = perform(_nothing if self._strict else self.store.flushing())
         except UnsettledError:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
@@ -310,6 +313,9 @@ class Gate:
                 approval=approval,
             )
         raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
+
+
+def _nothing() -> None: ...
 
 
 def _binding(approval: Approval) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import Literal
@@ -228,7 +229,7 @@ class Writer:
             nullcontext if held_already else lambda: self._guard(plans),
         )
         with work:
-            done = self._gate.write(deed, lambda: self._carry_out(plans, work), lambda: work.later(bound))
+            done = self._gate.write(deed, partial(self._carry_out, plans, work), lambda: work.later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -255,9 +256,14 @@ class Writer:
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(self, plans: tuple[Plan, ...], work: _Work) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+    def _carry_out(
+        self, plans: tuple[Plan, ...], work: _Work, recorded: Callable[[], None]
+    ) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+        try:
+            made = answer(self._door, plans)  # while the disk is busy with the intent and the new bytes
+        finally:
+            recorded()
         work.finish()
-        made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
         return made, outcomes, bool(work.owed)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from sutler.store.base import Database, Query, Row, Value, Witness
+from sutler.store.base import Database, Query, Row, Sync, Value, Witness
 from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
 from sutler.store.state import boot
 from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, CHAIN, KNOWN, NEWEST, PENDING, SETTLE, VERSION
@@ -288,6 +288,12 @@ class SqlStore:
 
     def flush(self) -> None:
         self._database.flush()
+
+    def flushing(self) -> Callable[[], None]:
+        return self._database.flushing()
+
+    def sync_by(self, sync: Sync) -> None:
+        self._database.sync_by(sync)
 
     def then(self, work: Callable[[], None]) -> None:
         self._database.then(work)

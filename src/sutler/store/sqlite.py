@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from sutler.store.base import Query, Row, Value
+from sutler.store.base import Query, Row, Sync, Value
 from sutler.store.flusher import Backfill, Flusher
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
@@ -69,7 +69,7 @@ class SqliteDatabase:
         self._inode = os.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
-        self._waits = True
+        self._lazy = False  # whether commits leave the sync to us
         self._slots: set[str] = set()
         self._flusher = Flusher(f"{path}-wal")
         self._backfill: Backfill | None = None
@@ -135,25 +135,36 @@ class SqliteDatabase:
         with self._lock:
             self._check()
             if write:
-                self._wait_for_disk(wait)
+                self._ready(wait)
             answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
-            if write and wait:
-                self._flusher.synced()
-        if write and not wait:
-            self._flusher.committed()
+            if write and self._lazy:
+                self._flusher.committed(wake=not wait)
+        if write and wait and self._lazy:
+            self.flushing()()
         return answer
 
-    def _wait_for_disk(self, wait: bool) -> None:
-        """Whether commits wait until they are on the disk. A later one that does takes all before it along: the log
-        is one file, written from its beginning to its end."""
+    def _ready(self, wait: bool) -> None:
+        """From the first commit that does not wait for the disk on, the log is synced by us: in the background, or
+        at once for those that wait. One sync takes all before it along: the log is one file."""
         if self._flusher.broken:
             raise self._error("the store did not reach the disk")
-        if wait != self._waits:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wait else 'NORMAL'}")
-            self._waits = wait
-            if self._backfill is None:
-                self._backfill = Backfill(self._open, self._lock)
-                self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
+        if not wait and not self._lazy:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._lazy = True
+            self._backfill = Backfill(self._open, self._lock)
+            self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
+
+    def sync_by(self, sync: Sync) -> None:
+        self._flusher.sync = sync
+
+    def flushing(self) -> Callable[[], None]:
+        ended = self._flusher.start()
+
+        def wait() -> None:
+            if not ended():
+                raise self._error("the store did not reach the disk")
+
+        return wait
 
     def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
         if pages >= _FULL and self._backfill is not None:

@@ -84,7 +84,7 @@ def test_a_mark_is_of_one_file_untouched(root: Root) -> None:
 def test_a_sync_in_the_background_tells_what_went_wrong(tmp_path: Path) -> None:
     fd = os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT)
     first = aio.start_sync(fd)
-    second = aio.start_sync(fd)  # in the foreground, since one is under way
+    second = aio.start_sync(fd)
     first()
     second()
     os.close(fd)
