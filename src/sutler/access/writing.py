@@ -25,13 +25,12 @@ from sutler.access.door import Door
 from sutler.access.gate import Deed, UnsettledError
 from sutler.access.patch import FilePatch, parse
 from sutler.access.planning import ANY, MAX_BYTES, Make, Order, Plan, plan_of
-from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
 from sutler.disk.root import Root
-from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
+from sutler.values.access import AuditRow, Call, Decision, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
 
@@ -194,17 +193,18 @@ class Writer:
             raise advised(self._door, fault, self._met) from None
 
     def _performed(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
-        free = all(decide(one, self._gate.rules, self._gate.caller).verdict == "allow" for one in calls)
-        paths = tuple(one.path for one in wanted)
-        with self._gate.store.hold(paths) if free else nullcontext():
-            return self._judged(calls, wanted, reason, held_already=free)
+        judged = self._gate.judge(calls)
+        free = all(one.verdict == "allow" for one in judged)
+        for call, one in zip(calls, judged, strict=True):  # a denied path is not even looked at
+            if one.verdict == "deny":
+                self._gate.enter(call, lambda: (None, Outcome()))
+        with self._gate.store.hold(one.path for one in wanted) if free else nullcontext():
+            return self._judged(calls, judged, wanted, reason)
 
     def _judged(
-        self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str, *, held_already: bool
+        self, calls: tuple[Call, ...], judged: tuple[Decision, ...], wanted: tuple[Order, ...], reason: str
     ) -> PatchResult:
-        for one in () if held_already else calls:  # a denied path is not even looked at
-            if decide(one, self._gate.rules, self._gate.caller).verdict == "deny":
-                self._gate.enter(one, lambda: (None, Outcome()))
+        held_already = all(one.verdict == "allow" for one in judged)
         try:
             plans = self._plans(wanted)
         except SutlerError as refusal:
@@ -217,6 +217,7 @@ class Writer:
         work = _Work(self._door.root, plans)
         deed = Deed(
             bound,
+            judged,
             whole_call(bound, "" if held_already else preview(self._door, plans)),
             tuple(
                 {

@@ -11,8 +11,8 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sutler.store.base import Query, Row, Sync, Value
@@ -76,6 +76,8 @@ class SqliteDatabase:
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        # Else a statement may be planned anew for every value: there are no statistics here that a value could change.
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
         self._connection.config(self._keep_log, 1)
@@ -207,23 +209,25 @@ class SqliteDatabase:
             for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
 
-    @contextmanager
-    def hold(self, slot: str, wait: float) -> Iterator[None]:
+    def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
         """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""
+        return _Hold(self, slot, wait)
+
+    def take(self, slot: str, wait: float) -> int:
         fd = self._slot(f"{self._path}.lock-{slot}")
+        until = time.monotonic() + wait
         try:
-            until = time.monotonic() + wait
             while True:
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
+                    return fd
                 except BlockingIOError:
                     if time.monotonic() >= until:
                         raise self._error("another process holds this file") from None
                     time.sleep(_PAUSE)
-            yield
-        finally:
+        except BaseException:
             os.close(fd)
+            raise
 
     def _slot(self, name: str) -> int:
         if name not in self._slots:
@@ -254,3 +258,18 @@ class SqliteDatabase:
                 self._connection.config(self._keep_log, 0)
         except (OSError, self._failed):
             return
+
+
+class _Hold:
+    """A lock for as long as a block lasts. Written out, since it stands around every write."""
+
+    __slots__ = ("_database", "_fd", "_slot", "_wait")
+
+    def __init__(self, database: SqliteDatabase, slot: str, wait: float) -> None:
+        self._database, self._slot, self._wait, self._fd = database, slot, wait, -1
+
+    def __enter__(self) -> None:
+        self._fd = self._database.take(self._slot, self._wait)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
