@@ -52,7 +52,7 @@ def free_door(tree: str, state: str, session: str = "s", url: str = "", *, stric
             gate = Gate(ledger, FREE, Caller("c", session), fake_clean, strict=strict)
             if not strict:
                 root.later = later
-                ledger.sign_later()
+                ledger.sign_ahead()
                 store.sync_by(partial(start_sync, data_only=True))
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
             reconcile(door)

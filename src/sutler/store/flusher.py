@@ -67,7 +67,9 @@ class Flusher:
         """Begin to sync all that was committed up to now. What comes back waits for it, and must be called: whether
         the disk has it."""
         with self._state:
-            wanted = self._made
+            wanted, broken = self._made, self.broken
+            if broken or wanted == self._done:
+                return lambda: not broken
         try:
             wait = self.sync(self._log())
         except OSError:
@@ -96,16 +98,6 @@ class Flusher:
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             return self._fd
-
-    def wait(self) -> bool:
-        """Whether all that was committed up to now is on the disk."""
-        with self._state:
-            wanted = self._made
-            if self._done < wanted and not self._hurry:
-                self._hurry = True
-                self._state.notify_all()
-            self._state.wait_for(lambda: self._done >= wanted or self.broken)
-            return not self.broken
 
     def _run(self) -> None:
         while (made := self._due()) >= 0:

@@ -42,7 +42,7 @@ class SqlStore:
         self.project = project
         self._database = database
         self._place = Place(project, HEAD[database.dialect])
-        self._witness: tuple[int, Witness] | None = None
+        self._witness: tuple[int, Witness, Witness | None] | None = None
         self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
@@ -271,6 +271,7 @@ class SqlStore:
             return rows
 
         made = self._database.transact(work, write=True, wait=wait)
+        self._announce(made)
         if len(self._facts) > _REMEMBERED:
             self._facts.clear()
         self._facts.update(kept)
@@ -288,20 +289,26 @@ class SqlStore:
     def then(self, work: Callable[[], None]) -> None:
         self._database.then(work)
 
-    def witness(self, every: int, sign: Witness) -> None:
+    def witness(self, every: int, sign: Witness, ahead: Witness | None = None) -> None:
         """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
         number is a multiple of `every`: before it commits, and with the head it found. That head is durable already
-        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger."""
-        self._witness = every, sign
+        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger.
+        `ahead` is told of a head that the next row will ask for, after the commit."""
+        self._witness = every, sign, ahead
 
     def _attest(self, rows: Sequence[AuditRow]) -> None:
         if self._witness is None or not rows:
             return
-        every, sign = self._witness
+        every, sign, _ = self._witness
         before = rows[0].seq - 1
         if before and rows[-1].seq // every > before // every:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
+
+    def _announce(self, rows: Sequence[AuditRow]) -> None:
+        every, _, ahead = self._witness or (0, None, None)
+        if ahead is not None and rows and rows[-1].seq % every == every - 1:
+            ahead(rows[-1].seq, rows[-1].hash, unseal(rows[-1]).at)
 
     def pending(self) -> tuple[Pending, ...]:
         """Writes that have no outcome yet, or one that the disk may not have; oldest first."""

@@ -177,8 +177,7 @@ class SqliteDatabase:
         self._flusher.then(work)
 
     def flush(self) -> None:
-        if not self._flusher.wait():
-            raise self._error("the store did not reach the disk")
+        self.flushing()()
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
         connection = self._connection

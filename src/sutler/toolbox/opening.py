@@ -131,7 +131,7 @@ def open_doors(
             review = reviewer(project.settings.words("review"), env)
             setup = Setup(scan, _count, ruleset, _outline, teller, review)
             if not strict:
-                ledger.sign_later()
+                ledger.sign_ahead()
                 store.sync_by(partial(start_sync, data_only=True))
             if not strict and boot():
                 root.later = stack.enter_context(closing(Later(store.settled)))
