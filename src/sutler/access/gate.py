@@ -65,9 +65,9 @@ class UnsettledError(SutlerError):
 
 class Deed(Struct, frozen=True):
     """A write as the gate sees it: a call for each file and what was judged of it (`judge`), the one call that consent
-    is about, the contents to keep
-    before anything happens, the marks of the files by call, what can begin before the intent since nobody sees it, the
-    versions to record with the outcome, and the guard to hold meanwhile."""
+    is about, the contents to keep before anything happens, the marks of the files by call, what can begin before the
+    intent since nobody sees it, the versions to record with the outcome, the guard to hold meanwhile, and earlier
+    calls that the disk has by now."""
 
     calls: tuple[Call, ...]
     decisions: tuple[Decision, ...]
@@ -77,6 +77,7 @@ class Deed(Struct, frozen=True):
     early: Callable[[], None]
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
+    settled: tuple[str, ...] = ()
 
 
 class Gate:
@@ -168,8 +169,13 @@ class Gate:
             raise
         # The intent and the new bytes are on the disk: should this row be lost with the power, or the change of names
         # with it, the next start makes them anew.
-        known = deed.versions(stamp(self.clock()))
-        self.store.record(ends(outcomes), versions=known, still=deed.marks if owed else {}, wait=self._strict)
+        self.store.record(
+            ends(outcomes),
+            versions=deed.versions(stamp(self.clock())),
+            still=deed.marks if owed else {},
+            settled=deed.settled,
+            wait=self._strict,
+        )
         return answer
 
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:

@@ -30,6 +30,7 @@ from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
 from sutler.disk.root import Root
+from sutler.store.statements import AT_ONCE
 from sutler.values.access import AuditRow, Call, Decision, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
@@ -228,6 +229,7 @@ class Writer:
             work.begin,
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
+            work.due,
         )
         with work:
             done = self._gate.write(deed, partial(self._carry_out, plans, work), lambda: work.later(bound))
@@ -290,6 +292,7 @@ class _Work:
         self._later = root.later if root.later is not None and not root.later.broken else None
         self._lazy = self._later is not None and all(step.lazy for step in self._steps)
         self._fault: Exception | None = None
+        self.due = self._later.due(AT_ONCE) if self._later is not None else ()
         self.owed: list[tuple[int, int]] = []  # directories that are to be synced after the answer, and files gone
 
     def __enter__(self) -> None: ...
@@ -313,9 +316,11 @@ class _Work:
 
     def later(self, calls: tuple[Call, ...]) -> None:
         """The outcome is recorded: what the disk is still owed follows in the background."""
-        if self.owed and self._later is not None:
-            owed, self.owed = self.owed, []
-            self._later.owe([call.id for call in calls], owed)
+        if self._later is not None:
+            self._later.told(self.due)
+            if self.owed:
+                owed, self.owed = self.owed, []
+                self._later.owe([call.id for call in calls], owed)
 
 
 def replace_all(

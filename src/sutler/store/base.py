@@ -133,6 +133,7 @@ class Store(Protocol):
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
         still: Mapping[str, str] = ...,
+        settled: Sequence[str] = (),
         wait: bool = True,
     ) -> tuple[AuditRow, ...]: ...
     def witness(self, every: int, sign: Witness, ahead: Witness | None = None) -> None: ...

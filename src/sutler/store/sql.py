@@ -243,11 +243,12 @@ class SqlStore:
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
         still: Mapping[str, str] = _NONE,
+        settled: Sequence[str] = (),
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
         """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
         calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
-        until `settled` says that the disk has it."""
+        until the disk has it, which is said of earlier calls by `settled` (a few here, or the method of that name)."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         kept: list[tuple[str, str, str, str]] = []
@@ -267,6 +268,8 @@ class SqlStore:
                 kept.append(key)
                 if not query(KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
+            if settled:
+                query(SETTLE, self._settling(settled))
             self._attest(rows)
             return rows
 
@@ -305,6 +308,9 @@ class SqlStore:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
 
+    def _settling(self, some: Sequence[str]) -> tuple[str, ...]:
+        return (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+
     def _announce(self, rows: Sequence[AuditRow]) -> None:
         every, _, ahead = self._witness or (0, None, None)
         if ahead is not None and rows and rows[-1].seq % every == every - 1:
@@ -324,8 +330,7 @@ class SqlStore:
         time, so that nobody else waits for long."""
         names = tuple(calls)
         for start in range(0, len(names), AT_ONCE):
-            some = names[start : start + AT_ONCE]
-            values = (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+            values = self._settling(names[start : start + AT_ONCE])
             self._database.transact(lambda query, values=values: query(SETTLE, values), write=True, wait=False)  # type: ignore[misc]  # bound now
 
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
