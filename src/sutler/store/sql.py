@@ -309,7 +309,7 @@ class SqlStore:
             sign(before, first.prev, first.at)
 
     def _settling(self, some: Sequence[str]) -> tuple[str, ...]:
-        return (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+        return (self.project, *some, *[some[-1]] * (AT_ONCE - len(some)))
 
     def _announce(self, rows: Sequence[AuditRow]) -> None:
         every, _, ahead = self._witness or (0, None, None)
