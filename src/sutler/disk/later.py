@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-_MANY = 64  # descriptors of files that are gone; a process may not have many
+_MANY = 200  # descriptors of files that are gone; a process may not have many
 
 
 class Later:
