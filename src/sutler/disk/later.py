@@ -53,6 +53,11 @@ class Later:
             elif self._idle:  # else it comes by itself: a thread that wakes takes the interpreter away from a call
                 self._state.notify_all()
 
+    def count(self) -> int:
+        """How many `calls` there are: asked before every write."""
+        with self._state:
+            return len(self._calls) + len(self._synced)
+
     def calls(self) -> frozenset[str]:
         """What is not settled yet and will be by this process."""
         with self._state:
