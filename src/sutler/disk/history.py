@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sutler.disk.git import Repository, read_plain
 from sutler.values.facts import Commit, History
@@ -83,8 +83,17 @@ def _commit(record: bytes) -> Commit:
         id=id_.decode("ascii", "replace"),
         message=message.decode("utf-8", "replace").strip()[:_MAX_MESSAGE],
         # a commit that touches everything says nothing of anything
-        paths=() if len(paths) > _MAX_PATHS else tuple(path.decode("utf-8", "surrogateescape") for path in paths),
+        paths=() if len(paths) > _MAX_PATHS else tuple(_speakable(paths)),
     )
+
+
+def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
+    """Those that are UTF-8: what is known of commits is kept as text, and no task names the others."""
+    for path in paths:
+        try:
+            yield path.decode()
+        except UnicodeDecodeError:
+            continue
 
 
 def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:

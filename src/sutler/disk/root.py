@@ -305,8 +305,14 @@ def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
     """
     directory, name = os.path.split(path)
     try:
+        os.stat(path)
+    except ValueError as error:  # a NUL, or letters that no file name can have
+        raise _unwritable(path, error) from None
+    except OSError:
+        pass
+    try:
         fd = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _unwritable(path, error) from None
     try:
         mode, old = _mode_of(fd, name)
@@ -314,7 +320,7 @@ def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
             _write_through(path, chunks)
         else:
             _replace(fd, name, chunks, mode, wait=old)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _unwritable(path, error) from None
     finally:
         os.close(fd)

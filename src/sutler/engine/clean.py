@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -13,8 +13,12 @@ from sutler.engine import home
 from sutler.values.pack import CleanText
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 
-Clean = Callable[[str, str], CleanText]
-"""Redact a whole text; the second argument is the path it came from."""
+
+class Clean(Protocol):
+    """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where somebody has it already."""
+
+    def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText: ...
+
 
 PER_FILE = 1_000
 """What one more text, be it a name, costs the plain engine, in bytes of text: many tiny files are much work."""
@@ -22,9 +26,9 @@ PER_FILE = 1_000
 SECRET_NAME = Rule("secrets", "its name holds a secret")
 
 
-def as_it_is(text: str, path: str) -> CleanText:
+def as_it_is(text: str, path: str, raw: bytes = b"") -> CleanText:
     """What `--no-redact` means. The receipt says that it was used."""
-    del path
+    del path, raw
     return CleanText(text)
 
 
@@ -40,8 +44,8 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"))
     engine = engine_for(size, environ)
 
-    def clean(text: str, path: str) -> CleanText:
-        raw = text.encode("utf-8", "surrogatepass")
+    def clean(text: str, path: str, raw: bytes = b"") -> CleanText:
+        raw = raw or text.encode("utf-8", "surrogatepass")
         seen = visible(text, raw)
         if not seen.counts:
             return redact(text, path, key=key, allow=allow, engine=engine, raw=raw)
@@ -59,8 +63,8 @@ class Redactor:
         self._make = make
         self._clean: Clean | None = None
 
-    def __call__(self, text: str, path: str) -> CleanText:
-        return self.ready()(text, path)
+    def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText:
+        return self.ready()(text, path, raw)
 
     def ready(self) -> Clean:
         if self._clean is None:

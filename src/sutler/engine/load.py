@@ -57,7 +57,7 @@ class Loader:
         self.problems.extend(loaded.problems)
         clean = self._memory.clean(loaded)
         if clean is None:
-            clean = self._clean(loaded.text, loaded.path)
+            clean = self._clean(loaded.text, loaded.path, loaded.data)
             self._memory.learn(loaded.path, known_of(loaded, clean))
         return Material(choice, loaded, clean)
 

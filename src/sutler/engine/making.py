@@ -190,7 +190,7 @@ class Maker:
         for (number, section, known), tokens in zip(waiting, counts, strict=True):
             done = dressed(section, request.format, request.line_numbers)
             ready.append(done)
-            batch.pieces.append(_piece(number, section, tokens, known and _framed(known, section, done)))
+            batch.pieces.append(_piece(number, section, tokens, known and _completed(known, section, tokens, done)))
         waiting.clear()
 
     def _known(self, material: Material, section: Section) -> Known | None:
@@ -247,15 +247,14 @@ class Maker:
         return Excluded(entry.path, out.reason, out.rule)
 
 
-def _framed(known: Known, section: Section, done: Dressed) -> Known:
+def _completed(known: Known, section: Section, tokens: int | None, done: Dressed) -> Known:
     frame = (done.head, done.tail, done.line) if known.sight else ("", "", "")
-    return replace(known, about=about(section.mode, section.reason), frame=frame)
+    counted = known.tokens if tokens is None else tokens
+    return replace(known, tokens=counted, about=about(section.mode, section.reason), frame=frame)
 
 
 def _piece(number: int, section: Section, tokens: int | None, known: Known | None) -> Piece:
     body = section.body
-    if known is not None and tokens is not None:
-        known = replace(known, tokens=tokens)
     return Piece(
         number,
         section.level,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from sutler.stages.classify import Classified, KeyLimits, extractable, facts_of, key_files
 from sutler.stages.survey.code import CodeFacts, code_facts
@@ -19,14 +21,18 @@ from sutler.values.paths import basename, normalize_path, wire_path
 from sutler.values.snapshot import Problem, Snapshot
 from sutler.values.transparency import ContextPackInfo, ExclusionsByReason
 from sutler.values.wire import (
+    EntrypointSummary,
     ExclusionReason,
     FileContent,
     FileIndexEntry,
     FullPack,
     KeyFile,
+    KeyFileSummary,
+    Manifest,
     PackConstraints,
     PackMetadata,
     PackType,
+    RiskHotspot,
     SummaryPack,
     TruncationConfig,
     seed_reason,
@@ -130,7 +136,7 @@ def build_full(
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
     key_paths = {entry.path for entry, _ in keys}
     return FullPack(
-        manifest=survey(material, pairs).manifest,
+        manifest=_spoken(survey(material, pairs).manifest),
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
             KeyFile(wire_path(entry.path), facts.category, facts.importance or "medium", *shown.texts[entry.path])
@@ -175,7 +181,20 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
     if material.surveyed is not None:
         return material.surveyed
     plain = {path: clean.text for path, clean in material.texts.items()}
-    return survey_manifest(pairs, plain, basename(normalize_path(material.root)))
+    return survey_manifest(pairs, plain, wire_path(basename(normalize_path(material.root))))
+
+
+def _spoken(manifest: Manifest) -> Manifest:
+    """The manifest as JSON carries it; until then its entry points are names of files."""
+    return replace(manifest, entry_points=tuple(map(wire_path, manifest.entry_points)))
+
+
+_Addressed = TypeVar("_Addressed", KeyFileSummary, EntrypointSummary, RiskHotspot)
+
+
+def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
+    """The same under their paths as JSON carries them."""
+    return tuple(replace(item, path=wire_path(item.path)) for item in items)
 
 
 def _index(material: Material, pairs: list[Classified], included: Iterable[str]) -> tuple[FileIndexEntry, ...]:
@@ -216,13 +235,13 @@ def _metadata(
     return PackMetadata(
         pack_type=kind,
         created_at=material.created_at,
-        source_root=normalize_path(material.root),
+        source_root=wire_path(normalize_path(material.root)),
         total_files_scanned=len(pairs) + out,
         files_included=len(inside),
         files_excluded=len(pairs) - len(inside) + out,
         total_content_bytes=shown.used,
         truncation_applied=shown.truncated > 0 or (kind == "full" and bool(missing)),
-        encoding_issues=tuple(f"{item.path}: {item.detail}" for item in issues),
+        encoding_issues=tuple(f"{wire_path(item.path)}: {item.detail}" for item in issues),
     )
 
 
@@ -242,9 +261,10 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     spots = hotspots(pairs, plain, code)
     overview = repo_summary(pairs, surveyed, starts)
     included = sorted({item.path for group in (summaries, starts, spots) for item in group})
+    summaries, starts, spots = _addressed(summaries), _addressed(starts), _addressed(spots)
     shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots))))
     return SummaryPack(
-        manifest=surveyed.manifest,
+        manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, included),
         repo_summary=overview,
         key_files_summary=summaries,

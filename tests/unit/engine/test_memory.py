@@ -9,6 +9,7 @@ import pytest
 
 import sutler
 from sutler.engine import home
+from sutler.engine.clean import SECRET_NAME
 
 SECRET = "ghp_" + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe"
 
@@ -103,6 +104,13 @@ def test_a_memory_of_raw_packs_never_speaks_for_clean_ones(tmp_path: Path) -> No
     assert SECRET not in pack(root)[0]
 
 
+def use_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sutler.engine.making.MANY_BYTES", 10)
+    monkeypatch.setattr("sutler.engine.making.BATCH", 1000)
+    monkeypatch.setattr("sutler.engine.workers.cores", lambda: 2)
+    monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
+
+
 def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree(tmp_path)
     (root / "src" / "bin.dat").write_bytes(b"\0\1\2")
@@ -112,12 +120,23 @@ def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     alone = pack(root)
     for one in facts():
         one.unlink()
-    monkeypatch.setattr("sutler.engine.making.MANY_BYTES", 10)
-    monkeypatch.setattr("sutler.engine.making.BATCH", 1000)
-    monkeypatch.setattr("sutler.engine.workers.cores", lambda: 2)
-    monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
+    use_children(monkeypatch)
     assert pack(root) == alone
     assert pack(root) == alone
+
+
+def test_a_secret_in_a_name_stays_here_with_children_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose name holds a secret leaves no trace, whoever does the work."""
+    root = tree(tmp_path)
+    (root / "src" / f"{SECRET}.py").write_text("x = 1\n")
+    use_children(monkeypatch)
+    packing = sutler.Project(root).pack(max_bytes=0)
+    text, report = packing.text(), packing.report
+    assert SECRET not in text
+    assert SECRET not in repr(report)
+    assert [one.rule for one in report.excluded] == [SECRET_NAME]
+    assert not [one for one in facts() if SECRET.encode() in one.read_bytes()]
+    assert pack(root) == (text, report.tokens)
 
 
 def test_new_code_of_the_redactor_has_a_new_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

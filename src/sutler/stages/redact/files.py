@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sutler.values.paths import basename
@@ -18,7 +18,7 @@ class FileRule(NamedTuple):
     value: str
 
 
-_RULES = (
+RULES = (
     FileRule("netrc", r"[._]netrc(?:\.\w+)?|\.authinfo", r"\b(?:password|account)[ \t\n]{1,8}(?P<v>[^\s\"]{1,200})"),
     FileRule("pgpass", r"\.?pgpass(?:\.conf)?", r"^(?!#)(?:[^:\n\\]|\\.){0,200}:(?:[^:\n]{0,60}:){3}(?P<v>[^\n]{1,200})$"),
     FileRule("password-file", r"\.?htpasswd[\w.-]{0,20}|\w{0,20}passwd|users\.htdigest|\.?shadow-?|gshadow", r"^[\w.@-]{1,64}:(?P<v>\$[^:\s]{8,200}|\{\w{2,10}\}[^:\s]{8,200}|[./A-Za-z0-9]{13}|[^:\s*!]{5,200}$)"),
@@ -47,7 +47,7 @@ _SECRET_DATA = re.compile(
 
 @cache
 def _any_path() -> re.Pattern[str]:
-    return re.compile("(?:" + "|".join(f"(?:{rule.path})" for rule in _RULES) + r")\Z")
+    return re.compile("(?:" + "|".join(f"(?:{rule.path})" for rule in RULES) + r")\Z")
 
 
 @cache
@@ -55,13 +55,22 @@ def _compiled(rule: FileRule) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{rule.path})\Z"), re.compile(rule.value, re.MULTILINE)
 
 
+BELOW_A_FOLDER = ("config", "config.json", "credentials")
+"""Names of which a rule wants to know the folder too."""
+
+
 def rules_for(path: str) -> tuple[FileRule, ...]:
     low = path.lower()
     name = low.rfind("/") + 1
+    if not low.endswith(BELOW_A_FOLDER):
+        return _rules_for_name(low[name:])
     folder = low.rfind("/", 0, max(0, name - 1)) + 1  # no rule looks at more than the last folder and the name
-    if not (_any_path().match(low, name) or (name and _any_path().match(low, folder))):
-        return ()
-    return tuple(rule for rule in _RULES if any(_compiled(rule)[0].match(low, at) for at in (name, folder)))
+    return tuple(rule for rule in RULES if any(_compiled(rule)[0].match(low, at) for at in (name, folder)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _rules_for_name(name: str) -> tuple[FileRule, ...]:
+    return tuple(rule for rule in RULES if _compiled(rule)[0].match(name)) if _any_path().match(name) else ()
 
 
 def read(text: str, path: str) -> Iterator[tuple[int, int, str]]:

@@ -13,7 +13,7 @@ from sutler.stages.classify import Classified
 from sutler.stages.survey.found import ASIDE, Found, Tree, one_line, tree_of
 from sutler.stages.survey.manifests import rank_of, read_all
 from sutler.stages.survey.readme import first_sentence, is_readme
-from sutler.values.paths import basename
+from sutler.values.paths import basename, wire_path
 from sutler.values.snapshot import Problem
 from sutler.values.wire import Dependency, Manifest
 
@@ -181,7 +181,7 @@ def _structure(entries: Sequence[Classified]) -> str:
         top = entry.path.split("/", 1)[0] + "/" if "/" in entry.path else ""
         folders.setdefault(top, Counter())[facts.language or facts.type] += 1
     shown = sorted(folders.items(), key=lambda item: (-item[1].total(), item[0]))
-    parts = [f"{name} {_count(counts)}" for name, counts in shown[:12] if name]
+    parts = [f"{wire_path(name)} {_count(counts)}" for name, counts in shown[:12] if name]
     if len(shown) > 12:
         parts.append(f"{len(shown) - 12} more folders")
     if "" in folders:

@@ -15,7 +15,7 @@ from sutler.stages.survey.entries import commands_in, routes_in
 from sutler.stages.survey.found import tame
 from sutler.stages.survey.project import Surveyed
 from sutler.stages.survey.readme import is_readme
-from sutler.values.paths import basename
+from sutler.values.paths import basename, wire_path
 from sutler.values.snapshot import FileFacts
 from sutler.values.wire import EntrypointSummary, KeyFileSummary, RepoSummary
 
@@ -54,7 +54,7 @@ def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
     built = [f"type: {manifest.project_type}"]
     built += [f"build: {manifest.build_system}"] if manifest.build_system is not UNSET else []
     built += [f"tests: {manifest.test_framework}"] if manifest.test_framework is not UNSET else []
-    built += [f"entry points: {', '.join(manifest.entry_points[:5])}"] if manifest.entry_points else []
+    built += [f"entry points: {', '.join(map(wire_path, manifest.entry_points[:5]))}"] if manifest.entry_points else []
     about = f"{manifest.project_name}: {manifest.purpose_guess}" if manifest.purpose_guess else manifest.project_name
     return "\n\n".join(part for part in (about, made, "; ".join(built) + ".") if part)
 

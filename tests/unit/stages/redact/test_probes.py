@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
 from tests.unit.stages.redact.test_hostile_input import cpu_seconds, fill
 
 from bench.secrets.samples import lines_for
-from sutler.stages.redact import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
+from sutler.stages.redact import Engine, compile_database, files, hyperscan_engine, redact, stdlib_engine
 from sutler.stages.redact.files import rules_for
 from sutler.stages.redact.probes import BASE, RUN, probes
 from sutler.stages.redact.table import Format, formats
@@ -61,3 +62,10 @@ def test_a_credential_file_is_known_at_any_depth(path: str) -> None:
 @pytest.mark.parametrize("path", ["docker/other/config.json", "a/readme.md", "awscredentials.md", ""])
 def test_other_files_are_not_taken_for_one(path: str) -> None:
     assert not rules_for(path)
+
+
+def test_rules_that_look_at_a_folder_are_known_by_their_files_names() -> None:
+    """Of every other file only the name is looked at."""
+    alternatives = [part for rule in files.RULES for part in rule.path.split("|") if "/" in part]
+    names = {found.group().replace("\\", "") for part in alternatives if (found := re.search(r"[\w.\\]+$", part))}
+    assert names == set(files.BELOW_A_FOLDER)
