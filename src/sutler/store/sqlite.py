@@ -75,6 +75,7 @@ class SqliteDatabase:
         self._backfill: Backfill | None = None
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
+        self._cursor = self._connection.cursor()  # one is enough: every answer is taken whole
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # Else a statement may be planned anew for every value: there are no statistics here that a value could change.
         self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -180,14 +181,13 @@ class SqliteDatabase:
         self.flushing()()
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
-        connection = self._connection
-        connection.execute(begin)
+        self._cursor.execute(begin)
         try:
             answer = work(self._query)
-            connection.execute("COMMIT")
+            self._cursor.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._cursor.execute("ROLLBACK")
             raise
         return answer
 
@@ -197,8 +197,8 @@ class SqliteDatabase:
             return self._retry(lambda: self._query(sql, params))
 
     def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
-        return cursor.fetchall()
+        rows: list[Row] = self._cursor.execute(sql, params).fetchall()
+        return rows
 
     def compact(self) -> None:
         """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
