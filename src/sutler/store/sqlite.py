@@ -1,8 +1,9 @@
 """SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
 
-WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. Writers begin IMMEDIATE and wait
-their turn, so nobody upgrades a read lock into a deadlock. A process whose commits do not wait for the disk moves the
-log into the database in the background too, so that no call pays for it.
+WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. A process some of whose commits do
+not wait for the disk has NORMAL and syncs the log itself: at once for those that wait, soon for the others; it moves
+the log into the database in the background too, so that no call pays for it. Writers begin IMMEDIATE and wait their
+turn, so nobody upgrades a read lock into a deadlock.
 """
 
 from __future__ import annotations
