@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 PROGRAM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 # A sandbox needs a user who is not root; the others keep the browser from talking to anybody by itself.
@@ -35,7 +35,9 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-PATIENCE = 20.0
+PATIENCE = 60.0
+"""Seconds; on a busy machine a page takes its time, and nothing here is about speed."""
+expect.set_options(timeout=1000 * PATIENCE)
 
 
 def until(page: Page, condition: str) -> None:
@@ -51,7 +53,7 @@ class Sight:
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(1000 * PATIENCE)
         self.asked: list[str] = []
         self.said: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))

@@ -41,7 +41,7 @@ def on_terminal(
     os.close(null)
     try:
         seen = _drain(leader, process, seconds, keys)
-        return process.wait(timeout=10), seen
+        return process.wait(timeout=seconds), seen
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.access.reconcile import reconcile
 from sutler.access.setup import Setup
 from sutler.access.writing import Writer
+from sutler.disk.aio import start_sync
 from sutler.disk.later import Later
 from sutler.disk.root import TEMPORARY, Root
+from sutler.disk.spare import Spare
 from sutler.store.base import Store
 from sutler.store.postgres import open_postgres
 from sutler.store.sqlite import open_sqlite
@@ -45,12 +48,13 @@ def free_door(tree: str, state: str, session: str = "s", url: str = "", *, stric
     private_dir(state)
     store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
     try:
-        with Root(tree) as root, closing(Later(store.settled)) as later:
+        with Root(tree) as root, closing(Later(store.settled)) as later, closing(Spare()) as spare:
             ledger = Ledger(store, state, b"k" * 32)
             gate = Gate(ledger, FREE, Caller("c", session), fake_clean, strict=strict)
             if not strict:
-                root.later = later
-                ledger.sign_later()
+                root.later, root.spare = later, spare
+                ledger.sign_ahead()
+                store.sync_by(partial(start_sync, data_only=True))
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
             reconcile(door)
             yield door
@@ -100,7 +104,10 @@ def work(tree: str, state: str, seed: int, out: int) -> None:
         os.write(out, b"ready\n")
         while True:
             try:
-                for path, digest in one_write(door, rnd):
+                done = one_write(door, rnd)
+                if door.root.spare is not None:
+                    door.root.spare.refill()
+                for path, digest in done:
                     os.write(out, f"{path} {digest or '-'}\n".encode())
             except SutlerError:
                 continue

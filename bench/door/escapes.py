@@ -181,9 +181,10 @@ class Forgetful(SqlStore):
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
         still: Mapping[str, str] | None = None,
+        settled: Sequence[str] = (),
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        del wait, still
+        del wait, still, settled
         for fact in facts:
             self.put_fact(*fact)
         for digest, data in blobs:

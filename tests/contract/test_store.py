@@ -249,7 +249,7 @@ def test_a_store_carried_through_a_fork_says_so(store: Store) -> None:
     answer: Any = context.Queue()
     child = context.Process(target=_carried, args=(store, answer))
     child.start()
-    assert answer.get(timeout=20) == "a store was carried into another process"
+    assert answer.get(timeout=120) == "a store was carried into another process"
     child.join()
 
 

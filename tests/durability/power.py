@@ -20,7 +20,7 @@ import sys
 import time
 from pathlib import Path
 
-from sutler.store import sql
+from sutler.store import recording
 from tests.writers import check, plant, work
 
 _SHUTDOWN = 0x8004587D
@@ -37,7 +37,8 @@ def cut(mount: str, seed: int, rnd: random.Random) -> dict[str, str]:
     child = os.fork()
     if not child:
         os.close(back)
-        vars(sql)["boot"] = lambda: f"start {seed}"  # the machine itself goes on, so each cut names its own start
+        assert "boot" in vars(recording)
+        vars(recording)["boot"] = lambda: f"start {seed}"  # the machine itself goes on, so each cut names its own start
         try:
             work(f"{mount}/tree", f"{mount}/state", seed, out)
         finally:

@@ -244,6 +244,19 @@ def test_review_shows_staged_else_last_else_base(plant: Plant) -> None:
     assert "+three" not in since
 
 
+def test_shipped_goals_leave_out_what_is_no_utf_8(plant: Plant) -> None:
+    """A file of an older encoding in the change, a name that is not UTF-8 in the folder: a prompt all the same."""
+    place = plant({"a.txt": b"caf\xe9\n", "b.txt": "plain\n"})
+    Path(os.fsdecode(os.fsencode(place) + b"/\xff.py")).write_text("x = 1\n")
+    assert "b.txt" in go(job(place, "explain")).text
+    git(place, "init", "-q")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "first")
+    text = go(job(place, "review")).text
+    assert "+caf\n" in text
+    assert "+plain" in text
+
+
 @pytest.mark.parametrize("base", ["--output=owned", "$(touch owned)", "no-such-branch", "-x; touch owned"])
 def test_review_with_a_hostile_base(plant: Plant, base: str) -> None:
     """A base that is no commit is an error; it is never an option or a command."""

@@ -17,6 +17,7 @@ FILES = {
     b"pyproject.toml": '[project]\nname = "x"\n[project.scripts]\nx = "m:main"\n',
     b"__main__.py": "from m import main\nmain()\n",
     b"m\xfe.py": "import os\n" * 30 + "def main():\n    eval(input())  # TODO\n    os.system('x')\n",
+    b"big\xfe.py": "x = 1\n" * 20_000,
     b"README.md": "# Title\n\nA project.\n",
     b"main.go": "package main\nfunc main() {}\n",
     b".env": "SECRET_KEY=abcdef123456\n",

@@ -186,6 +186,15 @@ def test_what_is_no_pack_is_a_usage_error(text: str | bytes) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["{}", '{"schema_version": 1, "task": {"id": "t"}}'])
+def test_another_document_is_told_from_a_damaged_pack(text: str) -> None:
+    """The JSON of a task or of a summary was never a pack that holds whole files."""
+    with pytest.raises(UsageError, match="taken apart"):
+        parse(text)
+    with pytest.raises(RefusedError, match="damaged"):
+        parse(text_of(PACK, "json")[:-40])
+
+
 @pytest.mark.parametrize("text", ["{", "{}", "[" * 99, '{"manifest":' + "[" * 100_000, "# sutler pack", "\ud800"])
 def test_broken_packs_are_refused_and_never_crash(text: str) -> None:
     with pytest.raises((RefusedError, UsageError)):

@@ -45,8 +45,9 @@ from sutler.values.paths import quote
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-Perform = Callable[[], tuple[T, tuple[Outcome, ...], bool]]
-"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something."""
+Perform = Callable[[Callable[[], None]], tuple[T, tuple[Outcome, ...], bool]]
+"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something. What it is
+given waits until the intent is on the disk, and is called before any file changes."""
 Ask = Callable[[Approval], bool | None]
 """How a front asks a person: yes, no, or None when nobody can answer now."""
 
@@ -63,17 +64,20 @@ class UnsettledError(SutlerError):
 
 
 class Deed(Struct, frozen=True):
-    """A write as the gate sees it: a call for each file, the one call that consent is about, the contents to keep
-    before anything happens, the marks of the files by call, what can begin before the intent since nobody sees it, the
-    versions to record with the outcome, and the guard to hold meanwhile."""
+    """A write as the gate sees it: a call for each file and what was judged of it (`judge`), the one call that consent
+    is about, the contents to keep before anything happens, the marks of the files by call, what can begin before the
+    intent since nobody sees it, the versions to record with the outcome, the guard to hold meanwhile, and earlier
+    calls that the disk has by now."""
 
     calls: tuple[Call, ...]
+    decisions: tuple[Decision, ...]
     whole: Call
     blobs: tuple[tuple[str, bytes], ...]
     marks: dict[str, str]
     early: Callable[[], None]
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
+    settled: tuple[str, ...] = ()
 
 
 class Gate:
@@ -123,57 +127,61 @@ class Gate:
         return answer
 
     def write(self, deed: Deed, perform: Perform[T], recorded: Callable[[], None]) -> T:
-        """Let a write of one or several files through, whole: every file is judged, one consent covers them all, and
+        """Let a write of one or several files through, whole: every file was judged, one consent covers them all, and
         the guard is entered (locks taken, files looked at again) after the consent and before the first intent.
         `recorded` is called when the outcome is."""
         started = time.perf_counter()
-        spent = self._spent()
-        decisions = [decide(call, self.rules, self.caller, spent) for call in deed.calls]
-        for call, decision in zip(deed.calls, decisions, strict=True):
+        for call, decision in zip(deed.calls, deed.decisions, strict=True):
             if decision.verdict == "deny":
                 self._refuse(call, decision)
-        asked = next((decision for decision in decisions if decision.verdict == "ask"), None)
+        asked = next((decision for decision in deed.decisions if decision.verdict == "ask"), None)
         approval = self._consent(deed.whole, asked) if asked else ""
         try:
             with deed.guard():
-                answer = self._perform(deed, decisions, approval, started, perform)
+                answer = self._perform(deed, approval, started, perform)
                 recorded()
                 return answer
         except SutlerError as fault:
             raise self.cleaned(fault) from None
 
-    def _perform(
-        self,
-        deed: Deed,
-        decisions: Sequence[Decision],
-        approval: str,
-        started: float,
-        perform: Perform[T],
-    ) -> T:
-        def rows(phase: Phase, outcomes: Sequence[Outcome]) -> list[AuditEntry]:
-            triples = zip(deed.calls, decisions, outcomes, strict=True)
-            return [self._entry(call, phase, made, came, approval, started) for call, made, came in triples]
+    def _perform(self, deed: Deed, approval: str, started: float, perform: Perform[T]) -> T:
+        def ends(outcomes: Sequence[Outcome]) -> list[AuditEntry]:
+            at, micros = stamp(self.clock()), _micros(started)
+            return [_ended(one, came, at, micros) for one, came in zip(intents, outcomes, strict=True)]
 
         deed.early()
-        planned = [Outcome(before=call.base, after=call.result) for call in deed.calls]
+        intents = [
+            self._entry(call, "intent", judged, Outcome(before=call.base, after=call.result), approval, started)
+            for call, judged in zip(deed.calls, deed.decisions, strict=True)
+        ]
         try:
-            self.store.record(rows("intent", planned), self.caller, blobs=deed.blobs, still=deed.marks)
+            self.store.record(intents, self.caller, blobs=deed.blobs, still=deed.marks, wait=self._strict)
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
         try:
-            answer, outcomes, owed = perform()
+            answer, outcomes, owed = perform(_nothing if self._strict else self.store.flushing())
         except UnsettledError:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
             lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
-            self.store.record(rows("done", lost))
+            self.store.record(ends(lost))
             raise
         # The intent and the new bytes are on the disk: should this row be lost with the power, or the change of names
         # with it, the next start makes them anew.
-        known = deed.versions(stamp(self.clock()))
-        self.store.record(rows("done", outcomes), versions=known, still=deed.marks if owed else {}, wait=self._strict)
+        self.store.record(
+            ends(outcomes),
+            versions=deed.versions(stamp(self.clock())),
+            still=deed.marks if owed else {},
+            settled=deed.settled,
+            wait=self._strict,
+        )
         return answer
+
+    def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
+        """What policy and budget say of each call of a write."""
+        spent = self._spent()
+        return tuple(decide(call, self.rules, self.caller, spent) for call in calls)
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
@@ -290,7 +298,7 @@ class Gate:
             last=outcome.last,
             bytes=outcome.bytes,
             tokens=outcome.tokens,
-            micros=int((time.perf_counter() - started) * 1e6),
+            micros=_micros(started),
         )
 
     def refused(self, call: Call, rule: str, what: str) -> None:
@@ -310,6 +318,31 @@ class Gate:
                 approval=approval,
             )
         raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
+
+
+def _nothing() -> None: ...
+
+
+def _micros(started: float) -> int:
+    return int((time.perf_counter() - started) * 1e6)
+
+
+def _ended(intent: AuditEntry, came: Outcome, at: str, micros: int) -> AuditEntry:
+    """The row that follows upon an intent."""
+    return msgspec.structs.replace(
+        intent,
+        phase="done",
+        at=at,
+        success=came.ok,
+        detail=came.detail,
+        before=came.before,
+        after=came.after,
+        first=came.first,
+        last=came.last,
+        bytes=came.bytes,
+        tokens=came.tokens,
+        micros=micros,
+    )
 
 
 def _binding(approval: Approval) -> tuple[str, ...]:

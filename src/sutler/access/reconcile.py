@@ -32,9 +32,10 @@ _LARGEST = 1 << 30
 def reconcile(door: Door) -> int:
     """Settle what no living process is busy with; how many writes were settled."""
     store, later = door.gate.store, door.root.later
-    own = later.calls() if later is not None else frozenset()
-    if store.pending_count() == len(own):  # as nearly always: nothing, or what this process sees to itself
+    count = later.count() if later is not None else 0
+    if store.pending_count() == count:  # as nearly always: nothing, or what this process sees to itself
         return 0
+    own = later.calls() if later is not None else frozenset()
     found = [one for one in store.pending() if one.row.call not in own]
     groups: dict[str, list[Pending]] = {}
     chains: dict[str, list[Pending]] = {}
@@ -44,8 +45,8 @@ def reconcile(door: Door) -> int:
         else:
             groups.setdefault(one.row.call.partition(".")[0], []).append(one)
     again: set[RelPath] = set()
-    count = sum(_settle(door, chain, partial(_once_more, again)) for chain in chains.values())
-    return count + sum(_settle(door, group, partial(_record, again)) for group in groups.values())
+    done = sum(_settle(door, chain, partial(_once_more, again)) for chain in chains.values())
+    return done + sum(_settle(door, group, partial(_record, again)) for group in groups.values())
 
 
 def _settle(door: Door, group: Sequence[Pending], settle: Settle) -> int:

@@ -7,6 +7,7 @@ on deciding.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from typing import NamedTuple
 
@@ -92,10 +93,9 @@ def _is_directory(fd: int, name: str) -> bool:
     if fd < 0:
         return False
     try:
-        os.close(os.open(name, DIRECTORY, dir_fd=fd))
+        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
-    return True
 
 
 def _step(fd: int, name: str) -> int:

@@ -11,6 +11,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import Literal
@@ -24,13 +25,13 @@ from sutler.access.door import Door
 from sutler.access.gate import Deed, UnsettledError
 from sutler.access.patch import FilePatch, parse
 from sutler.access.planning import ANY, MAX_BYTES, Make, Order, Plan, plan_of
-from sutler.access.policy import decide
 from sutler.access.reconcile import reconcile
 from sutler.access.reply import Change, by_file, make_of, read_reply
 from sutler.access.trail import Shown, answer, keep_shown, known_bytes, preview, versions_of, whole_call, writes_in
 from sutler.disk.replace import Held, Replacement, failed, held
 from sutler.disk.root import Root
-from sutler.values.access import AuditRow, Call, Outcome, PatchResult, unseal
+from sutler.store.statements import AT_ONCE
+from sutler.values.access import AuditRow, Call, Decision, Outcome, PatchResult, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, quote
 
@@ -193,17 +194,18 @@ class Writer:
             raise advised(self._door, fault, self._met) from None
 
     def _performed(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
-        free = all(decide(one, self._gate.rules, self._gate.caller).verdict == "allow" for one in calls)
-        paths = tuple(one.path for one in wanted)
-        with self._gate.store.hold(paths) if free else nullcontext():
-            return self._judged(calls, wanted, reason, held_already=free)
+        judged = self._gate.judge(calls)
+        free = all(one.verdict == "allow" for one in judged)
+        for call, one in zip(calls, judged, strict=True):  # a denied path is not even looked at
+            if one.verdict == "deny":
+                self._gate.enter(call, lambda: (None, Outcome()))
+        with self._gate.store.hold(one.path for one in wanted) if free else nullcontext():
+            return self._judged(calls, judged, wanted, reason)
 
     def _judged(
-        self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str, *, held_already: bool
+        self, calls: tuple[Call, ...], judged: tuple[Decision, ...], wanted: tuple[Order, ...], reason: str
     ) -> PatchResult:
-        for one in () if held_already else calls:  # a denied path is not even looked at
-            if decide(one, self._gate.rules, self._gate.caller).verdict == "deny":
-                self._gate.enter(one, lambda: (None, Outcome()))
+        held_already = all(one.verdict == "allow" for one in judged)
         try:
             plans = self._plans(wanted)
         except SutlerError as refusal:
@@ -216,6 +218,7 @@ class Writer:
         work = _Work(self._door.root, plans)
         deed = Deed(
             bound,
+            judged,
             whole_call(bound, "" if held_already else preview(self._door, plans)),
             tuple(
                 {
@@ -226,9 +229,10 @@ class Writer:
             work.begin,
             lambda at: versions_of(self._gate, plans, bound, at, reason),
             nullcontext if held_already else lambda: self._guard(plans),
+            work.due,
         )
         with work:
-            done = self._gate.write(deed, lambda: self._carry_out(plans, work), lambda: work.later(bound))
+            done = self._gate.write(deed, partial(self._carry_out, plans, work), lambda: work.later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -255,9 +259,14 @@ class Writer:
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(self, plans: tuple[Plan, ...], work: _Work) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+    def _carry_out(
+        self, plans: tuple[Plan, ...], work: _Work, recorded: Callable[[], None]
+    ) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
+        try:
+            made = answer(self._door, plans)  # while the disk is busy with the intent and the new bytes
+        finally:
+            recorded()
         work.finish()
-        made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
         return made, outcomes, bool(work.owed)
@@ -283,6 +292,7 @@ class _Work:
         self._later = root.later if root.later is not None and not root.later.broken else None
         self._lazy = self._later is not None and all(step.lazy for step in self._steps)
         self._fault: Exception | None = None
+        self.due = self._later.due(AT_ONCE) if self._later is not None else ()
         self.owed: list[tuple[int, int]] = []  # directories that are to be synced after the answer, and files gone
 
     def __enter__(self) -> None: ...
@@ -306,9 +316,11 @@ class _Work:
 
     def later(self, calls: tuple[Call, ...]) -> None:
         """The outcome is recorded: what the disk is still owed follows in the background."""
-        if self.owed and self._later is not None:
-            owed, self.owed = self.owed, []
-            self._later.owe([call.id for call in calls], owed)
+        if self._later is not None:
+            self._later.told(self.due)
+            if self.owed:
+                owed, self.owed = self.owed, []
+                self._later.owe([call.id for call in calls], owed)
 
 
 def replace_all(

@@ -1,7 +1,7 @@
-"""A sync that the kernel does in the background, for whoever has other work meanwhile. No thread of ours takes part.
+"""Syncs that the kernel does in the background, for whoever has other work meanwhile. No thread of ours takes part.
 
-This is Linux's native asynchronous interface, one request at a time. Where it is not to be had (another platform, a
-sandbox that forbids it, another request under way) the sync happens in the foreground, when it is waited for.
+This is Linux's native asynchronous interface, with a few requests at a time. Where it is not to be had (another
+platform, a sandbox that forbids it, no room) the sync happens in the foreground, when it is waited for.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from itertools import count
 from typing import NamedTuple
 
 _NUMBERS = {"x86_64": (206, 209, 208), "aarch64": (0, 2, 4)}  # io_setup, io_submit, io_getevents
-_FSYNC = 2
-_ROOM = 4
-_one_at_a_time = threading.Lock()
+_FSYNC, _FDATASYNC = 2, 3
+_ROOM = 16
+_reaping = threading.Lock()
+_ended: dict[int, int] = {}  # what the kernel has told and nobody has asked for yet: results by ticket
 _tickets = count(1)
 
 
@@ -58,6 +59,7 @@ class _Kernel(NamedTuple):
 def _kernel(pid: int) -> _Kernel | None:
     """The way in; another one after a fork, since a child does not inherit it."""
     del pid
+    _ended.clear()
     if not sys.platform.startswith("linux") or (numbers := _NUMBERS.get(os.uname().machine)) is None:
         return None
     call = ctypes.CDLL(None, use_errno=True).syscall
@@ -67,29 +69,27 @@ def _kernel(pid: int) -> _Kernel | None:
     return _Kernel(call, numbers[1], numbers[2], context) if found else None
 
 
-def start_sync(fd: int) -> Callable[[], None]:
+def start_sync(fd: int, *, data_only: bool = False) -> Callable[[], None]:
     """Begin to sync a file. What comes back waits for the end of it and raises what went wrong; it must be called,
     once, while the file is open."""
     kernel = _kernel(os.getpid())
-    if kernel is None or not _one_at_a_time.acquire(blocking=False):
-        return lambda: os.fsync(fd)
     ticket = next(_tickets)
-    request = ctypes.pointer(_Request(ticket=ticket, opcode=_FSYNC, fd=fd))
-    if kernel.call(kernel.submit, kernel.context, ctypes.c_long(1), ctypes.byref(request)) != 1:
-        _one_at_a_time.release()
-        return lambda: os.fsync(fd)
+    request = _Request(ticket=ticket, opcode=_FDATASYNC if data_only else _FSYNC, fd=fd)
+    place = ctypes.byref(ctypes.c_void_p(ctypes.addressof(request)))
+    if kernel is None or kernel.call(kernel.submit, kernel.context, ctypes.c_long(1), place) != 1:
+        return lambda: (os.fdatasync if data_only else os.fsync)(fd)
     return lambda: _wait(kernel, ticket)
 
 
 def _wait(kernel: _Kernel, ticket: int) -> None:
-    event, one = _Event(), ctypes.c_long(1)
-    try:
-        while event.ticket != ticket:
-            if kernel.call(kernel.events, kernel.context, one, one, ctypes.byref(event), None) < 0:
-                failed = ctypes.get_errno()
-                if failed != errno.EINTR:
-                    raise OSError(failed, os.strerror(failed))
-    finally:
-        _one_at_a_time.release()
-    if event.result < 0:
-        raise OSError(-event.result, os.strerror(-event.result))
+    """Whoever comes first takes what the kernel tells, for others too."""
+    with _reaping:
+        event, one = _Event(), ctypes.c_long(1)
+        while ticket not in _ended:
+            if kernel.call(kernel.events, kernel.context, one, one, ctypes.byref(event), None) == 1:
+                _ended[event.ticket] = event.result
+            elif (failed := ctypes.get_errno()) != errno.EINTR:
+                raise OSError(failed, os.strerror(failed))
+        result = _ended.pop(ticket)
+    if result < 0:
+        raise OSError(-result, os.strerror(-result))

@@ -2,7 +2,8 @@
 
 A write whose new bytes and intent are on the disk can be done again, should its change of names be lost with the
 power. So nobody waits for the directory: it is synced in the background, with all that changed in it meanwhile, and
-only then is the write settled.
+only then is the write settled: by the next write's own transaction, or after another moment by one of ours, for which
+a call might have to wait.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
+from itertools import islice
 
-_MANY = 64  # descriptors of files that are gone; a process may not have many
+_MANY = 200  # descriptors of files that are gone; a process may not have many
 
 
 class Later:
@@ -23,6 +25,7 @@ class Later:
         self._state = threading.Condition()
         self._places: dict[tuple[int, int], int] = {}
         self._calls: dict[str, None] = {}
+        self._synced: dict[str, None] = {}  # calls whose directories are on the disk, and nobody was told
         self._gone: list[int] = []
         self._idle = self._ended = False
         self._thread: threading.Thread | None = None
@@ -50,26 +53,42 @@ class Later:
             elif self._idle:  # else it comes by itself: a thread that wakes takes the interpreter away from a call
                 self._state.notify_all()
 
+    def count(self) -> int:
+        """How many `calls` there are: asked before every write."""
+        with self._state:
+            return len(self._calls) + len(self._synced)
+
     def calls(self) -> frozenset[str]:
         """What is not settled yet and will be by this process."""
         with self._state:
-            return frozenset(self._calls)
+            return frozenset(self._calls | self._synced)
+
+    def due(self, most: int) -> tuple[str, ...]:
+        """Some calls whose directories are on the disk, for whoever can tell of them now; `told` says that it was."""
+        with self._state:
+            return tuple(islice(self._synced, most))
+
+    def told(self, calls: Iterable[str]) -> None:
+        with self._state:
+            for call in calls:
+                self._synced.pop(call, None)
 
     def _run(self) -> None:
         while True:
             with self._state:
                 self._idle = True
-                self._state.wait_for(lambda: bool(self._calls) or self._ended)
+                self._state.wait_for(lambda: bool(self._calls or self._synced) or self._ended)
                 self._idle = False
                 self._state.wait_for(lambda: self._ended, self.SOON)
-                if not self._calls:
+                if not self._calls and not self._synced and self._ended:
                     return
-                calls, places, gone = list(self._calls), self._places, self._gone
+                calls, old, places, gone = list(self._calls), list(self._synced), self._places, self._gone
                 self._places, self._gone = {}, []
             try:
                 for fd in places.values():
                     os.fsync(fd)
-                self._tell(calls)
+                if old:
+                    self._tell(old)
             except Exception:  # they stay unsettled, and the next start looks at them
                 self.broken = True
                 return
@@ -77,6 +96,10 @@ class Later:
                 with self._state:
                     for call in calls:
                         del self._calls[call]
+                    for call in old:
+                        self._synced.pop(call, None)
+                    if not self.broken:
+                        self._synced |= dict.fromkeys(calls)
                 for fd in (*places.values(), *gone):
                     os.close(fd)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root
@@ -13,6 +14,7 @@ from sutler.values.snapshot import Problem
 _PREFIX = 18
 
 
+@lru_cache(maxsize=4_096)
 def prefix_of(name: str) -> str:
     """How the temporary names for `name` begin: a digest, since the name itself may be as long as names can be."""
     return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."

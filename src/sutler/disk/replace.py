@@ -21,13 +21,13 @@ from typing import NamedTuple
 from sutler.disk.aio import start_sync
 from sutler.disk.leftovers import littered, prefix_of, sweep
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
+from sutler.disk.spare import UNNAMED
 from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, dirname, quote
 from sutler.values.snapshot import Problem
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_UNNAMED = getattr(os, "O_TMPFILE", 0) and os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
 _EXCHANGE = 2
 _ACCESS_LIST = "system.posix_acl_access"
 _CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
@@ -147,9 +147,13 @@ class Replacement:
             os.fchmod(fd, self._after.mode or _new_mode())
 
     def _create(self) -> int:
-        if _UNNAMED and _has_proc():
+        if UNNAMED and _has_proc():
+            # A new file takes after its directory as that is now; one that replaces another takes after that one.
+            spare = self._root.spare if self._before.digest else None
+            if spare is not None and (ready := spare.take(self._fd)) >= 0:
+                return ready
             try:
-                return os.open(".", _UNNAMED, 0o600, dir_fd=self._fd)
+                return os.open(".", UNNAMED, 0o600, dir_fd=self._fd)
             except OSError as error:
                 if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
                     raise

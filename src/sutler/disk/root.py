@@ -24,6 +24,7 @@ from sutler.values.snapshot import Problem, ProblemKind
 
 if TYPE_CHECKING:
     from sutler.disk.later import Later
+    from sutler.disk.spare import Spare
 
 Method = Literal["openat2", "descriptor walk"]
 
@@ -109,12 +110,13 @@ def _steps(path: str) -> Iterator[str]:
 class Root:
     """A directory that stays open; the only door to the files below it."""
 
-    __slots__ = ("_openat2", "fd", "host_path", "later", "swept")
+    __slots__ = ("_openat2", "fd", "host_path", "later", "spare", "swept")
 
     def __init__(self, host_path: str, *, method: Method | None = None) -> None:
         self.fd = -1
         self.host_path = os.path.abspath(host_path)
         self.swept: dict[str, set[str]] = {}  # directories, and what unfinished replacements left there: disk.replace
+        self.spare: Spare | None = None  # who makes files before they are needed, if anybody does
         self.later: Later | None = None  # who syncs directories after the answer, if anybody does
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:

@@ -65,4 +65,8 @@ def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: flo
     try:
         return done.out.decode("utf-8").strip(WHITE)
     except UnicodeDecodeError:
-        raise SutlerError(f"Script output for '{name}' was not valid UTF-8") from None
+        raise SutlerError(
+            f"Script output for '{name}' was not valid UTF-8",
+            rule="what enters a prompt is UTF-8",
+            next_step="end the script with `| iconv -c -f UTF-8 -t UTF-8`, which leaves other bytes out",
+        ) from None

@@ -9,10 +9,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sutler.store.base import Sync
 from sutler.values.errors import SutlerError
 
 if TYPE_CHECKING:
     import apsw
+
+
+def at_once(fd: int) -> Callable[[], None]:
+    """The plainest of these: nothing happens in the background."""
+    return lambda: os.fdatasync(fd)
 
 
 class Flusher:
@@ -25,6 +31,7 @@ class Flusher:
     def __init__(self, path: str) -> None:
         self._path = path
         self._fd = -1
+        self.sync: Sync = at_once
         self._state = threading.Condition()
         self._done = self._made = 0
         self._since = 0.0  # when the oldest commit that is not synced was made
@@ -33,12 +40,14 @@ class Flusher:
         self._thread: threading.Thread | None = None
         self.broken = False
 
-    def committed(self) -> None:
+    def committed(self, *, wake: bool = True) -> None:
+        """A commit is in the log. With `wake` the thread sees to it; else whoever committed does."""
         with self._state:
             if self._made == self._done:
                 self._since = time.monotonic()
             self._made += 1
-            self._wake()
+            if wake:
+                self._wake()
 
     def _wake(self) -> None:
         if self._thread is None:
@@ -54,32 +63,51 @@ class Flusher:
             self._hurry = True
             self._wake()
 
-    def synced(self) -> None:
-        """A commit that waited for the disk took all before it along. Nobody else commits meanwhile."""
+    def start(self) -> Callable[[], bool]:
+        """Begin to sync all that was committed up to now. What comes back waits for it, and must be called: whether
+        the disk has it."""
         with self._state:
-            self._done = self._made
+            wanted, broken = self._made, self.broken
+            if broken or wanted == self._done:
+                return lambda: not broken
+        try:
+            wait = self.sync(self._log())
+        except OSError:
+            return self._fail
 
-    def wait(self) -> bool:
-        """Whether all that was committed up to now is on the disk."""
+        def ended() -> bool:
+            try:
+                wait()
+            except OSError:
+                return self._fail()
+            with self._state:
+                self._done = max(self._done, wanted)
+            return True
+
+        return ended
+
+    def _fail(self) -> bool:
+        """Never tried again: the pages may count as clean and be lost all the same."""
         with self._state:
-            wanted = self._made
-            if self._done < wanted and not self._hurry:
-                self._hurry = True
-                self._state.notify_all()
-            self._state.wait_for(lambda: self._done >= wanted or self.broken)
-            return not self.broken
+            self.broken = True
+            self._state.notify_all()
+        return False
+
+    def _log(self) -> int:
+        with self._state:
+            if self._fd < 0:
+                self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return self._fd
 
     def _run(self) -> None:
         while (made := self._due()) >= 0:
             work = list(self._then)
             try:
-                if self._fd < 0:
-                    self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                os.fdatasync(self._fd)
+                os.fdatasync(self._log())
                 for one in work:
                     one()
-            except (OSError, SutlerError):  # never tried again: the pages may count as clean and be lost all the same
-                self.broken = True
+            except (OSError, SutlerError):
+                self._fail()
             with self._state:
                 del self._then[: len(work)]
                 self._done = max(made, self._done)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
-from sutler.store.base import Database, Query, Row, Value, Witness
-from sutler.store.rows import approval_of, charge, over, registry_row_of, says_the_same, version_of
-from sutler.store.state import boot
-from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, CHAIN, KNOWN, NEWEST, PENDING, SETTLE, VERSION
+from sutler.store.base import Database, Query, Row, Sync, Value, Witness
+from sutler.store.recording import Newest, Place, add_version, chain
+from sutler.store.rows import approval_of, registry_row_of, says_the_same, version_of
+from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, VERSION
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -26,11 +26,9 @@ from sutler.values.access import (
     Spent,
     Version,
     canonical,
-    seal,
     sha256,
     unseal,
 )
-from sutler.values.errors import DeniedError
 from sutler.values.paths import RelPath, quote
 
 _REMEMBERED = 4_096
@@ -43,7 +41,8 @@ class SqlStore:
     def __init__(self, database: Database, project: str) -> None:
         self.project = project
         self._database = database
-        self._witness: tuple[int, Witness] | None = None
+        self._place = Place(project, HEAD[database.dialect])
+        self._witness: tuple[int, Witness, Witness | None] | None = None
         self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
@@ -153,20 +152,7 @@ class SqlStore:
         """Append to a path's history, unless its newest version already says the same."""
         found = self.versions(version.path, 1)
         if not (found and says_the_same(found[0].digest, found[0].call, version)):
-            self._database.transact(lambda query: self._add_version(query, version), write=True)
-
-    def _add_version(self, query: Query, version: Version) -> None:
-        path = quote(version.path)
-        last = query(NEWEST, (self.project, path))
-        if last and says_the_same(last[0][1], last[0][2], version):
-            return
-        if last and version.origin == "seen":  # known before, and now something else that nobody wrote through here
-            version = msgspec.structs.replace(version, origin="external", author="unknown")
-        number = last[0][0] + 1 if last else 1
-        what = (version.id, version.digest, version.size)
-        rest = (version.at, version.author, version.origin, version.note, version.mode, version.call)
-        insert = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        query(insert, (self.project, path, number, *what, *rest))
+            self._database.transact(lambda query: add_version(query, self.project, version, {}), write=True)
 
     def versions(self, path: str, limit: int = 100) -> tuple[Version, ...]:
         rows = self._read(f"{VERSION} ORDER BY n DESC LIMIT ?", (self.project, quote(path), limit))
@@ -195,12 +181,15 @@ class SqlStore:
         """Give back the room of what was dropped."""
         self._database.compact()
 
-    @contextmanager
-    def hold(self, paths: Iterable[str], wait: float = 30.0) -> Iterator[None]:
+    def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
         """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
-        first, *rest = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths}) or [""]
-        with self._database.hold(first, wait) if first else nullcontext(), ExitStack() as held:
-            for slot in rest:
+        slots = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths})
+        return self._database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
+
+    @contextmanager
+    def _hold_all(self, slots: Sequence[str], wait: float) -> Iterator[None]:
+        with ExitStack() as held:
+            for slot in slots:
                 held.enter_context(self._database.hold(slot, wait))
             yield
 
@@ -254,11 +243,12 @@ class SqlStore:
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
         still: Mapping[str, str] = _NONE,
+        settled: Sequence[str] = (),
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
         """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
         calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
-        until `settled` says that the disk has it."""
+        until the disk has it, which is said of earlier calls by `settled` (a few here, or the method of that name)."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         kept: list[tuple[str, str, str, str]] = []
@@ -267,9 +257,10 @@ class SqlStore:
             kept.clear()
             for digest, data in contents:
                 query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
-            rows = tuple(self._append(query, entry, caller, still.get(entry.call)) for entry in entries)
+            rows = chain(query, self._place, entries, caller, still)
+            newest: Newest = {}
             for version in fresh:
-                self._add_version(query, version)
+                add_version(query, self.project, version, newest)
             for digest, kind, tool, body in found:
                 key = (self.project, digest, kind, tool)
                 if key in self._facts:
@@ -277,10 +268,13 @@ class SqlStore:
                 kept.append(key)
                 if not query(KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
+            if settled:
+                query(SETTLE, self._settling(settled))
             self._attest(rows)
             return rows
 
         made = self._database.transact(work, write=True, wait=wait)
+        self._announce(made)
         if len(self._facts) > _REMEMBERED:
             self._facts.clear()
         self._facts.update(kept)
@@ -289,23 +283,38 @@ class SqlStore:
     def flush(self) -> None:
         self._database.flush()
 
+    def flushing(self) -> Callable[[], None]:
+        return self._database.flushing()
+
+    def sync_by(self, sync: Sync) -> None:
+        self._database.sync_by(sync)
+
     def then(self, work: Callable[[], None]) -> None:
         self._database.then(work)
 
-    def witness(self, every: int, sign: Witness) -> None:
+    def witness(self, every: int, sign: Witness, ahead: Witness | None = None) -> None:
         """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
         number is a multiple of `every`: before it commits, and with the head it found. That head is durable already
-        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger."""
-        self._witness = every, sign
+        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger.
+        `ahead` is told of a head that the next row will ask for, after the commit."""
+        self._witness = every, sign, ahead
 
     def _attest(self, rows: Sequence[AuditRow]) -> None:
         if self._witness is None or not rows:
             return
-        every, sign = self._witness
+        every, sign, _ = self._witness
         before = rows[0].seq - 1
         if before and rows[-1].seq // every > before // every:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
+
+    def _settling(self, some: Sequence[str]) -> tuple[str, ...]:
+        return (self.project, *some, *[some[-1]] * (AT_ONCE - len(some)))
+
+    def _announce(self, rows: Sequence[AuditRow]) -> None:
+        every, _, ahead = self._witness or (0, None, None)
+        if ahead is not None and rows and rows[-1].seq % every == every - 1:
+            ahead(rows[-1].seq, rows[-1].hash, unseal(rows[-1]).at)
 
     def pending(self) -> tuple[Pending, ...]:
         """Writes that have no outcome yet, or one that the disk may not have; oldest first."""
@@ -321,41 +330,8 @@ class SqlStore:
         time, so that nobody else waits for long."""
         names = tuple(calls)
         for start in range(0, len(names), AT_ONCE):
-            some = names[start : start + AT_ONCE]
-            values = (self.project, *some, *some[-1:] * (AT_ONCE - len(some)))
+            values = self._settling(names[start : start + AT_ONCE])
             self._database.transact(lambda query, values=values: query(SETTLE, values), write=True, wait=False)  # type: ignore[misc]  # bound now
-
-    def _append(self, query: Query, entry: AuditEntry, caller: Caller | None, still: str | None = None) -> AuditRow:
-        # Taking the next number locks the head row, so that the chain has one writer at a time on both databases.
-        take = "UPDATE heads SET seq = seq + 1 WHERE project = ? AND name = 'audit' RETURNING seq, hash"
-        seq, prev = query(take, (self.project,))[0]
-        row = seal(entry, seq, prev)
-        if not query(CHAIN, (self.project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
-            query("UPDATE heads SET seq = seq - 1 WHERE project = ? AND name = 'audit'", (self.project,))
-            seen = query(f"{AUDIT} AND call = ? AND phase = ?", (self.project, entry.call, entry.phase))
-            return AuditRow(*seen[0])  # a retry after a lost reply
-        query("UPDATE heads SET hash = ? WHERE project = ? AND name = 'audit'", (row.hash, self.project))
-        if row.phase == "intent":
-            query("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", (self.project, row.call, row.seq, boot(), still or ""))
-        elif entry.effect == "write" and still is None:
-            query("DELETE FROM pending WHERE project = ? AND call = ?", (self.project, row.call))
-        spent = self._charge(query, entry)
-        if caller is not None and (rule := over(spent, caller.limits)):
-            raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
-        return row
-
-    def _charge(self, query: Query, entry: AuditEntry) -> Spent:
-        cost = charge(entry)
-        if cost == Spent():
-            return cost
-        totals = query(
-            "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO UPDATE SET "
-            "reads = spending.reads + excluded.reads, writes = spending.writes + excluded.writes, "
-            "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens "
-            "RETURNING reads, writes, bytes, tokens",
-            (self.project, entry.caller, entry.session, cost.reads, cost.writes, cost.bytes, cost.tokens),
-        )
-        return Spent(*totals[0])
 
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
         rows = self._read(f"{AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))

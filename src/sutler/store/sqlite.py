@@ -1,8 +1,9 @@
 """SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
 
-WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. Writers begin IMMEDIATE and wait
-their turn, so nobody upgrades a read lock into a deadlock. A process whose commits do not wait for the disk moves the
-log into the database in the background too, so that no call pays for it.
+WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. A process some of whose commits do
+not wait for the disk has NORMAL and syncs the log itself: at once for those that wait, soon for the others; it moves
+the log into the database in the background too, so that no call pays for it. Writers begin IMMEDIATE and wait their
+turn, so nobody upgrades a read lock into a deadlock.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from sutler.store.base import Query, Row, Value
+from sutler.store.base import Query, Row, Sync, Value
 from sutler.store.flusher import Backfill, Flusher
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
@@ -69,13 +70,16 @@ class SqliteDatabase:
         self._inode = os.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
-        self._waits = True
+        self._lazy = False  # whether commits leave the sync to us
         self._slots: set[str] = set()
         self._flusher = Flusher(f"{path}-wal")
         self._backfill: Backfill | None = None
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
+        self._cursor = self._connection.cursor()  # one is enough: every answer is taken whole
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        # Else a statement may be planned anew for every value: there are no statistics here that a value could change.
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         # What was committed is safe in the log; moving it into the database on every close would sync twice more.
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
         self._connection.config(self._keep_log, 1)
@@ -135,25 +139,36 @@ class SqliteDatabase:
         with self._lock:
             self._check()
             if write:
-                self._wait_for_disk(wait)
+                self._ready(wait)
             answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
-            if write and wait:
-                self._flusher.synced()
-        if write and not wait:
-            self._flusher.committed()
+            if write and self._lazy:
+                self._flusher.committed(wake=not wait)
+        if write and wait and self._lazy:
+            self.flushing()()
         return answer
 
-    def _wait_for_disk(self, wait: bool) -> None:
-        """Whether commits wait until they are on the disk. A later one that does takes all before it along: the log
-        is one file, written from its beginning to its end."""
+    def _ready(self, wait: bool) -> None:
+        """From the first commit that does not wait for the disk on, the log is synced by us: in the background, or
+        at once for those that wait. One sync takes all before it along: the log is one file."""
         if self._flusher.broken:
             raise self._error("the store did not reach the disk")
-        if wait != self._waits:
-            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wait else 'NORMAL'}")
-            self._waits = wait
-            if self._backfill is None:
-                self._backfill = Backfill(self._open, self._lock)
-                self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
+        if not wait and not self._lazy:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._lazy = True
+            self._backfill = Backfill(self._open, self._lock)
+            self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
+
+    def sync_by(self, sync: Sync) -> None:
+        self._flusher.sync = sync
+
+    def flushing(self) -> Callable[[], None]:
+        ended = self._flusher.start()
+
+        def wait() -> None:
+            if not ended():
+                raise self._error("the store did not reach the disk")
+
+        return wait
 
     def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
         if pages >= _FULL and self._backfill is not None:
@@ -164,18 +179,16 @@ class SqliteDatabase:
         self._flusher.then(work)
 
     def flush(self) -> None:
-        if not self._flusher.wait():
-            raise self._error("the store did not reach the disk")
+        self.flushing()()
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
-        connection = self._connection
-        connection.execute(begin)
+        self._cursor.execute(begin)
         try:
             answer = work(self._query)
-            connection.execute("COMMIT")
+            self._cursor.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._cursor.execute("ROLLBACK")
             raise
         return answer
 
@@ -185,8 +198,8 @@ class SqliteDatabase:
             return self._retry(lambda: self._query(sql, params))
 
     def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        cursor: apsw.Cursor = self._connection.execute(sql, tuple(params))
-        return cursor.fetchall()
+        rows: list[Row] = self._cursor.execute(sql, params).fetchall()
+        return rows
 
     def compact(self) -> None:
         """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
@@ -196,23 +209,25 @@ class SqliteDatabase:
             for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
 
-    @contextmanager
-    def hold(self, slot: str, wait: float) -> Iterator[None]:
+    def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
         """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""
+        return _Hold(self, slot, wait)
+
+    def take(self, slot: str, wait: float) -> int:
         fd = self._slot(f"{self._path}.lock-{slot}")
+        until = time.monotonic() + wait
         try:
-            until = time.monotonic() + wait
             while True:
                 try:
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
+                    return fd
                 except BlockingIOError:
                     if time.monotonic() >= until:
                         raise self._error("another process holds this file") from None
                     time.sleep(_PAUSE)
-            yield
-        finally:
+        except BaseException:
             os.close(fd)
+            raise
 
     def _slot(self, name: str) -> int:
         if name not in self._slots:
@@ -243,3 +258,18 @@ class SqliteDatabase:
                 self._connection.config(self._keep_log, 0)
         except (OSError, self._failed):
             return
+
+
+class _Hold:
+    """A lock for as long as a block lasts. Written out, since it stands around every write."""
+
+    __slots__ = ("_database", "_fd", "_slot", "_wait")
+
+    def __init__(self, database: SqliteDatabase, slot: str, wait: float) -> None:
+        self._database, self._slot, self._wait, self._fd = database, slot, wait, -1
+
+    def __enter__(self) -> None:
+        self._fd = self._database.take(self._slot, self._wait)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)

@@ -15,5 +15,16 @@ PENDING = (
 )
 AT_ONCE = 32
 SETTLE = f"DELETE FROM pending WHERE project = ? AND call IN ({', '.join('?' * AT_ONCE)})"  # noqa: S608  # our own words
+HEAD = {  # nobody else may chain meanwhile: SQLite has one writer at a time anyway
+    "sqlite": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'",
+    "postgres": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit' FOR UPDATE",
+}
+MOVE = "UPDATE heads SET seq = ?, hash = ? WHERE project = ? AND name = 'audit'"
 CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING RETURNING 1"
+CHARGE = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO UPDATE SET "
+    "reads = spending.reads + excluded.reads, writes = spending.writes + excluded.writes, "
+    "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens "
+    "RETURNING reads, writes, bytes, tokens"
+)
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"

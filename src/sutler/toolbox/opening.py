@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -110,8 +110,10 @@ def open_doors(
     `strict` the rows of reads and the names of written files reach the disk a moment after the answer."""
     import time
 
+    from sutler.disk.aio import start_sync
     from sutler.disk.later import Later
     from sutler.disk.root import Root
+    from sutler.disk.spare import Spare
     from sutler.goals.review import reviewer
     from sutler.goals.summarise import teller_of
 
@@ -130,7 +132,9 @@ def open_doors(
             review = reviewer(project.settings.words("review"), env)
             setup = Setup(scan, _count, ruleset, _outline, teller, review)
             if not strict:
-                ledger.sign_later()
+                ledger.sign_ahead()
+                store.sync_by(partial(start_sync, data_only=True))
+                root.spare = stack.enter_context(closing(Spare()))
             if not strict and boot():
                 root.later = stack.enter_context(closing(Later(store.settled)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sutler.disk import aio
 from sutler.disk.later import Later
 from sutler.disk.replace import ABSENT, Held, Replacement, held
 from sutler.disk.root import Root
+from sutler.disk.spare import Spare
 from sutler.values.errors import ConflictError
 from sutler.values.paths import RelPath
 
@@ -84,7 +86,7 @@ def test_a_mark_is_of_one_file_untouched(root: Root) -> None:
 def test_a_sync_in_the_background_tells_what_went_wrong(tmp_path: Path) -> None:
     fd = os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT)
     first = aio.start_sync(fd)
-    second = aio.start_sync(fd)  # in the foreground, since one is under way
+    second = aio.start_sync(fd)
     first()
     second()
     os.close(fd)
@@ -104,6 +106,45 @@ def test_directories_are_synced_later_and_told_once(tmp_path: Path) -> None:
     later.close()
     assert sorted(call for calls in told for call in calls) == ["c0", "c1", "c2"]
     assert (later.calls(), later.broken, os.listdir("/proc/self/fd")) == (frozenset(), False, open_files)
+
+
+def test_what_is_synced_can_be_told_by_another(tmp_path: Path) -> None:
+    """A write takes along what is due; what nobody took is told at the end."""
+    told: list[str] = []
+    later = Later(told.extend)
+    for n in range(5):
+        later.owe([f"c{n}"], [(os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY), -1)])
+    until = time.monotonic() + 10
+    while not (some := later.due(2)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    later.told(some)
+    assert not set(some) & later.calls()
+    later.close()
+    assert sorted((*told, *some)) == ["c0", "c1", "c2", "c3", "c4"]
+
+
+def test_a_spare_file_is_for_one_directory_and_one_moment(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    one, other = (os.open(tmp_path / name, os.O_RDONLY) for name in "ab")
+    open_files = len(os.listdir("/proc/self/fd"))
+    spare = Spare()
+    spare.refill()  # nobody has written anything: nothing to make
+    assert spare.take(one) == -1
+    spare.refill()
+    assert spare.take(other) == -1
+    spare.refill()
+    ready = spare.take(other)
+    assert os.fstat(ready).st_nlink == 0
+    os.close(ready)
+    spare.refill()
+    spare.FRESH = -1.0
+    assert spare.take(other) == -1
+    spare.close()
+    assert len(os.listdir("/proc/self/fd")) == open_files
+    for fd in (one, other):
+        os.close(fd)
 
 
 def test_what_cannot_be_told_stays_open(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,34 @@ def test_a_failed_sync_is_not_tried_again(tmp_path: Path) -> None:
 def test_the_flusher_waits_for_nobody_when_nothing_is_new(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"x")
     flusher = Flusher(str(tmp_path / "log"))
-    assert flusher.wait()
+    assert flusher.start()()
     for _ in range(50):
         flusher.committed()
-        assert flusher.wait()
+        assert flusher.start()()
     flusher.close()
     assert not [name for name in os.listdir("/proc/self/fd") if _leads_to(name, str(tmp_path / "log"))]
+
+
+def test_a_sync_is_begun_once_for_what_is_new_and_its_failure_is_final(tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    def failing(fd: int) -> Callable[[], None]:
+        begun.append(fd)
+
+        def wait() -> None:
+            raise OSError(5, "injected")
+
+        return wait
+
+    (tmp_path / "log").write_bytes(b"x")
+    flusher = Flusher(str(tmp_path / "log"))
+    flusher.sync = failing
+    assert flusher.start()()
+    flusher.committed(wake=False)
+    first, second = flusher.start(), flusher.start()
+    assert (first(), second(), flusher.start()()) == (False, False, False)
+    assert (len(begun), flusher.broken) == (2, True)
+    flusher.close()
 
 
 def _leads_to(name: str, path: str) -> bool:

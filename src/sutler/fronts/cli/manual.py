@@ -197,8 +197,8 @@ Each row holds the hash of the one before. With every {every}th row, and when a 
 hash are signed with a key of the installation and written to a file outside the database. `sutler verify`
 checks all of it and names the first row that does not hold. `sutler log --export FILE` writes the rows; `sutler
 verify FILE` checks such a file alone. Tampering is evident to whoever holds the checkpoints and the key; rows
-younger than the last checkpoint (at most {every} and those of one call, twice as many after a server was killed) can
-be cut off unnoticed by someone who can write the database.
+younger than the last checkpoint (at most {every} and those of one call) can be cut off unnoticed by someone who can
+write the database.
 """
 
 GUIDELINES = """\

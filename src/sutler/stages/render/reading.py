@@ -15,7 +15,7 @@ from msgspec.json import decode
 
 from sutler.stages.render import json
 from sutler.stages.render.pieces import VERSION, End, Line, Shape, Title, assemble, dress, frame_of, title_of
-from sutler.values.errors import RefusedError, SutlerError
+from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
 
@@ -123,8 +123,17 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     return Pack(preamble, sections, listing, title.line_numbers)
 
 
+_BEGINNING = 4096
+
+
 def read_json(data: bytes) -> Pack:
     """Read a json pack. The same values, spelt with other white space or escapes, are the same pack."""
+    if b"This is a sutler pack" not in data[:_BEGINNING]:  # what every pack says of itself
+        raise UsageError(
+            "this is not a pack that can be taken apart",
+            rule="only what `sutler pack` renders as markdown, xml or json holds whole files",
+            next_step="a document of --type or --task is read by `sutler verify` and `sutler diff-packs`",
+        )
     try:
         found = decode(data, type=json.Document)
     except (DecodeError, ValueError, RecursionError) as error:

@@ -117,7 +117,7 @@ def _follow(root: Found, by_path: dict[str, Found], chosen: dict[str, Found], lo
         found, ancestors = stack.pop()
         for member in found.members:
             if member in ancestors:
-                detail = f"workspace includes {member}, which includes it"
+                detail = f"workspace includes {wire_path(member)}, which includes it"
                 loops.append(Problem(found.path, "loop", detail))
         if found.path in chosen:
             continue

@@ -139,10 +139,9 @@ def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     if surveyed.manifest.project_type in ("node", "php") and surveyed.manifest.dependencies and not locked:
         out.append("dependencies without a lock file")
     large = [entry for entry, facts in entries if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000]
-    out += [
-        f"large source file: {entry.path} ({entry.size:,} bytes)" for entry in sorted(large, key=lambda e: -e.size)[:3]
-    ]
-    out += [f"{problem.path}: {problem.detail}" for problem in surveyed.problems[:5]]
+    large.sort(key=lambda entry: -entry.size)
+    out += [f"large source file: {wire_path(entry.path)} ({entry.size:,} bytes)" for entry in large[:3]]
+    out += [f"{wire_path(problem.path)}: {problem.detail}" for problem in surveyed.problems[:5]]
     return tuple(out)
 
 
