@@ -94,6 +94,9 @@ class Doors:
             return found
 
 
+_LISTENING = 0.5  # seconds
+
+
 class HttpServer:
     def __init__(self, server: Server, doors: Doors, site: Site, listener: socket.socket) -> None:
         self._server = server
@@ -103,10 +106,14 @@ class HttpServer:
         self._room = threading.BoundedSemaphore(CONNECTIONS)
 
     def serve(self) -> None:
-        """Accept until the listener is closed."""
+        """Accept until the listener is closed. Now and then without a client: a signal that comes right before the wait
+        for one is heard after it, and would else be heard never."""
+        self._listener.settimeout(_LISTENING)
         while True:
             try:
                 connection, _ = self._listener.accept()
+            except TimeoutError:
+                continue
             except OSError:
                 return
             if not self._room.acquire(blocking=False):
