@@ -147,7 +147,7 @@ class Gate:
     def _perform(self, deed: Deed, approval: str, started: float, perform: Perform[T]) -> T:
         def ends(outcomes: Sequence[Outcome]) -> list[AuditEntry]:
             at, micros = stamp(self.clock()), _micros(started)
-            return [_ended(one, came, at, micros) for one, came in zip(intents, outcomes, strict=True)]
+            return [_told(one, "done", at, came, micros) for one, came in zip(intents, outcomes, strict=True)]
 
         deed.early()
         intents = [
@@ -277,10 +277,11 @@ class Gate:
     def _entry(
         self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
     ) -> AuditEntry:
-        return AuditEntry(
+        at = stamp(self.clock())
+        judged = AuditEntry(
             call=call.id,
             phase=phase,
-            at=stamp(self.clock()),
+            at=at,
             caller=self.caller.id,
             session=self.caller.session,
             tool=call.tool,
@@ -290,16 +291,8 @@ class Gate:
             verdict=decision.verdict,
             rule=decision.rule,
             approval=approval,
-            success=outcome.ok,
-            detail=outcome.detail,
-            before=outcome.before,
-            after=outcome.after,
-            first=outcome.first,
-            last=outcome.last,
-            bytes=outcome.bytes,
-            tokens=outcome.tokens,
-            micros=_micros(started),
         )
+        return _told(judged, phase, at, outcome, _micros(started))
 
     def refused(self, call: Call, rule: str, what: str) -> None:
         """Record a call that was turned away before policy could see it: a path that is not one."""
@@ -327,11 +320,11 @@ def _micros(started: float) -> int:
     return int((time.perf_counter() - started) * 1e6)
 
 
-def _ended(intent: AuditEntry, came: Outcome, at: str, micros: int) -> AuditEntry:
-    """The row that follows upon an intent."""
+def _told(entry: AuditEntry, phase: Phase, at: str, came: Outcome, micros: int) -> AuditEntry:
+    """The entry of a call with what came of it; the row that follows upon an intent is made from that."""
     return msgspec.structs.replace(
-        intent,
-        phase="done",
+        entry,
+        phase=phase,
         at=at,
         success=came.ok,
         detail=came.detail,

@@ -2,7 +2,7 @@
 
 To make a file is the dearest step on the way of a write: where many came and went the file system looks long for a free
 number. So whoever writes again and again has the next one made while nobody waits, in the directory that was written to
-last. Nobody sees it, and it is gone with the process.
+last. Nobody sees it, and it is gone with the process. It is for one thread: calls that come one after the other.
 """
 
 from __future__ import annotations

@@ -113,7 +113,6 @@ def open_doors(
     from sutler.disk.aio import start_sync
     from sutler.disk.later import Later
     from sutler.disk.root import Root
-    from sutler.disk.spare import Spare
     from sutler.goals.review import reviewer
     from sutler.goals.summarise import teller_of
 
@@ -134,7 +133,6 @@ def open_doors(
             if not strict:
                 ledger.sign_ahead()
                 store.sync_by(partial(start_sync, data_only=True))
-                root.spare = stack.enter_context(closing(Spare()))
             if not strict and boot():
                 root.later = stack.enter_context(closing(Later(store.settled)))
 

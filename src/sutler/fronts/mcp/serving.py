@@ -9,11 +9,13 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.access.reconcile import reconcile
+from sutler.disk.spare import Spare
 from sutler.engine import home
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
 from sutler.fronts.mcp.server import Peer, Server
@@ -58,8 +60,10 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
         peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
         reconcile(peer.door)
-        _freeze()
-        stdio.serve(peer)
+        with closing(Spare()) as spare:  # for one client alone: there is a moment after each answer to make the next
+            peer.door.root.spare = None if plan.strict else spare
+            _freeze()
+            stdio.serve(peer)
 
 
 def serve_http(plan: Plan, note: Note) -> None:
