@@ -71,7 +71,7 @@ def test_a_small_pack_is_counted_without_the_tokenizer(words: tuple[str, ...], t
     """Its start would take longer than all the rest; and a large one is not counted without it."""
     (tmp_path / "main.py").write_text("print('hello')\n" * 400)
     assert "splintr" not in loaded_by("pack", *words, "-o", "out.md", cwd=tmp_path)
-    (tmp_path / "more.py").write_text("print('hello')\n" * 40_000)
+    (tmp_path / "more.py").write_text("print('hello')\n" * 60_000)
     assert "splintr" in loaded_by("pack", "--no-budget", "-o", "out.md", cwd=tmp_path)
 
 

@@ -32,7 +32,7 @@ VOCABULARIES = (
 
 LONG = 1 << 22
 """Characters from which a text is counted in pieces."""
-LITTLE = 400_000
+LITTLE = 600_000
 """Characters that a run may count without the tokenizer, which is ten times as fast but has to be loaded."""
 _loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
