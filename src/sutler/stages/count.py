@@ -48,10 +48,12 @@ def count_bytes(text: str) -> int:
 
 
 _tokenizers: dict[str, splintr.AnyTokenizer] = {}
+_wanted: set[str] = set()  # loaded, or about to be
 
 
 def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
     """The tokenizer; who asks while another thread loads it waits for that."""
+    _wanted.add(vocabulary)
     with _loading:
         if vocabulary not in _tokenizers:
             import splintr  # heavy: only when tokens are asked for
@@ -88,7 +90,7 @@ _counted_little = 0  # characters
 
 def _thrifty(text: str) -> int:
     global _counted_little  # how much this process has counted the slow way
-    if little.VOCABULARY not in _tokenizers and _counted_little + len(text) <= LITTLE:
+    if little.VOCABULARY not in _wanted and _counted_little + len(text) <= LITTLE:
         _counted_little += len(text)
         tokens = little.count(text)
         if tokens >= 0:
