@@ -158,7 +158,7 @@ class Packing:
                 self._tables.begin()
             self._clean = self._redactor(found)
             return self._masked(found), None
-        large = not memory.known and not project.little(LITTLE)
+        large = (redact or counting) and not memory.known and not project.little(LITTLE)
         with compiled_ahead(os.environ, wanted=redact and large) as ahead:
             scanned = project.found_beside() if large and counting and not found else None
             if large and counting:
