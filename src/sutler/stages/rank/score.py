@@ -26,6 +26,7 @@ _NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
 _UNPASSED = 2  # how many of the best files no import is lifted past,
 _BEHIND = 0.999  # not even in a tie
+_SURE = 0.3  # an import that means all files of a folder speaks for none of them
 
 
 class Evidence(Struct, frozen=True):
@@ -134,11 +135,11 @@ def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> 
         return {}
     bar = -_BEHIND * first[min(_UNPASSED, len(first)) - 1][0]
     found: Scores = {}
-    for doc in links.imported(best):
+    for doc, sure in links.needed(best).items():
         lift = weight * evidence.priors.get(doc, 1.0)
         room = bar - scores.get(doc, 0.0)
-        if lift > 0 and room > 0:
-            found[doc] = min(1.0, room / lift)
+        if lift > 0 and room > 0 and sure >= _SURE:
+            found[doc] = min(sure, room / lift)
     return found
 
 
