@@ -393,3 +393,17 @@ def test_many_files_stay_quick_to_walk(plant: Plant, monkeypatch: pytest.MonkeyP
         assert len(app.plan.picked) == 2_000 - 50
 
     drive(folder, act)
+
+
+def test_what_comes_due_while_the_screen_goes_is_dropped(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timers of a picker that is being closed find no screen, and nothing to do."""
+    folder = plant(TREE)
+    monkeypatch.chdir(folder)
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await pilot.press("down")
+
+    app = drive(folder, act)
+    app.read_here()
+    app.show_bar()
+    app.keep_picks()

@@ -20,7 +20,7 @@ from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, kn
 from sutler.engine.report import Shown
 from sutler.stages.count import token_counter
 from sutler.stages.fit import Material, best_rung
-from sutler.stages.render import Dressed, Framed, dressed, framed, section_text, shape
+from sutler.stages.render import Dressed, Framed, dressed, dressed_text, framed, shape
 from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
@@ -107,7 +107,8 @@ class Maker:
             found = (self._loader.load(choice) for choice in self._choices[start:stop])
             sections = [self._unredacted(*pair) for pair in zip(self._choices[start:stop], found, strict=True)]
             whole = [section for section in sections if section is not None and section.level == "full"]
-            for section, tokens in zip(whole, self._counts(whole), strict=True):
+            framing = [dressed(section, self._request.format, self._request.line_numbers) for section in whole]
+            for section, tokens in zip(whole, self._counts(whole, framing), strict=True):
                 self._memory.suppose(section, tokens or 0)
         self._loader.problems.clear()
 
@@ -186,11 +187,11 @@ class Maker:
         if not waiting:
             return
         request = self._request
-        counts = self._counts([section for _, section, _ in waiting])
-        for (number, section, known), tokens in zip(waiting, counts, strict=True):
-            done = dressed(section, request.format, request.line_numbers)
-            ready.append(done)
-            batch.pieces.append(_piece(number, section, tokens, known and _completed(known, section, tokens, done)))
+        done = [dressed(section, request.format, request.line_numbers) for _, section, _ in waiting]
+        counts = self._counts([section for _, section, _ in waiting], done)
+        for (number, section, known), one, tokens in zip(waiting, done, counts, strict=True):
+            batch.pieces.append(_piece(number, section, tokens, known and _completed(known, section, tokens, one)))
+        ready += done
         waiting.clear()
 
     def _known(self, material: Material, section: Section) -> Known | None:
@@ -204,18 +205,18 @@ class Maker:
             return known
         return replace(known, sight=self._memory.trusted(loaded.sight))
 
-    def _counts(self, sections: Sequence[Section]) -> Sequence[int | None]:
+    def _counts(self, sections: Sequence[Section], done: Sequence[Dressed]) -> Sequence[int | None]:
         """The tokens of each section's framed text and its line, from memory where they are known."""
         if not self._counting:
             return [None] * len(sections)
         request = self._request
         counts: list[int | None] = []
         texts: list[str] = []
-        for section in sections:
+        for section, one in zip(sections, done, strict=True):
             known = self._memory.tokens(section) if section.level == "full" else UNCOUNTED
             counts.append(None if known == UNCOUNTED else known)
             if known == UNCOUNTED:
-                texts += section_text(section, request.format, request.line_numbers)
+                texts += dressed_text(one, section, request.format, request.line_numbers)
         # One by one: the tokenizer's own threads cost more to start than most packs take to count.
         fresh = map(token_counter(request.budget.counter), texts) if texts else iter(())
         return [next(fresh) + next(fresh) if count is None else count for count in counts]

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -55,18 +57,19 @@ def known_of(loaded: Loaded, clean: CleanText) -> Known | None:
     """What to keep of a file; None for one that is better looked at again."""
     if not clean.findings and not clean.hidden:
         return Known(loaded.digest)
-    pairs = zip(_lines(loaded.text), _lines(clean.text), strict=False)
-    lines = {number: new for number, (old, new) in enumerate(pairs) if old != new}
+    changed = map(ne, _lines(loaded.text), _lines(clean.text))
+    lines = dict(compress(enumerate(_lines(clean.text)), changed))
     if loaded.text.count("\n") != clean.text.count("\n") or sum(map(len, lines.values())) > MOST_KEPT:
         return None
     return Known(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
 
 
-def _lines(text: str) -> Iterator[str]:
-    """One line at a time: a list of all, although faster, would take several times the room of a long text."""
-    if len(text) < _LONG:
-        yield from text.split("\n")
-        return
+def _lines(text: str) -> Iterable[str]:
+    """The lines, of a long text one at a time: a list of all, although faster, would take several times its room."""
+    return text.split("\n") if len(text) < _LONG else _one_by_one(text)
+
+
+def _one_by_one(text: str) -> Iterator[str]:
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

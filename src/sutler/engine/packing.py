@@ -108,9 +108,9 @@ class Packing:
         finally:
             self._tables.settle()
 
-    def _found(self) -> Snapshot:
+    def _found(self, scanned: Callable[[], Snapshot] | None = None) -> Snapshot:
         """The tree, as it is."""
-        found = self.project.found()
+        found = (scanned or self.project.found)()
         if self._again is not None:
             self._again.look_at([entry for entry in found.entries if not self.project.ours(entry.path)], found)
         return found
@@ -156,9 +156,10 @@ class Packing:
             self._clean = self._redactor(found)
             return self._masked(found), None
         with compiled_ahead(os.environ, wanted=redact and not memory.known) as ahead:
+            scanned = None if found or not counting else project.found_beside()
             if counting:
-                self._tables.begin()  # not before the fork
-            found = found or self._found()
+                self._tables.begin()  # not before the forks
+            found = found or self._found(scanned)
             early = project.select(found, request)
             if counting and not ahead.done():
                 with Root(project.place.root) as root, root.reader() as reader:

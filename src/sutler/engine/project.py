@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING, Unpack, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from sutler import config
 from sutler.config import Settings
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
-from sutler.engine import home
+from sutler.engine import home, workers
 from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
 from sutler.engine.packing import Packing
 from sutler.engine.place import Place, locate, project_config
@@ -123,6 +125,20 @@ class Project:
         denied = [Excluded(e.path, "not_selected", WITHHELD) for e in found.entries if e.path not in allowed]
         excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
         return replace(found, entries=kept, excluded=excluded)
+
+    def found_beside(self) -> Callable[[], Snapshot] | None:
+        """As `found`, by a child that begins at once, where this process has other work meanwhile: call what comes
+        back for the snapshot. Nobody, where somebody watches or has a say in what is found."""
+        if self.tell is not None or self._readable is not None or workers.cores() < 2 or not workers.may_fork():
+            return None
+        answers = workers.in_children(1, lambda _: [_encoded(self.found())], 1)
+
+        def settle() -> Snapshot:
+            with closing(answers):
+                data = next(answers)[0]
+            return msgspec.msgpack.decode(data, type=Snapshot) if data else self.found()
+
+        return settle
 
     def pack(
         self,
@@ -244,6 +260,14 @@ class Project:
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
         return cleaner(self.settings, size)
+
+
+def _encoded(snapshot: Snapshot) -> bytes:
+    """Empty for a tree with names that are no Unicode."""
+    try:
+        return msgspec.msgpack.encode(snapshot)
+    except UnicodeEncodeError:
+        return b""
 
 
 def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:

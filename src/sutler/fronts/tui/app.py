@@ -123,10 +123,14 @@ class Picker(App[bool]):
         self.show_bar()
 
     def show_bar(self) -> None:
-        self.query_one("#bar", Static).update(bar_line(self.plan, self.budget, self.size.width))
+        self.say_at("#bar", bar_line(self.plan, self.budget, self.size.width))
 
     def status(self, text: str) -> None:
-        self.query_one("#status", Static).update(harmless(self.deeds.told(text)).replace("\n", "; "))
+        self.say_at("#status", harmless(self.deeds.told(text)).replace("\n", "; "))
+
+    def say_at(self, place: str, line: str) -> None:
+        for shown in self.query(place).results(Static):  # none while the screen is being taken down
+            shown.update(line)
 
     def on_resize(self, event: events.Resize) -> None:
         self.screen.set_class(event.size.width < NARROW, "narrow")
@@ -375,6 +379,8 @@ class Picker(App[bool]):
         self.action_pick() if event.box else self.action_enter()
 
     def read_here(self) -> None:
+        if not self.screen_stack:  # its time came while the screen was being taken down
+            return
         row = self.files_pane.row
         beside = not self.screen.has_class("hidden") and not self.screen.has_class("narrow")
         if row and not row.folder and (beside or self.reading):

@@ -10,10 +10,12 @@ from __future__ import annotations
 from sutler.stages.redact import decode
 from sutler.stages.redact.table import words
 
-# Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word.
+# Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word. What source code is full
+# of and never holds one, such as path, patch, side and author, is passed over here already.
 NAMES = (
-    r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<!\w.)(?:w|in|at))"
-    r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?|a(?:uth(?:orization)?|pi_?-?keys?)"
+    r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<!\w.)(?:w|in|at(?!h|ch)))"
+    r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?"
+    r"|a(?:uth(?:orization|(?!or))|pi_?-?keys?)"
     r"|c(?:red(?:ential)?s?|ookie|ipher|onnection_?string|ontrase)|jwt|otp|hotp|n(?:once|key)|bearer|webhook|dsn|license"
 )
 _NAME = rf"(?P<name>(?:{NAMES})(?:[\w.]|-(?!>)){{0,40}}+)"

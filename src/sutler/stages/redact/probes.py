@@ -69,9 +69,21 @@ def widened(source: str) -> str:
     return re.sub(r"\{(\d+),\d{3,}\}", r"{\1,}", source)
 
 
-# hyperscan cannot look back but knows a word's beginning.
-_NAMES = grammar.NAMES.replace(r"|(?<!\w.)(?:w|in|at)", "").replace(r"|(?<!\w.)id", "") + r"|\bp(?:w|in|at)|\bsid"
-_NAME = rf"(?:{_NAMES})[\w.-]*(?:[\\\"'`\])*\x7d]|&quot;|&#3[49];|&apos;)*[ \t]*"
+# hyperscan cannot look back but knows a word's beginning; nor ahead, so what a word must not go on with is spelled out.
+_NAMES = (
+    grammar.NAMES.replace(r"|(?<!\w.)(?:w|in|at(?!h|ch))", "")
+    .replace(r"|(?<!\w.)id(?!e)", "")
+    .replace(r"uth(?:orization|(?!or))|", "")
+    + r"|\bp(?:w|in)"
+)
+_MORE = r"[\w.-]*"
+_NAMED = (
+    rf"(?:(?:{_NAMES}){_MORE}"
+    rf"|\bpat(?:c|(?:[abd-gi-z0-9_.-]|c[a-gi-z0-9_.-]){_MORE})?"
+    rf"|\bsid(?:[a-df-z0-9_.-]{_MORE})?"
+    rf"|auth(?:o|(?:[a-np-z0-9_.-]|o(?:[a-qs-z0-9_.-]|rization)){_MORE})?)"
+)
+_NAME = rf"{_NAMED}(?:[\\\"'`\])*\x7d]|&quot;|&#3[49];|&apos;)*[ \t]*"
 # From a separator to the first character of an opening quote: what may stand there is not looked at closely.
 _SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*)?[:=!?]*[:=]>?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
 _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
@@ -81,7 +93,7 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.BARE: (rf"{_NAME}[:=?]=?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",),  # such a value begins with no quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
     grammar.FLAG: (rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:{grammar.FLAG_WORDS}))[\"' =]|p)",),
-    grammar.ELEMENT: (rf"(?:{_NAMES})[\w.-]*(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
+    grammar.ELEMENT: (rf"{_NAMED}(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
     grammar.PAIR: (rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
     grammar.VENDOR: tuple(map(re.escape, grammar.VENDORS)),  # the engine looks itself at what follows a name

@@ -25,6 +25,7 @@ __all__ = [
     "Shape",
     "assembled",
     "dressed",
+    "dressed_text",
     "encoded",
     "framed",
     "group",
@@ -126,6 +127,13 @@ def section_text(section: Section, format: Format, line_numbers: bool = False) -
     head, tail = pieces.frame(section)
     text = numbered(section.body.text) if line_numbers else section.body.text
     return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(section)
+
+
+def dressed_text(done: Dressed, section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
+    """As `section_text`, of a section that has its frame already."""
+    if shape(format).VERBATIM and not line_numbers:
+        return f"{done.head}{section.body.text}{done.tail}", done.line
+    return f"{done.head}{done.body.decode()}{done.tail}", done.line
 
 
 def parse(text: str | bytes) -> Pack:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.stages.redact.test_hostile_input import cpu_seconds, fill
 
 from bench.secrets.samples import lines_for
-from sutler.stages.redact import Engine, compile_database, files, hyperscan_engine, redact, stdlib_engine
+from sutler.stages.redact import Engine, compile_database, files, hyperscan_engine, redact, stdlib_engine, verdict
 from sutler.stages.redact.files import rules_for
 from sutler.stages.redact.probes import BASE, RUN, probes
 from sutler.stages.redact.table import Format, formats
@@ -69,3 +69,25 @@ def test_rules_that_look_at_a_folder_are_known_by_their_files_names() -> None:
     alternatives = [part for rule in files.RULES for part in rule.path.split("|") if "/" in part]
     names = {found.group().replace("\\", "") for part in alternatives if (found := re.search(r"[\w.\\]+$", part))}
     assert names == set(files.BELOW_A_FOLDER)
+
+
+VALUE = "q7Zr2Lk9vXw4Tn8bYc3m"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pat", "PAT", "pat_x", "sid", "auth_token", "authorization", "author_token", "path.secret", "side-key-secret"],
+)
+def test_a_word_that_is_passed_over_hides_no_other(name: str) -> None:
+    """`path`, `patch`, `side` and `author` promise nothing; what stands beside them in a name is seen all the same."""
+    for line in (f'{name} = "{VALUE}"\n', f"{name}: {VALUE}\n"):
+        made = redact(line, "a.yml", key=KEY, engine=fast())
+        assert VALUE not in made.text
+        assert made == redact(line, "a.yml", key=KEY, engine=stdlib_engine())
+
+
+@pytest.mark.parametrize("name", ["path", "patch", "patches", "side", "sidebar", "author", "authors", "authority"])
+def test_what_is_passed_over_promises_nothing(name: str) -> None:
+    assert verdict.kind_of(name) == "none"
+    for engine in (fast(), stdlib_engine()):
+        assert not engine(f'{name} = "{VALUE}"', f'{name} = "{VALUE}"'.encode()).triggers
