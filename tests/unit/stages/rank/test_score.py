@@ -104,6 +104,14 @@ def test_what_the_best_file_imports_follows_it_and_passes_neither_it_nor_the_sec
     assert "needed" not in shares["lib/stock.py"]
 
 
+def test_an_import_of_a_whole_folder_lifts_nothing() -> None:
+    code = 'package shop\n\nimport "example.com/m/lib/money"\n\nfunc RefundCustomer() int { return money.Exact(1) }\n'
+    files = {f"lib/money/m{i}.go": f"package money\n\nfunc F{i}(value int) int {{ return value }}\n" for i in range(5)}
+    found = ranked("RefundCustomer: a wrong value", tree={"shop/refunds.go": code, **files})
+    assert found[0].path == "shop/refunds.go"
+    assert not any(signal.name == "needed" for item in found for signal in item.signals)
+
+
 def test_lines_of_the_trace_are_kept() -> None:
     found = {item.path: item.lines for item in ranked('Fails\n  File "shop/cart.py", line 3, in total\n')}
     assert found["shop/cart.py"] == (3,)
