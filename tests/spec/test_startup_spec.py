@@ -64,6 +64,17 @@ def test_pack_loads_what_it_uses(tmp_path: Path) -> None:
     assert loaded.isdisjoint(NOT_FOR_PACK), sorted(loaded.intersection(NOT_FOR_PACK))
 
 
+@pytest.mark.parametrize(
+    "words", [("--max-tokens", "5k"), ("--no-budget",), ("--goal", "say hello", "--max-tokens", "2k")]
+)
+def test_a_small_pack_is_counted_without_the_tokenizer(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Its start would take longer than all the rest; and a large one is not counted without it."""
+    (tmp_path / "main.py").write_text("print('hello')\n" * 400)
+    assert "splintr" not in loaded_by("pack", *words, "-o", "out.md", cwd=tmp_path)
+    (tmp_path / "more.py").write_text("print('hello')\n" * 60_000)
+    assert "splintr" in loaded_by("pack", "--no-budget", "-o", "out.md", cwd=tmp_path)
+
+
 def test_another_format_loads_only_itself(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("print('hello')\n")
     loaded = loaded_by("pack", "--quiet", "--counter", "none", "-f", "xml", "-o", "out.xml", cwd=tmp_path)

@@ -11,6 +11,7 @@ from typing import Final
 from sutler.disk.root import DIRECTORY
 
 COUNT_LIMIT: Final = 1000
+FEW: Final = 250
 _DEPTH: Final = 32
 _OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
 
@@ -82,6 +83,33 @@ def count_below(fd: int) -> tuple[int, bool]:
             os.close(opened)
         if current >= 0:
             os.close(current)
+
+
+def little_below(fd: int, most: int) -> bool:
+    """Whether at most `most` bytes in a few files lie below an open directory. A look, not a scan: it stops as soon as
+    it has seen more, and does not count what a repository keeps for itself."""
+    todo, files = [os.dup(fd)], 0
+    try:
+        while todo:
+            here = todo.pop()
+            try:
+                with os.scandir(here) as listing:
+                    for entry in listing:
+                        files += 1
+                        if files > FEW or most < 0:
+                            return False
+                        if not entry.is_dir(follow_symlinks=False):
+                            most -= entry.stat(follow_symlinks=False).st_size
+                        elif entry.name != ".git":
+                            todo.append(os.open(entry.name, DIRECTORY, dir_fd=here))
+            except OSError:  # it changes while we look, or is not ours: the scan will say so
+                pass
+            finally:
+                os.close(here)
+        return most >= 0
+    finally:
+        for left in todo:
+            os.close(left)
 
 
 def _pending(levels: list[tuple[int, list[str]]]) -> bool:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sutler.engine import workers
 from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
-from sutler.stages.count import token_counter
+from sutler.stages.count import LITTLE, make_ready, token_counter
 from sutler.stages.fit import Material, best_rung
 from sutler.stages.render import Dressed, Framed, dressed, dressed_text, framed, shape
 from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
@@ -92,10 +92,12 @@ class Maker:
         """Every batch, in order; children, if there are any, begin at once. `looked_at` says that bytes are looked
         through or counted, not only copied."""
         batches = len(self._cuts) - 1
-        if self._worth_children(looked_at):
+        known = self._memory.known
+        size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
+        if self._counting and size > LITTLE:
+            make_ready(self._request.budget.counter)
+        if size > (MANY_BYTES if looked_at else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
-            if self._counting:
-                token_counter(self._request.budget.counter)
             return _unpacked(workers.in_children(batches, self._packed, workers.cores()))
         return (self._make(index) for index in range(batches))
 
@@ -117,12 +119,8 @@ class Maker:
             return None
         return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
-    def _worth_children(self, looked_at: bool) -> bool:
-        if self.watch is not None or workers.cores() < 2 or self._loader.made or not workers.may_fork():
-            return False
-        known = self._memory.known
-        size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
-        return size > (MANY_BYTES if looked_at else MANY_PLAIN_BYTES)
+    def _may_have_children(self) -> bool:
+        return self.watch is None and not self._loader.made and workers.cores() > 1 and workers.may_fork()
 
     def _packed(self, index: int) -> workers.Answer:
         batch, framed = self._make(index)

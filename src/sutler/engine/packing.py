@@ -19,7 +19,7 @@ from sutler.engine.report import Report, Shown, shown_of
 from sutler.engine.reprint import Reprint
 from sutler.engine.workers import Beside
 from sutler.stages.choose import display_key
-from sutler.stages.count import Counter, counter_for, make_ready, require_vocabulary, token_counter
+from sutler.stages.count import LITTLE, Counter, counter_for, make_ready, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
 from sutler.stages.render import Framed, Octets, assembled, section_text, shape
 from sutler.stages.tree import drawing_limit, drawn_within
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sutler.engine.project import Project
     from sutler.stages.task_fit import Ranking
 
+OFFERED, WEIGHED = 4, 6
+"""What is counted for a budget, in sizes of the pack: files that are offered in vain count too, and the whole at the
+end. For a task more is weighed."""
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
 
@@ -150,14 +153,15 @@ class Packing:
         limited = request.budget.limit is not None
         counting = self.tokens is not None and not memory.known
         if limited or request.goal or request.asks_history:
-            if counting:
+            found = found or self._found()
+            if (counting or request.budget.unit == "tokens") and self._much(found):
                 self._tables.begin()
-            found = self._found()
             self._clean = self._redactor(found)
             return self._masked(found), None
-        with compiled_ahead(os.environ, wanted=redact and not memory.known) as ahead:
-            scanned = None if found or not counting else project.found_beside()
-            if counting:
+        large = (redact or counting) and not memory.known and not project.little(LITTLE)
+        with compiled_ahead(os.environ, wanted=redact and large) as ahead:
+            scanned = project.found_beside() if large and counting and not found else None
+            if large and counting:
                 self._tables.begin()  # not before the forks
             found = found or self._found(scanned)
             early = project.select(found, request)
@@ -172,11 +176,19 @@ class Packing:
         self._tables.settle()  # before children are forked
         return snapshot, early if snapshot is found else None
 
-    def _redactor(self, found: Snapshot) -> Clean:
-        """The cleaner for what is to come; names are dense, and looking through them counts as well."""
+    def _much(self, found: Snapshot) -> bool:
+        """Whether so much is to be counted that the tokenizer is worth its start."""
+        return (WEIGHED if self.request.goal else OFFERED) * self._size(found) > LITTLE
+
+    def _size(self, found: Snapshot) -> int:
+        """About how many bytes the pack will have at most."""
         limit = self.request.budget.limit
         size = sum(entry.size for entry in found.entries)
-        size = size if limit is None else min(size, limit * 4)
+        return size if limit is None else min(size, limit * 4)
+
+    def _redactor(self, found: Snapshot) -> Clean:
+        """The cleaner for what is to come; names are dense, and looking through them counts as well."""
+        size = self._size(found)
         project = self.project
         weight = max(size, len(found.entries) * PER_FILE)
         return Redactor(lambda: project.clean(weight)) if project.settings.flag("redact") else as_it_is

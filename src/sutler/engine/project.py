@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sutler import config
 from sutler.config import Settings
+from sutler.disk.descriptors import little_below
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
 from sutler.engine import home, workers
@@ -125,6 +126,11 @@ class Project:
         denied = [Excluded(e.path, "not_selected", WITHHELD) for e in found.entries if e.path not in allowed]
         excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
         return replace(found, entries=kept, excluded=excluded)
+
+    def little(self, most: int) -> bool:
+        """Whether the project is small, by a first look that follows no rules and ends early."""
+        with Root(self.place.root) as root:
+            return little_below(root.fd, most)
 
     def found_beside(self) -> Callable[[], Snapshot] | None:
         """As `found`, by a child that begins at once, where this process has other work meanwhile: call what comes

@@ -189,12 +189,13 @@ def _confinement() -> str:
 
 
 def _tokens() -> str:
-    from sutler.stages.count import token_counter
+    from sutler.stages import little
+    from sutler.stages.count import by_tokenizer
 
     sample = "def provision(army): return [ration for ration in army]\n"
-    found = token_counter("o200k_base")(sample)
-    if found != 13:
-        raise ValueError(f"o200k_base counts {found} tokens where 13 are right: reinstall splintr-rs")
+    for maker, count in (("splintr-rs", by_tokenizer("o200k_base")), ("sutler", little.count)):
+        if (found := count(sample)) != 13:
+            raise ValueError(f"o200k_base counts {found} tokens where 13 are right: reinstall {maker}")
     return "o200k_base counts exactly, offline"
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from sutler.stages.redact.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL
+from sutler.stages.redact.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL, head
 from sutler.stages.redact.probes import BASE, RUN, probes
 from sutler.stages.redact.table import formats, pattern
 
@@ -129,11 +129,6 @@ def _sorted(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
     return Sightings(seen, tuple(triggers), runs)
 
 
-@cache
-def _trigger_patterns() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(trigger, re.ASCII) for trigger in TRIGGERS)
-
-
 # Most formats are one run of token characters: their words are looked for in the long runs only, a tenth of most
 # texts. The cut is at characters that no such format holds, so a boundary here is a boundary in the text.
 _RUN = re.compile(r"[^\s\"'<>()\[\]{},;`]{15,}")
@@ -164,9 +159,9 @@ def _scan_stdlib(text: str, raw: bytes) -> Sightings:
     seen = _may_match(text)
     triggers: list[tuple[int, int]] = []
     low = lower(text)
-    for number, trigger in enumerate(_trigger_patterns()):
+    for number in range(len(TRIGGERS)):
         words = GATES.get(number)
         if words is None or any(word in low for word in words):
-            triggers.extend((number, found.end()) for found in trigger.finditer(low))
+            triggers.extend((number, found.end()) for found in head(number).finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
     return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=True)

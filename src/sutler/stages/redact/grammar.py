@@ -7,6 +7,9 @@ repetition is bounded and every branch begins with a letter of its own, so they 
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 from sutler.stages.redact import decode
 from sutler.stages.redact.table import words
 
@@ -79,6 +82,14 @@ TRIGGERS = (
     decode.ESCAPED_HEAD,
     decode.PERCENT_HEAD,
 )
+
+
+@cache
+def head(trigger: int) -> re.Pattern[str]:
+    """A trigger's pattern, compiled when a text may hold one."""
+    return re.compile(TRIGGERS[trigger], re.ASCII)
+
+
 QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(14)
 ENCODED = tuple(_ENCODED)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Literal, NamedTuple
 
 from sutler.stages.redact import grammar
@@ -77,11 +76,6 @@ _STRING_BODY = {
 }
 
 
-@cache
-def head(trigger: int) -> re.Pattern[str]:
-    return re.compile(grammar.TRIGGERS[trigger], re.ASCII)
-
-
 def read(trigger: int, at: Stretch) -> Iterator[Candidate]:
     """The candidates of one construct on this stretch."""
     return _READERS[trigger](at)
@@ -104,11 +98,11 @@ def _left(text: str, end: int, start: int = 0) -> str:
 
 
 def _search(trigger: int, at: Stretch, here: int) -> re.Match[str] | None:
-    return head(trigger).search(at.low, here - at.base, at.limit - at.base)
+    return grammar.head(trigger).search(at.low, here - at.base, at.limit - at.base)
 
 
 def _heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
-    return head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
+    return grammar.head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
 
 
 def _read_quoted(at: Stretch) -> Iterator[Candidate]:

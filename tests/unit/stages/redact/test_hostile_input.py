@@ -11,8 +11,7 @@ from types import FrameType
 import pytest
 
 from sutler.stages.redact import redact, table
-from sutler.stages.redact.grammar import TRIGGERS
-from sutler.stages.redact.readers import head
+from sutler.stages.redact.grammar import TRIGGERS, head
 
 SIZE = 100_000 * int(os.environ.get("SUTLER_FUZZ", "1"))
 _UNITS = (
