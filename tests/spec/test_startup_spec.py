@@ -23,7 +23,7 @@ WORDS_ONLY = words(
 
 NOT_FOR_PACK = words(
     """
-    asyncio ctypes difflib email http importlib.metadata jinja2 logging multiprocessing pathlib shtab
+    asyncio ctypes decimal difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile textual tomllib unittest urllib.request yaml
     sutler.access sutler.disk.deposit sutler.disk.openat2 sutler.engine.parts sutler.fronts.cli.clipboard
     sutler.fronts.cli.look sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sutler.stages import little
 from sutler.values.errors import UsageError
 from sutler.values.pack import Unit
 
@@ -29,6 +28,7 @@ VOCABULARIES = (
     "kimi_k2",
 )
 """Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first is the default."""
+USUAL = VOCABULARIES[0]
 
 LONG = 1 << 22
 """Characters from which a text is counted in pieces."""
@@ -82,7 +82,7 @@ def require_vocabulary(vocabulary: str) -> None:
 def token_counter(vocabulary: str) -> Counter:
     """The exact number of tokens in `vocabulary`. In the usual one a little text is counted without the tokenizer."""
     require_vocabulary(vocabulary)
-    return _thrifty if vocabulary == little.VOCABULARY else by_tokenizer(vocabulary)
+    return _thrifty if vocabulary == USUAL else by_tokenizer(vocabulary)
 
 
 _counted_little = 0  # characters
@@ -90,12 +90,14 @@ _counted_little = 0  # characters
 
 def _thrifty(text: str) -> int:
     global _counted_little  # how much this process has counted the slow way
-    if little.VOCABULARY not in _wanted and _counted_little + len(text) <= LITTLE:
+    if USUAL not in _wanted and _counted_little + len(text) <= LITTLE:
+        from sutler.stages import little  # not for those who count nothing
+
         _counted_little += len(text)
         tokens = little.count(text)
         if tokens >= 0:
             return tokens
-    return by_tokenizer(little.VOCABULARY)(text)
+    return by_tokenizer(USUAL)(text)
 
 
 @lru_cache(maxsize=4)
