@@ -22,9 +22,8 @@ _LEAST = 8  # lines: shorter documentation stays with its code
 _LEAST_TOP = 6  # the same for what a file starts with
 _OPENING = re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|''')")
 _BLOCK = re.compile(r"\s*(/\*)")
-_HASH = r"#(?!\[|(?:include|import|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|error|warning|line)\b)"
-_REMARK = re.compile(rf"\s*(?://|--|{_HASH})")
-_COMMENT = re.compile(rf"\s*(?://|/\*|\*|{_HASH}|--)")
+_REMARK = re.compile(r"\s*(?://|--|#(?![\[a-z]))")  # neither `#[attribute]` nor `#include`
+_COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![\[a-z])|--)")
 
 
 class Parts(Struct, frozen=True):
