@@ -20,7 +20,7 @@ from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
 
 _RULE = "a pack must be exactly what was rendered, and each file must match its line in the manifest"
-_UNDER_SEAL = "the pack's frame, or a file that is not shown as it is"
+_UNDER_SEAL = "the pack's frame, or a file that it shows in part or redacted"
 _NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
 _Entry = TypeVar("_Entry", bound=Struct)
 

@@ -96,7 +96,7 @@ def test_an_excerpt_is_under_the_digest_of_the_pack_and_names_that_of_its_file()
     assert '"sha256"' not in text
     (section,) = parse(text).sections
     assert section.sha256 == sha256(b"import os\n").hexdigest()
-    with pytest.raises(RefusedError, match="a file that is not shown as it is"):
+    with pytest.raises(RefusedError, match="a file that it shows in part or redacted"):
         parse(text.replace("import os", "import io"))
 
 
