@@ -69,6 +69,11 @@ def make_ready(vocabulary: str) -> None:
     _tokenizer(vocabulary).encode_batch_flat(["zqxjkvbw"])
 
 
+def expect_much() -> None:
+    """This process will count again and again: the tokenizer does it from the first text on."""
+    _wanted.add(USUAL)
+
+
 def require_vocabulary(vocabulary: str) -> None:
     """Refuse a name that nobody can count by."""
     if vocabulary not in VOCABULARIES:
