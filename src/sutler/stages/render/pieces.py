@@ -5,9 +5,9 @@ A pack is the plain concatenation of its pieces, in this order:
     opening · (head · body · tail) for each section, glue between them · closing · manifest lines · ending
 
 The manifest comes last so that a change in one file leaves everything before that file as it was, and prompt
-caches keep their prefix. Each manifest line gives a body's length and the digest of its file. Where the body is the
-file itself, that digest covers it; every other body (an excerpt, a text with redactions) is covered by the ending's
-digest, as is every piece that is not a body. Between them no byte of a pack can change unseen.
+caches keep their prefix. Each manifest line gives a body's length and digest. Of an excerpt it gives the digest of the
+file instead: room is dear in a pack for a task. The ending's digest covers excerpts and every piece that is not a
+body. Between them no byte of a pack can change unseen.
 """
 
 from __future__ import annotations
@@ -68,14 +68,13 @@ class Shape(Protocol):
 
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """A section in the manifest. Strings are in their display form; None is the usual case, and left out. Either
-    `sha256` or `source` is there."""
+    """A section in the manifest. Strings are in their display form; None is the usual case, and left out."""
 
     path: str
     length: int
-    sha256: str | None = None  # of the body, which is the raw file itself
+    sha256: str | None = None  # of the body; only an excerpt has none
     level: Level | None = None  # full
-    source: str | None = None  # of the raw file, where the body is something else
+    source: str | None = None  # the raw file is the text itself
     source_size: int | None = None
     encoding: str | None = None  # utf-8
     mode: str | None = None  # 100644
@@ -111,14 +110,14 @@ class Framed(NamedTuple):
 
 
 class Dressed(NamedTuple):
-    """One section in its format: what stands before and after its body, and its line in the manifest. `itself`: the
-    body is the raw file, so that its own digest covers it."""
+    """One section in its format: what stands before and after its body, and its line in the manifest. `vouched`: that
+    line has a digest of the body."""
 
     head: str
     body: bytes
     tail: str
     line: str
-    itself: bool = True
+    vouched: bool = True
 
 
 def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
@@ -127,7 +126,7 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
         body = section.data or section.body.text.encode()
     else:
         body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
-    return Dressed(head, body, tail, shape.manifest_line(section), section.source == section.sha256)
+    return Dressed(head, body, tail, shape.manifest_line(section), _vouched(section))
 
 
 def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
@@ -136,10 +135,10 @@ def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     frames: list[bytes] = []
     lines: list[str] = []
     between = ""
-    for head, body, tail, line, itself in sections:
+    for head, body, tail, line, vouched in sections:
         frame = (between + head).encode()
         text += (frame, body)
-        frames += (frame,) if itself else (frame, body)
+        frames += (frame,) if vouched else (frame, body)
         lines.append(line)
         between = tail + shape.GLUE
     last = between.removesuffix(shape.GLUE).encode()
@@ -169,14 +168,18 @@ def assemble(
     yield closing, closing
 
 
+def _vouched(section: Section) -> bool:
+    """Whether the section's line has a digest of its body."""
+    return section.level != "excerpt" or section.source == section.sha256
+
+
 def line_of(section: Section) -> Line:
-    itself = section.source == section.sha256
     return Line(
         path=quote(section.path),
         length=section.length,
-        sha256=section.sha256 if itself else None,
+        sha256=section.sha256 if _vouched(section) else None,
         level=None if section.level == "full" else section.level,
-        source=None if itself else section.source,
+        source=None if section.source == section.sha256 else section.source,
         source_size=None if section.source_size == section.length else section.source_size,
         encoding=None if section.encoding == "utf-8" else quote(section.encoding),
         mode=None if section.mode == 0o100644 else f"{section.mode:o}",

@@ -20,7 +20,7 @@ from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
 
 _RULE = "a pack must be exactly what was rendered, and each file must match its line in the manifest"
-_UNDER_SEAL = "the pack's frame, or a file that it shows in part or redacted"
+_UNDER_SEAL = "the pack's frame, or a file of which it shows an excerpt"
 _NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
 _Entry = TypeVar("_Entry", bound=Struct)
 
@@ -234,7 +234,7 @@ def section_of(line: Line, raw: bytes) -> Section:
     """A section from its manifest line and the bytes found for it, or a refusal that names it."""
     found = sha256(raw).hexdigest()
     source = found if line.source is None else line.source
-    if line.sha256 is None and line.source is None:
+    if line.sha256 is None and (line.source is None or line.level != "excerpt"):
         damaged(f"the manifest has no digest of {line.path}")
     if line.sha256 is not None:
         _compare(line.path, line.sha256, found)

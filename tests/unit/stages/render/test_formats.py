@@ -96,14 +96,23 @@ def test_an_excerpt_is_under_the_digest_of_the_pack_and_names_that_of_its_file()
     assert '"sha256"' not in text
     (section,) = parse(text).sections
     assert section.sha256 == sha256(b"import os\n").hexdigest()
-    with pytest.raises(RefusedError, match="a file that it shows in part or redacted"):
+    with pytest.raises(RefusedError, match="a file of which it shows an excerpt"):
         parse(text.replace("import os", "import io"))
 
 
-def test_a_line_without_any_digest_is_refused() -> None:
-    text = excerpt_of("import os\n").replace(',"source":"' + "0" * 64 + '"', "")
+@pytest.mark.parametrize("gone", [',"source":"' + "0" * 64 + '"', ',"level":"excerpt"'])
+def test_a_line_without_its_digest_is_refused(gone: str) -> None:
+    text = excerpt_of("import os\n")
+    assert gone in text
     with pytest.raises(RefusedError, match=r"no digest of a\.py"):
-        parse(text)
+        parse(text.replace(gone, ""))
+
+
+def test_what_is_shown_redacted_has_a_digest_of_its_own_and_its_files() -> None:
+    section = replace(section_of("a.py", "key = 1\n"), source="0" * 64, source_size=9_999)
+    text = "".join(render(Preamble("p"), (section,), Listing(), format="markdown"))
+    assert f'"sha256":"{section.sha256}"' in text
+    assert '"source":"' + "0" * 64 in text
 
 
 @pytest.mark.parametrize(
