@@ -12,7 +12,7 @@ import msgspec
 from sutler.store.base import Database, Query, Row, Sync, Value, Witness
 from sutler.store.recording import Newest, Place, add_version, chain
 from sutler.store.rows import approval_of, registry_row_of, says_the_same, version_of
-from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, VERSION
+from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, SPENT, VERSION
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -359,10 +359,7 @@ class SqlStore:
         return len(self._write("DELETE FROM audit WHERE project = ? AND seq <= ? RETURNING 1", (self.project, through)))
 
     def spent(self, caller: str, session: str) -> Spent:
-        rows = self._read(
-            "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND session = ?",
-            (self.project, caller, session),
-        )
+        rows = self._read(SPENT, (self.project, caller, session))
         return Spent(*rows[0]) if rows else Spent()
 
     def tally(self) -> tuple[tuple[str, str, Spent], ...]:
