@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -183,7 +184,7 @@ class SqlStore:
 
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
         """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
-        slots = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths})
+        slots = sorted({_slot(self.project, path) for path in paths})
         return self._database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
 
     @contextmanager
@@ -369,3 +370,8 @@ class SqlStore:
             (self.project,),
         )
         return tuple((row[0], row[1], Spent(*row[2:])) for row in rows)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _slot(project: str, path: str) -> str:
+    return sha256(f"{project} {quote(path)}")[:2]
