@@ -72,7 +72,7 @@ def _load_msgspec() -> None:
             del sys.modules[name]
 
 
-_STAND_INS = ("msgspec.inspect", "platform", "textwrap")
+_STAND_INS = ("decimal", "msgspec.inspect", "platform", "textwrap")
 
 
 def _stand_in(name: str) -> ModuleType:
@@ -87,6 +87,8 @@ def _stand_in(name: str) -> ModuleType:
     module.__getattr__ = late  # type: ignore[method-assign]  # how a module answers for what it does not have
     if name == "platform":
         module.system = lambda: os.uname().sysname  # type: ignore[attr-defined]  # for uuid, which asks while it loads
+    if name == "decimal":  # msgspec wants to know it by sight, and no value of ours is one
+        module.Decimal = type("Decimal", (), {})  # type: ignore[attr-defined]
     return module
 
 

@@ -51,6 +51,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "line",
     [
+        ("why", SHOWN),
+        ("outline", SHOWN),
         ("rank", "--goal", GOAL),
         ("rank", "--goal", GOAL, "--json"),
         ("pack", "--goal", GOAL, "--max-tokens", "2000"),

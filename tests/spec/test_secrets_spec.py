@@ -98,6 +98,21 @@ def test_without_redaction_the_receipt_says_so(desk: Desk) -> None:
     assert desk.run("receipt", "verify", rows[1]["pack_id"]).code == 0
 
 
+def test_a_receipt_is_found_by_the_packs_file_too(desk: Desk) -> None:
+    """Whoever holds a pack asks for its receipt by that very file, and hears when the file is no pack of ours."""
+    assert desk.run("pack", "-o", "first.md").code == 0
+    assert desk.run("pack", "--max-chars", "3000", "-o", "second.md").code == 0
+    first = json.loads(desk.run("receipt", "show", "first.md").out)["receipt"]
+    assert first["destination"] == "first.md"
+    assert desk.run("receipt", "verify", "first.md").text.startswith(f"{first['pack_id'][:16]}: the seal holds")
+    whole = (desk.folder / "first.md").read_text()
+    (desk.folder / "first.md").write_text(whole.replace("rotated", "r0tated", 1))
+    ran = desk.run("receipt", "verify", "first.md")
+    assert ran.code != 0
+    assert "damaged" in ran.err
+    assert desk.run("receipt", "verify", "a.py").code == 2
+
+
 def test_a_project_cannot_switch_redaction_off(desk: Desk) -> None:
     (desk.folder / "sutler.toml").write_text("redact = false\n")
     assert desk.run("pack").code == 2

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from sutler.engine.project import Project
     from sutler.stages.task_fit import Ranking
 
-OFFERED = 3
-"""What is counted for a budget, in sizes of the pack: a file is offered in more than one form, and some for nothing."""
+OFFERED, WEIGHED = 4, 6
+"""What is counted for a budget, in sizes of the pack: files that are offered in vain count too, and the whole at the
+end. For a task more is weighed."""
 Progress = Callable[[int, int], None]
 """Told how many files have been read, and of how many."""
 
@@ -153,11 +154,11 @@ class Packing:
         counting = self.tokens is not None and not memory.known
         if limited or request.goal or request.asks_history:
             found = found or self._found()
-            if counting and self._much(found):
+            if (counting or request.budget.unit == "tokens") and self._much(found):
                 self._tables.begin()
             self._clean = self._redactor(found)
             return self._masked(found), None
-        large = not memory.known and not project.little(LITTLE)
+        large = (redact or counting) and not memory.known and not project.little(LITTLE)
         with compiled_ahead(os.environ, wanted=redact and large) as ahead:
             scanned = project.found_beside() if large and counting and not found else None
             if large and counting:
@@ -177,7 +178,7 @@ class Packing:
 
     def _much(self, found: Snapshot) -> bool:
         """Whether so much is to be counted that the tokenizer is worth its start."""
-        return OFFERED * self._size(found) > LITTLE
+        return (WEIGHED if self.request.goal else OFFERED) * self._size(found) > LITTLE
 
     def _size(self, found: Snapshot) -> int:
         """About how many bytes the pack will have at most."""

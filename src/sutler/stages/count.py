@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sutler.stages import little
 from sutler.values.errors import UsageError
 from sutler.values.pack import Unit
 
@@ -29,10 +28,11 @@ VOCABULARIES = (
     "kimi_k2",
 )
 """Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first is the default."""
+USUAL = VOCABULARIES[0]
 
 LONG = 1 << 22
 """Characters from which a text is counted in pieces."""
-LITTLE = 400_000
+LITTLE = 600_000
 """Characters that a run may count without the tokenizer, which is ten times as fast but has to be loaded."""
 _loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
@@ -48,10 +48,12 @@ def count_bytes(text: str) -> int:
 
 
 _tokenizers: dict[str, splintr.AnyTokenizer] = {}
+_wanted: set[str] = set()  # loaded, or about to be
 
 
 def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
     """The tokenizer; who asks while another thread loads it waits for that."""
+    _wanted.add(vocabulary)
     with _loading:
         if vocabulary not in _tokenizers:
             import splintr  # heavy: only when tokens are asked for
@@ -67,6 +69,11 @@ def make_ready(vocabulary: str) -> None:
     _tokenizer(vocabulary).encode_batch_flat(["zqxjkvbw"])
 
 
+def expect_much() -> None:
+    """This process will count again and again: the tokenizer does it from the first text on."""
+    _wanted.add(USUAL)
+
+
 def require_vocabulary(vocabulary: str) -> None:
     """Refuse a name that nobody can count by."""
     if vocabulary not in VOCABULARIES:
@@ -80,7 +87,7 @@ def require_vocabulary(vocabulary: str) -> None:
 def token_counter(vocabulary: str) -> Counter:
     """The exact number of tokens in `vocabulary`. In the usual one a little text is counted without the tokenizer."""
     require_vocabulary(vocabulary)
-    return _thrifty if vocabulary == little.VOCABULARY else by_tokenizer(vocabulary)
+    return _thrifty if vocabulary == USUAL else by_tokenizer(vocabulary)
 
 
 _counted_little = 0  # characters
@@ -88,12 +95,14 @@ _counted_little = 0  # characters
 
 def _thrifty(text: str) -> int:
     global _counted_little  # how much this process has counted the slow way
-    if little.VOCABULARY not in _tokenizers and _counted_little + len(text) <= LITTLE:
+    if USUAL not in _wanted and _counted_little + len(text) <= LITTLE:
+        from sutler.stages import little  # not for those who count nothing
+
         _counted_little += len(text)
         tokens = little.count(text)
         if tokens >= 0:
             return tokens
-    return by_tokenizer(little.VOCABULARY)(text)
+    return by_tokenizer(USUAL)(text)
 
 
 @lru_cache(maxsize=4)

@@ -150,6 +150,9 @@ _PATIENCE = 32
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 
 
+_PIECES, _PIECE = 4, 700
+
+
 class Ledger:
     """The budget while it is being spent. The only state in the stages, and it never leaves one fit."""
 
@@ -189,6 +192,14 @@ class Ledger:
     def count(self) -> Counter:
         return self._count
 
+    def estimate(self, text: str) -> int:
+        """About what a text costs, for a plan that is measured afterwards: of a long one some pieces are counted."""
+        if self._unit != "tokens" or len(text) <= _PIECES * _PIECE:
+            return self._count(text)
+        step = (len(text) - _PIECE) // (_PIECES - 1)
+        some = sum(self._count(text[at : at + _PIECE]) for at in range(0, _PIECES * step, step))
+        return some * len(text) // (_PIECES * _PIECE)
+
     def prices(self) -> Prices:
         """What a section costs besides its text, roughly."""
         from sutler.stages.allocate import Prices
@@ -218,7 +229,7 @@ class Ledger:
         """The section with its cost, if the budget still has room for it."""
         if self._unit != "tokens" and len(section.body.text) > self.limit - self.spent:
             return None
-        cost = self.cost(section)
+        cost = section.cost or self.cost(section)  # a plan has counted it already
         if self.spent + cost > self.limit:
             return None
         self.spent += cost

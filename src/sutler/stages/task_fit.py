@@ -126,7 +126,7 @@ def _offers(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranki
 
 def _offer(ranked: Ranked, seen: Looked, material: Material, lines: list[str], ledger: Ledger) -> Offer:
     text, parts = material.clean.text, seen.parts
-    full = ledger.count(text)
+    full = ledger.estimate(text)
     rate = full / max(len(text), 1)
     ends = [0, *accumulate(len(line) + 1 for line in lines)]
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,3 +80,14 @@ def test_a_long_text_costs_what_its_pieces_cost(vocabulary: str, pieces: list[st
     cut = list(slices(text, size))
     assert "".join(cut) == text
     assert sum(map(count, cut)) == count(text)
+
+
+def test_who_expects_much_counts_by_the_tokenizer_from_the_start() -> None:
+    program = (
+        "import sys; from sutler.stages import count; tokens = count.token_counter('o200k_base');"
+        "few = tokens('hello world'); before = 'splintr' in sys.modules;"
+        "count.expect_much(); many = tokens('hello world');"
+        "print(few, before, many, 'splintr' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "False", "2", "True"]

@@ -16,8 +16,8 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.stages.tree import DEEPEST
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote, wire_path
+from sutler.values.errors import RefusedError
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Excluded
 
 
@@ -164,17 +164,8 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
 def run_why(args: argparse.Namespace, console: Console) -> int:
     """The verdict of the very pipeline that packs: the scan first, then selection, reading and the budget."""
     place = locate([], os.getcwd())
-    target = os.path.relpath(os.path.abspath(args.path), place.root)
-    if not args.path:
-        raise UsageError("an empty path was given", next_step="name a file or folder of this project")
-    if target == ".." or target.startswith("../"):
-        raise UsageError(
-            f"{quote(args.path)} lies outside this folder",
-            rule="why explains one project",
-            next_step="run it from there",
-        )
+    path = options.path_within(place.root, args.path)
     project = Project(settings=options.settings_for(args, place.root))
-    path = RelPath("" if target == "." else target)
     with Root(place.root) as root:
         body = told_all(verdict(project, root, path))
     if args.json:

@@ -9,6 +9,7 @@ from sutler import config
 from sutler.config import Layer, Settings
 from sutler.engine import project_config
 from sutler.values.errors import UsageError
+from sutler.values.paths import RelPath, quote, unquote
 
 _FLAGS = {
     "include": "include",
@@ -87,3 +88,18 @@ def settings_for(args: argparse.Namespace, root: str) -> Settings:
     """Defaults < user < project < environment < flags, for the project at `root`."""
     layers = project_config(root, os.environ, getattr(args, "profile", ""))
     return config.resolve([*layers, config.layer_from_environment(os.environ), flags_layer(args)])
+
+
+def path_within(root: str, given: str) -> RelPath:
+    """A path of the project below `root`, as it was given on the command line or in the quoted form of listings."""
+    if not given:
+        raise UsageError("an empty path was given", next_step="name a file or folder of this project")
+    spelt = given if os.path.lexists(given) else unquote(given)
+    target = os.path.relpath(os.path.abspath(spelt), root)
+    if target == ".." or target.startswith("../"):
+        raise UsageError(
+            f"{quote(given)} lies outside this folder",
+            rule="the command is about one project",
+            next_step="run it from there",
+        )
+    return RelPath("" if target == "." else target)

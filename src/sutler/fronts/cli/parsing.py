@@ -16,6 +16,10 @@ from sutler.version import VERSION
 
 Act = Callable[[argparse.Namespace, Console], int]
 
+# Its few words stay English, as all of ours are: to translate them it would look for catalogues all over the disk.
+argparse._ = str  # type: ignore[attr-defined]
+argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]
+
 
 class Parser(argparse.ArgumentParser):
     """argparse, but a wrong word is a UsageError like every other and long help keeps its lines."""

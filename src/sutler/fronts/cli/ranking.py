@@ -13,7 +13,7 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath, quote, wire_path
+from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Excluded, Problem
 
 
@@ -60,10 +60,7 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
     from sutler.stages.outline import outline, render_outline
 
     place = locate([], os.getcwd())
-    target = os.path.relpath(os.path.abspath(args.path), place.root)
-    if target.startswith(".."):
-        raise UsageError(f"{quote(args.path)} lies outside this folder", next_step="run it from there")
-    project, path = Project(), RelPath(target)
+    project, path = Project(), options.path_within(place.root, args.path)
     with Root(place.root) as root:
         verdict = explain(root, project.rules(), path, named=True)
         if isinstance(verdict, Excluded):
@@ -72,7 +69,9 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
             verdict if isinstance(verdict, Problem) else root.read(path, project.settings.number("skip_over") or None)
         )
     if isinstance(blob, Problem):
-        raise UsageError(f"{quote(path)}: {blob.kind} {blob.detail}".rstrip(), next_step="name a readable text file")
+        raise UsageError(
+            f"{quote(path or '.')}: {blob.kind} {blob.detail}".rstrip(), next_step="name a readable text file"
+        )
     decoded = decode(blob.data)
     if decoded is None:
         raise UsageError(f"{quote(path)} is not text", next_step="name a source file")

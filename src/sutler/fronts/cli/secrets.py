@@ -79,7 +79,9 @@ def _row(row: Listed) -> str:
 
 def configure_receipt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "verify"), help="what to do")
-    parser.add_argument("pack", nargs="?", default="", metavar="ID", help="the start of a pack's id; default: newest")
+    parser.add_argument(
+        "pack", nargs="?", default="", metavar="ID", help="the start of a pack's id, or its file; default: newest"
+    )
     parser.add_argument("--file", metavar="FILE", help="verify: a receipt that --receipt wrote")
     parser.add_argument("--pack-file", metavar="FILE", help="verify: the pack itself, compared file by file")
 
@@ -88,13 +90,15 @@ def run_receipt(args: argparse.Namespace, console: Console) -> int:
     root = locate([], os.getcwd()).root
     if args.action == "list":
         return list_receipts(receipts.receipts(root, os.environ, files=False), console)
-    receipt = _read(args.file) if args.file else receipts.find(root, os.environ, args.pack)
+    pack_file = args.pack_file or (args.pack if os.path.isfile(args.pack) else "")
+    wanted = args.pack if args.pack != pack_file else _pack_id(pack_file)
+    receipt = _read(args.file) if args.file else receipts.find(root, os.environ, wanted)
     if args.action == "show":
         console.answer_json({"receipt": receipt})
         return 0
     receipts.verify(receipt, os.environ)
-    if args.pack_file:
-        _compare(receipt, args.pack_file)
+    if pack_file:
+        _compare(receipt, pack_file)
     if args.json:
         console.answer_json({"pack_id": receipt.pack_id, "verified": True})
     else:
@@ -144,6 +148,14 @@ def _bytes(name: str) -> bytes:
             return stream.read()
     except OSError as error:
         raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+
+
+def _pack_id(name: str) -> str:
+    from sutler.engine.checking import pack_id_of
+    from sutler.stages.render import parse
+
+    data = _bytes(name)
+    return pack_id_of(data, parse(data))
 
 
 def _compare(receipt: receipts.Receipt, name: str) -> None:

@@ -21,6 +21,7 @@ from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
 from sutler.fronts.mcp.server import Peer, Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.fronts.mcp.tools import chosen
+from sutler.stages.count import expect_much
 from sutler.store.state import private_file
 from sutler.toolbox import open_doors
 from sutler.values.access import PROFILES, BackendProfile, Caller
@@ -62,7 +63,7 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         reconcile(peer.door)
         with closing(Spare()) as spare:  # for one client alone: its calls come one after the other
             peer.door.root.spare = None if plan.strict else spare
-            _freeze()
+            _settle_in()
             stdio.serve(peer)
 
 
@@ -88,13 +89,15 @@ def serve_http(plan: Plan, note: Note) -> None:
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
-        _freeze()
+        _settle_in()
         HttpServer(server, doors, site, listener).serve()
         server.finish()
 
 
-def _freeze() -> None:
-    """What is there now stays: the collector need not look at it again in the middle of somebody's call."""
+def _settle_in() -> None:
+    """What is there now stays, and the collector need not look at it in the middle of somebody's call. The tokenizer
+    comes with the first answer, and not in the middle of a later one."""
+    expect_much()
     gc.collect()
     gc.freeze()
 
