@@ -102,6 +102,8 @@ def test_a_receipt_is_found_by_the_packs_file_too(desk: Desk) -> None:
     """Whoever holds a pack asks for its receipt by that very file, and hears when the file is no pack of ours."""
     assert desk.run("pack", "-o", "first.md").code == 0
     assert desk.run("pack", "--max-chars", "3000", "-o", "second.md").code == 0
+    newest = json.loads(desk.run("receipt", "show").out)["receipt"]
+    assert newest["destination"] == "second.md"
     first = json.loads(desk.run("receipt", "show", "first.md").out)["receipt"]
     assert first["destination"] == "first.md"
     assert desk.run("receipt", "verify", "first.md").text.startswith(f"{first['pack_id'][:16]}: the seal holds")

@@ -204,7 +204,7 @@ class Ledger:
         """What a section costs besides its text, roughly."""
         from sutler.stages.allocate import Prices
 
-        return Prices(header=110, gap=20) if self._unit == "tokens" else Prices(header=330, gap=80)
+        return Prices(header=75, gap=20) if self._unit == "tokens" else Prices(header=260, gap=80)
 
     def bytes_left(self) -> int:
         return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)

@@ -91,7 +91,7 @@ def run_receipt(args: argparse.Namespace, console: Console) -> int:
     if args.action == "list":
         return list_receipts(receipts.receipts(root, os.environ, files=False), console)
     pack_file = args.pack_file or (args.pack if os.path.isfile(args.pack) else "")
-    wanted = args.pack if args.pack != pack_file else _pack_id(pack_file)
+    wanted = _pack_id(pack_file) if pack_file and pack_file == args.pack else args.pack
     receipt = _read(args.file) if args.file else receipts.find(root, os.environ, wanted)
     if args.action == "show":
         console.answer_json({"receipt": receipt})

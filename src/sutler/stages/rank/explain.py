@@ -30,6 +30,7 @@ _SENTENCES = {
     "cochange": "it changes together with files that rank high",
     "beside": "it stands beside a file that ranks high",
     "feedback": "it resembles the best matches",
+    "needed": "the best match imports it",
 }
 _CLASSES = {
     "test": "it is a test",

@@ -76,14 +76,19 @@ class Links:
         """Documents that a document imports, as far as the names say."""
         known = self._imported.get(number)
         if known is None:
-            doc = self._docs[number]
-            found: dict[int, None] = {}
-            for target in doc.imports.split("\n") if doc.imports else ():
-                for hit in self._resolve(target, doc):
-                    if hit != number:
-                        found[hit] = None
-            known = self._imported[number] = list(found)
+            known = self._imported[number] = list(self.needed(number))
         return known
+
+    def needed(self, number: int) -> dict[int, float]:
+        """The same with how sure it is: an import that means several files tells less of each."""
+        doc = self._docs[number]
+        found: dict[int, float] = {}
+        for target in doc.imports.split("\n") if doc.imports else ():
+            hits = self._resolve(target, doc)
+            for hit in hits:
+                if hit != number:
+                    found[hit] = max(found.get(hit, 0.0), 1 / len(hits))
+        return found
 
     def _resolve(self, target: str, doc: Doc) -> list[int]:
         parts = target_parts(target, doc.path)

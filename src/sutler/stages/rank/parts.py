@@ -19,8 +19,11 @@ from sutler.values.facts import Region
 from sutler.values.paths import Span
 
 _LEAST = 8  # lines: shorter documentation stays with its code
+_LEAST_TOP = 6  # the same for what a file starts with
 _OPENING = re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|''')")
-_COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?!\[)|--)")
+_BLOCK = re.compile(r"\s*(/\*)")
+_REMARK = re.compile(r"\s*(?://|--|#(?![\[a-z]))")  # neither `#[attribute]` nor `#include`
+_COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![\[a-z])|--)")
 
 
 class Parts(Struct, frozen=True):
@@ -41,7 +44,7 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
         while last > regions[i].end:  # a page may be longer than what a region holds
             i += 1
         rest = regions[i]
-        if not last or (last == rest.end and rest is region):
+        if not last or (last == rest.end and rest is region and region.kind != "head"):
             found.append(region)
             leads.append(None)
         else:
@@ -56,6 +59,8 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
 def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
     """Whether a long documentation text stands above the definition, and its last line with the blanks behind, or 0."""
     region = regions[i]
+    if region.kind == "head":
+        return True, _prologue(region, regions[_same(regions, i)].end, lines)
     if region.kind not in ("function", "class") or region.end - region.start < _LEAST:
         return False, 0
     end = regions[_same(regions, i)].end
@@ -86,6 +91,20 @@ def _after_blanks(last: int, end: int, lines: Sequence[str]) -> int:
     return last
 
 
+def _prologue(region: Region, end: int, lines: Sequence[str]) -> int:
+    """The end of the licence, remarks and documentation that a file starts with, where that is long, or 0."""
+    line = region.start
+    while line <= end:
+        text = lines[line - 1]
+        opening = _OPENING.match(text) or _BLOCK.match(text)
+        if opening:
+            line = _end_of(line, opening, end, lines) or end
+        elif text.strip() and not _REMARK.match(text):
+            break
+        line += 1
+    return line - 1 if line - region.start >= _LEAST_TOP else 0
+
+
 def _above(region: Region, lines: Sequence[str]) -> int:
     """The end of a comment that a region starts with, where that is long, or 0."""
     line = region.start
@@ -111,13 +130,16 @@ def _below(region: Region, end: int, lines: Sequence[str]) -> int:
 
 
 def _closed(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
-    quote = opening.group(1)
-    if quote in lines[start - 1][opening.end() :]:
-        return 0
-    for number in range(start + 1, end + 1):
-        if quote in lines[number - 1]:
-            return number if number - start + 1 >= _LEAST else 0
-    return 0
+    last = _end_of(start, opening, end, lines)
+    return last if last - start + 1 >= _LEAST else 0
+
+
+def _end_of(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
+    """The line on which a string or a block of remarks ends that opens on line `start`, or 0."""
+    mark = opening.group(1)[::-1]
+    if mark in lines[start - 1][opening.end() :]:
+        return start
+    return next((number for number in range(start + 1, end + 1) if mark in lines[number - 1]), 0)
 
 
 def _signature(region: Region, lines: Sequence[str]) -> Span:

@@ -24,6 +24,9 @@ _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 12
 _NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
+_UNPASSED = 2  # how many of the best files no import is lifted past,
+_BEHIND = 0.999  # not even in a tie
+_SURE = 0.3  # an import that means all files of a folder speaks for none of them
 
 
 class Evidence(Struct, frozen=True):
@@ -116,7 +119,28 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
     _note(evidence, "beside", signals.beside(best[:_NEAREST], evidence.sums, reader), table)
     _note(evidence, "feedback", _scaled(lexical.feedback(reader, best[:8], norms, query)), table)
+    _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)
     return evidence
+
+
+def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> Scores:
+    """What the best file of code imports: a change there often reaches what it stands on. These files follow the best
+    ones and do not pass them, so each is lifted by what parts it from the second best file at most."""
+    if not weight:
+        return {}
+    scores = totals(evidence)
+    first = nsmallest(_READ, ((-score, doc) for doc, score in scores.items()))
+    best = next((doc for _, doc in first if reader.docs[doc].kind == "source"), None)
+    if best is None:
+        return {}
+    bar = -_BEHIND * first[min(_UNPASSED, len(first)) - 1][0]
+    found: Scores = {}
+    for doc, sure in links.needed(best).items():
+        lift = weight * evidence.priors.get(doc, 1.0)
+        room = bar - scores.get(doc, 0.0)
+        if lift > 0 and room > 0 and sure >= _SURE:
+            found[doc] = min(sure, room / lift)
+    return found
 
 
 def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, float]) -> None:

@@ -34,6 +34,7 @@ class Weights(Struct, frozen=True):
     cochange: float = 0.05  # changes together with files that score high
     beside: float = 0.2  # stands in the folder of one of the very best files
     feedback: float = 0.1  # resembles the best files so far (RM3)
+    needed: float = 0.35  # the best file of code imports it; never lifts a file past the second best
     priors: float = 1.0  # 0 switches class priors off
     zones: float = 1.0  # 0 makes every zone of the task weigh the same
     compounds: float = 0.5  # names made of neighbouring words, as a share of their zone's weight

@@ -5,8 +5,9 @@ A pack is the plain concatenation of its pieces, in this order:
     opening · (head · body · tail) for each section, glue between them · closing · manifest lines · ending
 
 The manifest comes last so that a change in one file leaves everything before that file as it was, and prompt
-caches keep their prefix. Each manifest line gives a body's length and digest; the ending's digest covers
-every piece that is not a body. Between them no byte of a pack can change unseen.
+caches keep their prefix. Each manifest line gives a body's length and the digest of its file. Where the body is the
+file itself, that digest covers it; every other body (an excerpt, a text with redactions) is covered by the ending's
+digest, as is every piece that is not a body. Between them no byte of a pack can change unseen.
 """
 
 from __future__ import annotations
@@ -67,13 +68,14 @@ class Shape(Protocol):
 
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """A section in the manifest. Strings are in their display form; None is the usual case, and left out."""
+    """A section in the manifest. Strings are in their display form; None is the usual case, and left out. Either
+    `sha256` or `source` is there."""
 
     path: str
     length: int
-    sha256: str
+    sha256: str | None = None  # of the body, which is the raw file itself
     level: Level | None = None  # full
-    source: str | None = None  # the raw file is the text itself
+    source: str | None = None  # of the raw file, where the body is something else
     source_size: int | None = None
     encoding: str | None = None  # utf-8
     mode: str | None = None  # 100644
@@ -94,13 +96,14 @@ class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True):
-    """The manifest's last line: the digest of every piece that is not a file's body."""
+    """The manifest's last line: the digest of every piece that no other digest covers."""
 
     digest: str
 
 
 class Framed(NamedTuple):
-    """Sections in their format, in UTF-8: all their text, that of it which is not a body, and their manifest lines."""
+    """Sections in their format, in UTF-8: all their text, that of it which the ending's digest covers, and their
+    manifest lines."""
 
     text: Octets
     frames: Octets
@@ -108,12 +111,14 @@ class Framed(NamedTuple):
 
 
 class Dressed(NamedTuple):
-    """One section in its format: what stands before and after its body, and its line in the manifest."""
+    """One section in its format: what stands before and after its body, and its line in the manifest. `itself`: the
+    body is the raw file, so that its own digest covers it."""
 
     head: str
     body: bytes
     tail: str
     line: str
+    itself: bool = True
 
 
 def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
@@ -122,31 +127,32 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
         body = section.data or section.body.text.encode()
     else:
         body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
-    return Dressed(head, body, tail, shape.manifest_line(section))
+    return Dressed(head, body, tail, shape.manifest_line(section), section.source == section.sha256)
 
 
 def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     """The sections between their frames, glue between them."""
     text: list[bytes] = []
-    frames: list[str] = []
+    frames: list[bytes] = []
     lines: list[str] = []
     between = ""
-    for head, body, tail, line in sections:
-        frame = between + head
-        text += (frame.encode(), body)
-        frames.append(frame)
+    for head, body, tail, line, itself in sections:
+        frame = (between + head).encode()
+        text += (frame, body)
+        frames += (frame,) if itself else (frame, body)
         lines.append(line)
         between = tail + shape.GLUE
-    last = between.removesuffix(shape.GLUE)
-    text.append(last.encode())
+    last = between.removesuffix(shape.GLUE).encode()
+    text.append(last)
     frames.append(last)
-    return Framed(b"".join(text), "".join(frames).encode(), "".join(lines).encode())
+    return Framed(b"".join(text), b"".join(frames), "".join(lines).encode())
 
 
 def assemble(
     shape: Shape, preamble: Preamble, framed: Iterable[Framed], listing: LateListing, line_numbers: bool
 ) -> Iterator[tuple[Octets, Octets]]:
-    """Every piece but the ending, each with that part of it which is not a body. The listing is asked for last."""
+    """Every piece but the ending, each with that part of it which the ending's digest covers. The listing is asked for
+    last."""
     opening = shape.opening(preamble, line_numbers).encode()
     yield opening, opening
     lines: list[Octets] = []
@@ -164,12 +170,13 @@ def assemble(
 
 
 def line_of(section: Section) -> Line:
+    itself = section.source == section.sha256
     return Line(
         path=quote(section.path),
         length=section.length,
-        sha256=section.sha256,
+        sha256=section.sha256 if itself else None,
         level=None if section.level == "full" else section.level,
-        source=None if section.source == section.sha256 else section.source,
+        source=None if itself else section.source,
         source_size=None if section.source_size == section.length else section.source_size,
         encoding=None if section.encoding == "utf-8" else quote(section.encoding),
         mode=None if section.mode == 0o100644 else f"{section.mode:o}",

@@ -20,6 +20,7 @@ from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
 
 _RULE = "a pack must be exactly what was rendered, and each file must match its line in the manifest"
+_UNDER_SEAL = "the pack's frame, or a file that it shows in part or redacted"
 _NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
 _Entry = TypeVar("_Entry", bound=Struct)
 
@@ -53,7 +54,7 @@ def damaged(what: str) -> NoReturn:
 
 
 class Walk:
-    """A position in the pack's bytes, and the running digest of everything that is not a file's body."""
+    """A position in the pack's bytes, and the running digest of everything that no line of the manifest covers."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -116,7 +117,7 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     walk.expect(closing[closing.rindex(shape.MANIFEST) :], "the manifest's first line")
     for section in sections:
         walk.expect(shape.manifest_line(section), f"the manifest's line for {quote(section.path)}")
-    _compare("the pack's frame", end.digest, walk.seal.hexdigest())
+    _compare(_UNDER_SEAL, end.digest, walk.seal.hexdigest())
     walk.expect(shape.ending(end.digest).rstrip("\n"), "the ending")
     if data[walk.at :].strip():
         damaged("there is text after its end")
@@ -153,7 +154,7 @@ def read_json(data: bytes) -> Pack:
     fixed = (found.schema_version, found.about, title)
     if fixed != (VERSION, json.about(numbers), title_of(preamble, listing, numbers)):
         damaged("its first fields differ from what its manifest says")
-    _compare("the pack's frame", found.digest, seal.hexdigest())
+    _compare(_UNDER_SEAL, found.digest, seal.hexdigest())
     return Pack(preamble, sections, listing, numbers)
 
 
@@ -222,6 +223,8 @@ def _section(walk: Walk, shape: TextShape, line: Line, line_numbers: bool) -> Se
     section = section_of(line, raw)
     head, tail = shape.frame(section)
     walk.expect(head, f"the heading of {line.path}")
+    if line.sha256 is None:
+        walk.seal.update(walk.data[start:end])
     walk.at = end
     walk.expect(tail, f"the end of {line.path}")
     return section
@@ -229,16 +232,21 @@ def _section(walk: Walk, shape: TextShape, line: Line, line_numbers: bool) -> Se
 
 def section_of(line: Line, raw: bytes) -> Section:
     """A section from its manifest line and the bytes found for it, or a refusal that names it."""
-    _compare(line.path, line.sha256, sha256(raw).hexdigest())
+    found = sha256(raw).hexdigest()
+    source = found if line.source is None else line.source
+    if line.sha256 is None and line.source is None:
+        damaged(f"the manifest has no digest of {line.path}")
+    if line.sha256 is not None:
+        _compare(line.path, line.sha256, found)
     if len(raw) != line.length:
         damaged(f"{line.path} should be {line.length} bytes long and is {len(raw)}")
     return Section(
         path=_relpath(line.path),
         level=line.level or "full",
         body=CleanText(_decoded(raw, line.path)),  # it was clean when it left
-        sha256=line.sha256,
+        sha256=found,
         length=line.length,
-        source=line.sha256 if line.source is None else line.source,
+        source=source,
         source_size=line.length if line.source_size is None else line.source_size,
         encoding="utf-8" if line.encoding is None else unquote(line.encoding),
         mode=0o100644 if line.mode is None else _octal(line.mode, line.path),

@@ -34,6 +34,14 @@ def test_imports_lead_to_files(importer: str, text: str, target: str) -> None:
     assert links.imported(numbers[importer]) == [numbers[target]]
 
 
+def test_an_import_of_a_folder_tells_less_of_each_of_its_files() -> None:
+    files = {f"pkg/store/s{i}.go": "package store\n" for i in range(4)}
+    main = 'package main\n\nimport "example.com/m/pkg/store"\nimport "example.com/m/pkg/one"\n'
+    links, numbers = links_over({"cmd/main.go": main, "pkg/one/one.go": "package one\n", **files})
+    found = links.needed(numbers["cmd/main.go"])
+    assert found == {numbers["pkg/one/one.go"]: 1.0, **{numbers[path]: 0.25 for path in files}}
+
+
 @pytest.mark.parametrize(
     ("mention", "path"),
     [

@@ -80,6 +80,44 @@ def test_a_page_longer_than_a_region_is_one_part() -> None:
     assert parts.leads == (None, Span(1, 1))
 
 
+LICENCE = "".join(f"# Line {i} of a licence\n" for i in range(5))
+NOTES = '"' * 3 + "What this is.\n\nMore of it.\n" + '"' * 3 + "\n"
+CODE = "import os\n\nLIMIT = 3\n\n\ndef total():\n    return os.name\n"
+
+
+def test_what_a_file_starts_with_stands_apart_from_its_imports() -> None:
+    parts = parts_of("cart.py", "#!/usr/bin/python\n" + LICENCE + "\n" + NOTES + "\n" + CODE)
+    assert shape(parts) == [(1, 12, "doc", ""), (13, 17, "head", ""), (18, 19, "function", "total")]
+    assert set(parts.leads) == {None}
+
+
+def test_a_prologue_longer_than_a_region_is_one_part() -> None:
+    page = '"' * 3 + "\n" + "A line of it.\n\n" * 50 + '"' * 3 + "\n"
+    assert shape(parts_of("cart.py", page + CODE))[:2] == [(1, 102, "doc", ""), (103, 107, "head", "")]
+
+
+def test_a_licence_in_a_block_of_remarks_stands_apart() -> None:
+    text = (
+        "/*\n"
+        + "Of a licence\n" * 6
+        + " */\n\n#include <stdio.h>\n#include <math.h>\n\nint total(void) { return 1; }\n"
+    )
+    assert shape(parts_of("cart.c", text))[:2] == [(1, 9, "doc", ""), (10, 12, "head", "")]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("cart.py", LICENCE + CODE),  # short
+        ("cart.py", CODE),
+        ("cart.c", "#include <stdio.h>\n" * 9 + "\nint total(void) { return 1; }\n"),
+        ("cart.py", "x = 1\n" + LICENCE * 3 + CODE),
+    ],
+)
+def test_other_heads_stay_whole(path: str, text: str) -> None:
+    assert parts_of(path, text).regions == extract(path, text).regions
+
+
 def test_a_long_comment_above_a_definition_stands_apart() -> None:
     parts = parts_of("Cart.java", JAVA)
     assert (2, 10, "doc", "total") in shape(parts)

@@ -87,6 +87,31 @@ def test_files_beside_the_best_gain_by_it() -> None:
     assert not any("beside" in names for path, names in shares.items() if path.startswith("zoo/"))
 
 
+def test_what_the_best_file_imports_follows_it_and_passes_neither_it_nor_the_second() -> None:
+    tree = {
+        "shop/refunds.py": "from lib.money import exact\n\ndef refund_customer():\n    return exact(1)\n",
+        "shop/other.py": "def refund():\n    return 1\n",
+        "lib/money.py": "def exact(value):\n    return value\n",
+        "lib/stock.py": "def count(value):\n    return value\n",
+        **{f"zoo/{i}/x{i}.py": f"def x{i}():\n    return {i}\n" for i in range(9)},
+    }
+    found = ranked("refund_customer: the refund is wrong by one value", tree=tree)
+    places = [item.path for item in found]
+    assert places[:3] == ["shop/refunds.py", "shop/other.py", "lib/money.py"]
+    assert "the best match imports it" in found[2].reasons
+    assert found[2].score < found[1].score
+    shares = {item.path: {signal.name for signal in item.signals} for item in found}
+    assert "needed" not in shares["lib/stock.py"]
+
+
+def test_an_import_of_a_whole_folder_lifts_nothing() -> None:
+    code = 'package shop\n\nimport "example.com/m/lib/money"\n\nfunc RefundCustomer() int { return money.Exact(1) }\n'
+    files = {f"lib/money/m{i}.go": f"package money\n\nfunc F{i}(value int) int {{ return value }}\n" for i in range(5)}
+    found = ranked("RefundCustomer: a wrong value", tree={"shop/refunds.go": code, **files})
+    assert found[0].path == "shop/refunds.go"
+    assert not any(signal.name == "needed" for item in found for signal in item.signals)
+
+
 def test_lines_of_the_trace_are_kept() -> None:
     found = {item.path: item.lines for item in ranked('Fails\n  File "shop/cart.py", line 3, in total\n')}
     assert found["shop/cart.py"] == (3,)

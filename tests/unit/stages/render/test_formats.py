@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from sutler.stages.render import json, markdown, parse, render, xml
 from sutler.stages.render.pieces import numbered
+from sutler.values.errors import RefusedError
 from sutler.values.pack import CleanText, Listing, Pack, Preamble, Section
 from sutler.values.paths import RelPath
 
@@ -82,6 +83,27 @@ def test_a_json_pack_written_anew_is_the_same_pack() -> None:
     pack = Pack(Preamble("p"), (section_of("a", "é\u2028\0"),), Listing((RelPath("b"),)))
     text = "".join(render(pack.preamble, pack.sections, pack.listing, format="json"))
     assert parse(standard.dumps(standard.loads(text), indent=4)) == pack
+
+
+def excerpt_of(text: str) -> str:
+    section = replace(section_of("a.py", text), level="excerpt", source="0" * 64, source_size=9_999)
+    return "".join(render(Preamble("p"), (section,), Listing(), format="markdown"))
+
+
+def test_an_excerpt_is_under_the_digest_of_the_pack_and_names_that_of_its_file() -> None:
+    text = excerpt_of("import os\n")
+    assert '"source":"' + "0" * 64 in text
+    assert '"sha256"' not in text
+    (section,) = parse(text).sections
+    assert section.sha256 == sha256(b"import os\n").hexdigest()
+    with pytest.raises(RefusedError, match="a file that it shows in part or redacted"):
+        parse(text.replace("import os", "import io"))
+
+
+def test_a_line_without_any_digest_is_refused() -> None:
+    text = excerpt_of("import os\n").replace(',"source":"' + "0" * 64 + '"', "")
+    with pytest.raises(RefusedError, match=r"no digest of a\.py"):
+        parse(text)
 
 
 @pytest.mark.parametrize(
