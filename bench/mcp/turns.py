@@ -85,7 +85,7 @@ def main() -> None:
                 parties[name].turn(TURN)
         for name, one in parties.items():
             median, most, mean = told(one.times)
-            print(f"{name:<10} {len(one.times):6} writes, median {median:.2f} ms, 95% {most:.2f} ms, mean {mean:.2f} ms")
+            print(f"{name:<10} {len(one.times):6} writes: median {median:.2f}, 95% {most:.2f}, mean {mean:.2f} ms")
         print(f"load {os.getloadavg()[0]:.1f}")
     finally:
         for one in parties.values():
