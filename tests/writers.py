@@ -105,8 +105,6 @@ def work(tree: str, state: str, seed: int, out: int) -> None:
         while True:
             try:
                 done = one_write(door, rnd)
-                if door.root.spare is not None:
-                    door.root.spare.refill()
                 for path, digest in done:
                     os.write(out, f"{path} {digest or '-'}\n".encode())
             except SutlerError:

@@ -263,7 +263,10 @@ class Writer:
         self, plans: tuple[Plan, ...], work: _Work, recorded: Callable[[], None]
     ) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
         try:
-            made = answer(self._door, plans)  # while the disk is busy with the intent and the new bytes
+            # while the disk is busy with the intent and the new bytes
+            made = answer(self._door, plans)
+            if (spare := self._door.root.spare) is not None:
+                spare.refill()
         finally:
             recorded()
         work.finish()

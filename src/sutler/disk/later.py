@@ -22,7 +22,8 @@ class Later:
     def __init__(self, tell: Callable[[Iterable[str]], None]) -> None:
         """`tell` is called with the calls whose directories are on the disk."""
         self._tell = tell
-        self._state = threading.Condition()
+        self._lock = threading.RLock()
+        self._state = threading.Condition(self._lock)
         self._places: dict[tuple[int, int], int] = {}
         self._calls: dict[str, None] = {}
         self._synced: dict[str, None] = {}  # calls whose directories are on the disk, and nobody was told
@@ -34,7 +35,7 @@ class Later:
     def owe(self, calls: Iterable[str], fds: Iterable[tuple[int, int]]) -> None:
         """Take over descriptors of the directories that these calls changed, and of the files that are gone from them
         (-1: none), whose room is given back when they are closed."""
-        with self._state:
+        with self._lock:
             for fd, old in fds:
                 if old >= 0:
                     self._gone.append(old)
@@ -55,27 +56,27 @@ class Later:
 
     def count(self) -> int:
         """How many `calls` there are: asked before every write."""
-        with self._state:
+        with self._lock:
             return len(self._calls) + len(self._synced)
 
     def calls(self) -> frozenset[str]:
         """What is not settled yet and will be by this process."""
-        with self._state:
+        with self._lock:
             return frozenset(self._calls | self._synced)
 
     def due(self, most: int) -> tuple[str, ...]:
         """Some calls whose directories are on the disk, for whoever can tell of them now; `told` says that it was."""
-        with self._state:
+        with self._lock:
             return tuple(islice(self._synced, most))
 
     def told(self, calls: Iterable[str]) -> None:
-        with self._state:
+        with self._lock:
             for call in calls:
                 self._synced.pop(call, None)
 
     def _run(self) -> None:
         while True:
-            with self._state:
+            with self._lock:
                 self._idle = True
                 self._state.wait_for(lambda: bool(self._calls or self._synced) or self._ended)
                 self._idle = False
@@ -93,7 +94,7 @@ class Later:
                 self.broken = True
                 return
             finally:
-                with self._state:
+                with self._lock:
                     for call in calls:
                         del self._calls[call]
                     for call in old:
@@ -105,7 +106,7 @@ class Later:
 
     def close(self) -> None:
         """Come back when nothing is owed any more."""
-        with self._state:
+        with self._lock:
             self._ended = True
             self._state.notify_all()
         if self._thread is not None:

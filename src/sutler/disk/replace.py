@@ -59,12 +59,6 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
             return ABSENT
         raise failed(path, error) from None
     try:
-        state = os.fstat(fd)
-        if stat.S_ISREG(state.st_mode) and state.st_nlink > 1:
-            raise RefusedError(
-                f"{quote(path)} has {state.st_nlink} names on disk", rule="a hard-linked file is not replaced",
-                next_step="copy it to break the link, then edit",
-            )  # fmt: skip
         blob = read_descriptor(fd, path, limit)
     except OSError as error:
         raise failed(path, error) from None
@@ -72,6 +66,12 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
         os.close(fd)
     if isinstance(blob, Problem):
         raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
+    state = blob.stat
+    if state.st_nlink > 1:
+        raise RefusedError(
+            f"{quote(path)} has {state.st_nlink} names on disk", rule="a hard-linked file is not replaced",
+            next_step="copy it to break the link, then edit",
+        )  # fmt: skip
     return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(state.st_mode), mark_of(state))
 
 

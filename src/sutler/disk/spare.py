@@ -1,8 +1,8 @@
 """A file without a name, made before it is needed.
 
 To make a file is the dearest step on the way of a write: where many came and went the file system looks long for a free
-number. So whoever writes again and again has the next one made while nobody waits, in the directory that was written to
-last. Nobody sees it, and it is gone with the process. It is for one thread: calls that come one after the other.
+number. So whoever writes again and again has the next one made while the disk is busy with this one, in the same
+directory. Nobody sees it, and it is gone with the process. It is for one thread: calls that come one after the other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Spare:
         return -1
 
     def refill(self) -> None:
-        """Make the next one, if the last was taken; nobody waits just now."""
+        """Make the next one, if the last was taken."""
         if self._ready < 0 and self._directory >= 0:
             try:
                 self._ready = os.open(".", UNNAMED, 0o600, dir_fd=self._directory)

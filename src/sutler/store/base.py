@@ -38,6 +38,10 @@ class Query(Protocol):
 
     def __call__(self, sql: str, params: Sequence[Value] = ()) -> list[Row]: ...
 
+    def changes(self) -> int:
+        """How many rows the last of these statements added, changed or removed."""
+        ...
+
 
 class Database(Protocol):
     """What differs between SQLite and PostgreSQL: how a transaction begins, ends and is tried again."""

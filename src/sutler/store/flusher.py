@@ -32,7 +32,8 @@ class Flusher:
         self._path = path
         self._fd = -1
         self.sync: Sync = at_once
-        self._state = threading.Condition()
+        self._lock = threading.RLock()  # taken by itself on the way of every write: written in C, unlike the condition
+        self._state = threading.Condition(self._lock)
         self._done = self._made = 0
         self._since = 0.0  # when the oldest commit that is not synced was made
         self._idle = self._hurry = self._ended = False
@@ -42,7 +43,7 @@ class Flusher:
 
     def committed(self, *, wake: bool = True) -> None:
         """A commit is in the log. With `wake` the thread sees to it; else whoever committed does."""
-        with self._state:
+        with self._lock:
             if self._made == self._done:
                 self._since = time.monotonic()
             self._made += 1
@@ -58,7 +59,7 @@ class Flusher:
 
     def then(self, work: Callable[[], None]) -> None:
         """Have `work` done as soon as all that was committed up to now is on the disk."""
-        with self._state:
+        with self._lock:
             self._then.append(work)
             self._hurry = True
             self._wake()
@@ -66,7 +67,7 @@ class Flusher:
     def start(self) -> Callable[[], bool]:
         """Begin to sync all that was committed up to now. What comes back waits for it, and must be called: whether
         the disk has it."""
-        with self._state:
+        with self._lock:
             wanted, broken = self._made, self.broken
             if broken or wanted == self._done:
                 return lambda: not broken
@@ -80,7 +81,7 @@ class Flusher:
                 wait()
             except OSError:
                 return self._fail()
-            with self._state:
+            with self._lock:
                 self._done = max(self._done, wanted)
             return True
 
@@ -88,13 +89,13 @@ class Flusher:
 
     def _fail(self) -> bool:
         """Never tried again: the pages may count as clean and be lost all the same."""
-        with self._state:
+        with self._lock:
             self.broken = True
             self._state.notify_all()
         return False
 
     def _log(self) -> int:
-        with self._state:
+        with self._lock:
             if self._fd < 0:
                 self._fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             return self._fd
@@ -108,7 +109,7 @@ class Flusher:
                     one()
             except (OSError, SutlerError):
                 self._fail()
-            with self._state:
+            with self._lock:
                 del self._then[: len(work)]
                 self._done = max(made, self._done)
                 self._since = time.monotonic()
@@ -118,7 +119,7 @@ class Flusher:
 
     def _due(self) -> int:
         """Up to which commit is to be synced, when it is time; less than none at the end."""
-        with self._state:
+        with self._lock:
             while True:
                 if self._made == self._done and not self._then:
                     if self._ended:
@@ -134,7 +135,7 @@ class Flusher:
                 self._state.wait_for(lambda: self._hurry or self._ended, left)
 
     def close(self) -> None:
-        with self._state:
+        with self._lock:
             self._ended = True
             self._state.notify_all()
         if self._thread is not None:

@@ -125,13 +125,8 @@ class PostgresDatabase:
 
     def _once(self, work: Callable[[Query], T]) -> T:
         connection = self._connect()
-
-        def query(sql: str, params: Sequence[Value] = ()) -> list[Row]:
-            cursor = connection.execute(sql.replace("?", "%s").encode(), tuple(params))
-            return cursor.fetchall() if cursor.description else []
-
         with connection.transaction():
-            return work(query)
+            return work(_Statements(connection))
 
     def compact(self) -> None:
         """The server does that by itself (autovacuum)."""
@@ -167,3 +162,19 @@ class PostgresDatabase:
         with self._lock:
             if os.getpid() == self._pid:
                 self._drop()
+
+
+class _Statements:
+    """What runs inside a transaction."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self._changes = 0
+
+    def __call__(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        cursor = self._connection.execute(sql.replace("?", "%s").encode(), tuple(params))
+        self._changes = cursor.rowcount
+        return cursor.fetchall() if cursor.description else []
+
+    def changes(self) -> int:
+        return self._changes

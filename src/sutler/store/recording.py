@@ -10,11 +10,12 @@ import msgspec
 from sutler.store.base import Query
 from sutler.store.rows import charge, over, says_the_same
 from sutler.store.state import boot
-from sutler.store.statements import AUDIT, CHAIN, CHARGE, MOVE, NEWEST
-from sutler.values.access import AuditEntry, AuditRow, Caller, Spent, Version, seal
+from sutler.store.statements import AUDIT, CHAIN, CHARGE, MOVE, NEWEST, SPENT
+from sutler.values.access import AuditEntry, AuditRow, Caller, Limits, Spent, Version, seal
 from sutler.values.errors import DeniedError
 from sutler.values.paths import quote
 
+_NOTHING, _UNLIMITED = Spent(), Limits()
 Newest = dict[str, tuple[int, str, str]]
 """What a transaction knows of each path: the number, the digest and the call of its newest version."""
 
@@ -34,7 +35,8 @@ def chain(
     first = seq, prev = query(place.head, (project,))[0]
     for entry in entries:
         row = seal(entry, seq + 1, prev)
-        if not query(CHAIN, (project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body)):
+        query(CHAIN, (project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body))
+        if not query.changes():
             seen = query(f"{AUDIT} AND call = ? AND phase = ?", (project, entry.call, entry.phase))
             rows.append(AuditRow(*seen[0]))  # a retry after a lost reply
             continue
@@ -45,20 +47,21 @@ def chain(
             query("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", (project, row.call, row.seq, boot(), mark or ""))
         elif entry.effect == "write" and mark is None:
             query("DELETE FROM pending WHERE project = ? AND call = ?", (project, row.call))
-        spent = _charge(query, project, entry)
-        if caller is not None and (rule := over(spent, caller.limits)):
-            raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
+        _charge(query, project, entry, caller)
     if (seq, prev) != first:
         query(MOVE, (seq, prev, project))
     return tuple(rows)
 
 
-def _charge(query: Query, project: str, entry: AuditEntry) -> Spent:
-    cost = charge(entry)
-    if cost == Spent():
-        return cost
-    who = (project, entry.caller, entry.session)
-    return Spent(*query(CHARGE, (*who, cost.reads, cost.writes, cost.bytes, cost.tokens))[0])
+def _charge(query: Query, project: str, entry: AuditEntry, caller: Caller | None) -> None:
+    cost, who = charge(entry), (project, entry.caller, entry.session)
+    if cost == _NOTHING:
+        return
+    query(CHARGE, (*who, cost.reads, cost.writes, cost.bytes, cost.tokens))
+    if caller is not None and caller.limits != _UNLIMITED:
+        rule = over(Spent(*query(SPENT, who)[0]), caller.limits)
+        if rule:
+            raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
 
 
 def add_version(query: Query, project: str, version: Version, newest: Newest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -12,7 +13,7 @@ import msgspec
 from sutler.store.base import Database, Query, Row, Sync, Value, Witness
 from sutler.store.recording import Newest, Place, add_version, chain
 from sutler.store.rows import approval_of, registry_row_of, says_the_same, version_of
-from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, VERSION
+from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, SPENT, VERSION
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -183,7 +184,7 @@ class SqlStore:
 
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
         """Have these paths to oneself. Slots are taken in order, so that two calls never wait for each other."""
-        slots = sorted({sha256(f"{self.project} {quote(path)}")[:2] for path in paths})
+        slots = sorted({_slot(self.project, path) for path in paths})
         return self._database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
 
     @contextmanager
@@ -359,10 +360,7 @@ class SqlStore:
         return len(self._write("DELETE FROM audit WHERE project = ? AND seq <= ? RETURNING 1", (self.project, through)))
 
     def spent(self, caller: str, session: str) -> Spent:
-        rows = self._read(
-            "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND session = ?",
-            (self.project, caller, session),
-        )
+        rows = self._read(SPENT, (self.project, caller, session))
         return Spent(*rows[0]) if rows else Spent()
 
     def tally(self) -> tuple[tuple[str, str, Spent], ...]:
@@ -372,3 +370,8 @@ class SqlStore:
             (self.project,),
         )
         return tuple((row[0], row[1], Spent(*row[2:])) for row in rows)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _slot(project: str, path: str) -> str:
+    return sha256(f"{project} {quote(path)}")[:2]

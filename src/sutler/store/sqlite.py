@@ -76,7 +76,7 @@ class SqliteDatabase:
         self._backfill: Backfill | None = None
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
-        self._cursor = self._connection.cursor()  # one is enough: every answer is taken whole
+        self._query = _Statements(self._connection)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # Else a statement may be planned anew for every value: there are no statistics here that a value could change.
         self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -182,13 +182,14 @@ class SqliteDatabase:
         self.flushing()()
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
-        self._cursor.execute(begin)
+        query = self._query
+        query(begin)
         try:
-            answer = work(self._query)
-            self._cursor.execute("COMMIT")
+            answer = work(query)
+            query("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
-                self._cursor.execute("ROLLBACK")
+                query("ROLLBACK")
             raise
         return answer
 
@@ -196,10 +197,6 @@ class SqliteDatabase:
         with self._lock:
             self._check()
             return self._retry(lambda: self._query(sql, params))
-
-    def _query(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        rows: list[Row] = self._cursor.execute(sql, params).fetchall()
-        return rows
 
     def compact(self) -> None:
         """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
@@ -258,6 +255,20 @@ class SqliteDatabase:
                 self._connection.config(self._keep_log, 0)
         except (OSError, self._failed):
             return
+
+
+class _Statements:
+    """What runs inside a transaction. One cursor is enough: every answer is taken whole."""
+
+    __slots__ = ("_run", "changes")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._run = connection.cursor().execute
+        self.changes: Callable[[], int] = connection.changes
+
+    def __call__(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
+        rows: list[Row] = self._run(sql, params).fetchall()
+        return rows
 
 
 class _Hold:

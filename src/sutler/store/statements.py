@@ -20,11 +20,11 @@ HEAD = {  # nobody else may chain meanwhile: SQLite has one writer at a time any
     "postgres": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit' FOR UPDATE",
 }
 MOVE = "UPDATE heads SET seq = ?, hash = ? WHERE project = ? AND name = 'audit'"
-CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING RETURNING 1"
+CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING"
 CHARGE = (
     "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO UPDATE SET "
     "reads = spending.reads + excluded.reads, writes = spending.writes + excluded.writes, "
-    "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens "
-    "RETURNING reads, writes, bytes, tokens"
+    "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens"
 )
+SPENT = "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND session = ?"
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"

@@ -7,7 +7,6 @@ reversible, fits one line and holds no byte a database or a terminal could stumb
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -316,10 +315,12 @@ class Receipt(Struct, frozen=True, kw_only=True):
 def canonical(value: object) -> str:
     """The one spelling of a value as JSON: sorted keys, ASCII, one line. What gets hashed is this text."""
     if isinstance(value, Struct):  # ours hold texts and whole numbers: plain ones are spelt alike, and faster
-        with suppress(UnicodeEncodeError):
+        try:
             made = msgspec.json.encode(value, order="sorted")
-            if made.isascii() and b"\x7f" not in made:
-                return made.decode()
+        except UnicodeEncodeError:
+            made = b"\x7f"
+        if made.isascii() and b"\x7f" not in made:
+            return made.decode()
     import json
 
     return json.dumps(msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -61,7 +61,7 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
         peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
         reconcile(peer.door)
-        with closing(Spare()) as spare:  # for one client alone: there is a moment after each answer to make the next
+        with closing(Spare()) as spare:  # for one client alone: its calls come one after the other
             peer.door.root.spare = None if plan.strict else spare
             _settle_in()
             stdio.serve(peer)

@@ -118,8 +118,6 @@ class Stdio:
         self._current = None
         if not self._cancelled:  # the protocol wants no answer to what was cancelled
             self._send(reply)
-        if (spare := peer.door.root.spare) is not None:
-            spare.refill()
 
     def _notify(self, method: str, params: dict[str, object]) -> None:
         while len(self._kept) < _WAITING and self._lines.waiting() and not self._lines.ended:
