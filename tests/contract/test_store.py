@@ -257,7 +257,7 @@ def test_a_path_is_held_by_one(open_store: OpenStore) -> None:
     """Two stores, as of two processes: whoever holds a path has it alone, and its release lets the next one in."""
     one, two = open_store("p"), open_store("p")
     with one.hold(["a.py", "b.py"]):
-        with pytest.raises(SutlerError), two.hold(["b.py"], wait=0):
+        with pytest.raises(SutlerError, match="another process holds this file"), two.hold(["b.py"], wait=0):
             pass
         assert sum(_free(two, f"elsewhere{number}.py") for number in range(8)) > 4  # paths share a few hundred slots
     with two.hold(["b.py"]):

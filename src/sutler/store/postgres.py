@@ -145,6 +145,12 @@ class PostgresDatabase:
             try:
                 connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max(1, int(wait * 1000))}ms",))
                 connection.execute("SELECT pg_advisory_lock(%s)", (key,))
+            except psycopg.errors.LockNotAvailable:
+                raise SutlerError(
+                    "another process holds this file",
+                    rule="a file is written by one call at a time",
+                    next_step="try again in a moment",
+                ) from None
             except psycopg.Error as fault:
                 raise self._error(fault) from fault
             yield
