@@ -88,7 +88,7 @@ def _stand_in(name: str) -> ModuleType:
     if name == "platform":
         module.system = lambda: os.uname().sysname  # type: ignore[attr-defined]  # for uuid, which asks while it loads
     if name == "decimal":  # msgspec wants to know it by sight, and no value of ours is one
-        module.Decimal = type("Decimal", (), {})  # type: ignore[attr-defined]
+        module.Decimal = type("Decimal", (), {})  # type: ignore[attr-defined]  # a module made a moment ago
     return module
 
 

@@ -28,6 +28,7 @@ _PIECES = st.one_of(
 def test_the_table_is_what_the_tokenizer_says() -> None:
     """Made by `python -m tests.vocabulary`, and by nobody's hand."""
     assert vocabulary.PLACE.read_bytes() == vocabulary.table()
+    assert little.VOCABULARY == count.USUAL
 
 
 @given(st.lists(_PIECES, max_size=8))

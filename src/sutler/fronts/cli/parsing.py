@@ -17,8 +17,8 @@ from sutler.version import VERSION
 Act = Callable[[argparse.Namespace, Console], int]
 
 # Its few words stay English, as all of ours are: to translate them it would look for catalogues all over the disk.
-argparse._ = str  # type: ignore[attr-defined]
-argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]
+argparse._ = str  # type: ignore[attr-defined]  # a name that it imports for itself
+argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,7 +11,8 @@ from tests.unit.stages.redact.test_hostile_input import cpu_seconds, fill
 from bench.secrets.samples import lines_for
 from sutler.stages.redact import Engine, compile_database, files, hyperscan_engine, redact, stdlib_engine, verdict
 from sutler.stages.redact.files import rules_for
-from sutler.stages.redact.probes import BASE, RUN, probes
+from sutler.stages.redact.grammar import NAMES
+from sutler.stages.redact.probes import _NAMED, BASE, RUN, probes
 from sutler.stages.redact.table import Format, formats
 
 KEY = b"k" * 32
@@ -39,6 +40,12 @@ def test_both_engines_find_the_same_in_samples(one: Format) -> None:
 def test_no_format_but_one_spans_lines() -> None:
     assert [one.name for one in formats() if one.spans_lines] == ["openvpn-tls-key"]
     assert not [one.name for one in formats() if "[^" in one.core.replace("[^\\s", "")]
+
+
+def test_the_names_of_the_probes_look_neither_back_nor_ahead() -> None:
+    """What hyperscan cannot do has been spelled out, and nothing of it is left over when the grammar changes."""
+    assert "(?<!" in NAMES
+    assert not re.search(r"\(\?<?[!=]", _NAMED)
 
 
 def test_numbers_tell_formats_from_triggers() -> None:
