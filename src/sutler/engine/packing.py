@@ -59,6 +59,7 @@ class Packing:
         self._again: Reprint | None = None
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
+        self.meanwhile: Callable[[], None] | None = None  # what may begin when only children are at work
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
@@ -279,6 +280,8 @@ class Account:
         maker.watch = self._packing.watch
         looked_at = counting or self._packing.project.settings.flag("redact")
         with closing(maker.made(looked_at=looked_at)) as batches:  # children begin while the preamble is made
+            if self._packing.meanwhile is not None:
+                self._packing.meanwhile()
             preamble = self._packing.preamble(self._selection, len)
             if self._packing.tokens is not None:
                 self._total_tokens = frame_cost(self._packing.tokens, request, preamble)

@@ -6,6 +6,7 @@ import hmac
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from sutler.engine import home
 from sutler.engine.report import WHOLE, Report
+from sutler.engine.workers import Beside
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.paths import quote
 from sutler.version import VERSION
@@ -160,13 +162,49 @@ def _seal(receipt: Receipt, key: bytes) -> str:
     return hmac.new(key, b"sutler receipt 1\0" + bare, "sha256").hexdigest()
 
 
+class Book:
+    """Where the receipt of a pack is kept. It may be opened beside the making of the pack: a new one waits for the disk
+    several times. `close` it, whatever happened."""
+
+    def __init__(self, root: str, environ: Mapping[str, str]) -> None:
+        self._root = root
+        self._environ = environ
+        self._opening = Beside(self._open_ahead)
+        self._open: tuple[Store, bytes] | None = None
+
+    def begin(self) -> None:
+        """Open it, in a thread of its own if there may be one."""
+        self._opening.begin()
+
+    def _open_ahead(self) -> None:
+        with suppress(Exception):  # whatever it is, it is met again where it can be told
+            self._open = self._opened()
+
+    def _opened(self) -> tuple[Store, bytes]:
+        store, _, key = home.open_store(self._root, self._environ)
+        return store, key
+
+    def record(self, receipt: Receipt) -> Receipt:
+        """Seal a receipt and store it."""
+        self._opening.settle()
+        self._open = self._open or self._opened()
+        return record_in(*self._open, receipt)
+
+    def recorded(self, receipt: Receipt) -> tuple[Receipt, str]:
+        """As `record`, but a ledger that cannot be written is a note and not the end: the pack has already left."""
+        return _noted(receipt, lambda: self.record(receipt))
+
+    def close(self) -> None:
+        self._opening.settle()
+        if self._open is not None:
+            self._open[0].close()
+            self._open = None
+
+
 def record(receipt: Receipt, root: str, environ: Mapping[str, str]) -> Receipt:
     """Seal a receipt and store it."""
-    store, _, key = home.open_store(root, environ)
-    try:
-        return record_in(store, key, receipt)
-    finally:
-        store.close()
+    with closing(Book(root, environ)) as book:
+        return book.record(receipt)
 
 
 def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
@@ -247,7 +285,7 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 
 
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
-    """As `record`, but a ledger that cannot be written is a note and not the end: the pack has already left."""
+    """As `Book.recorded`, for one receipt."""
     return _noted(receipt, lambda: record(receipt, root, environ))
 
 

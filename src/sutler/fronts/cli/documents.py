@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from contextlib import closing
 from typing import cast
 
 from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.disk.root import write_atomic
-from sutler.engine import Project, documents
+from sutler.engine import Project, documents, receipts
 from sutler.engine.clean import told
 from sutler.engine.problems import judge
 from sutler.engine.sending import Sending, send
@@ -129,7 +131,11 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     elif not args.json:
         console.stream([sending.data])
     report = sending.report
-    receipt = leave_receipt(project, told(project.name), report, destination, args.receipt, console)
+    receipt = receipts.receipt_of(
+        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
+    )
+    with closing(receipts.Book(project.place.root, os.environ)) as book:
+        receipt = leave_receipt(book, receipt, args.receipt, console)
     if args.report:
         from sutler.engine.view import Watch
         from sutler.fronts.cli.report import write_report

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import msgspec
 
@@ -110,10 +110,16 @@ def run_rendered(
         from sutler.engine.view import watch_for
 
         packing.watch = watch = watch_for(project)
-    with following(packing, console):
-        destination = packing.said(_deliver(packing, args, console))
-    report = msgspec.structs.replace(packing.report, selection_reason=reason)
-    receipt = leave_receipt(project, packing.said(project.name), report, destination, args.receipt, console)
+    with closing(receipts.Book(project.place.root, os.environ)) as book:
+        packing.meanwhile = book.begin
+        with following(packing, console):
+            destination = packing.said(_deliver(packing, args, console))
+        report = msgspec.structs.replace(packing.report, selection_reason=reason)
+        redacted = project.settings.flag("redact")
+        receipt = receipts.receipt_of(
+            report, project=packing.said(project.name), destination=destination, redacted=redacted
+        )
+        receipt = leave_receipt(book, receipt, args.receipt, console)
     if args.report:
         from sutler.fronts.cli.report import write_report
 
@@ -206,13 +212,10 @@ def spelled(report: Report) -> object:
 
 
 def leave_receipt(
-    project: Project, name: str, report: Report, destination: str, file: str | None, console: Console
+    book: receipts.Book, receipt: receipts.Receipt, file: str | None, console: Console
 ) -> receipts.Receipt:
-    """Store what left of a project, under this `name`, and write it to `file` too if one is named."""
-    receipt = receipts.receipt_of(
-        report, project=name, destination=destination, redacted=project.settings.flag("redact")
-    )
-    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
+    """Store the receipt of what has left, and write it to `file` too if one is named."""
+    receipt, trouble = book.recorded(receipt)
     if trouble:
         console.note(trouble)
     if file:

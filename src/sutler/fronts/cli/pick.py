@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from sutler import config
 from sutler.config import Settings
 from sutler.disk.root import write_atomic
-from sutler.engine import Packing, Project, locate, picks, project_config
+from sutler.engine import Packing, Project, locate, picks, project_config, receipts
 from sutler.engine.clean import told
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.pack import leave_receipt
 from sutler.stages.count import counter_for
 from sutler.stages.fit import frame_cost
 from sutler.values.access import PROFILES, Caller
@@ -223,8 +222,14 @@ class Task:
         return self.outcome(packing, paths, destination)
 
     def receipt(self, packing: Packing, destination: str) -> None:
-        quiet = Console(quiet=True)  # the screen is not ours to write on
-        leave_receipt(self.project, packing.said(self.project.name), packing.report, destination, None, quiet)
+        project = self.project
+        receipt = receipts.receipt_of(
+            packing.report,
+            project=packing.said(project.name),
+            destination=destination,
+            redacted=project.settings.flag("redact"),
+        )
+        receipts.recorded(receipt, project.place.root, os.environ)  # the screen is not ours to write a note on
 
     def outcome(self, packing: Packing, paths: Sequence[str], destination: str) -> str:
         report = packing.report
