@@ -145,5 +145,6 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         console.answer_json({"report": report, "destination": destination})
     for problem in report.problems:
         console.note(told(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()))
-    console.note_painted(summary(report, destination, console))
+    if not console.quiet:
+        console.note_painted(summary(report, destination, console))
     return 0

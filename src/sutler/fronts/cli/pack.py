@@ -127,7 +127,8 @@ def run_rendered(
         write_report(args.report, report, watch, project, goal, receipt)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
-    console.note_painted(summary(report, destination, console))
+    if not console.quiet:
+        console.note_painted(summary(report, destination, console))
     return 0
 
 
