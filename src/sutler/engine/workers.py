@@ -60,6 +60,10 @@ class Beside:
             self._thread = Thread(target=self._work, daemon=True)
             self._thread.start()
 
+    @property
+    def busy(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def settle(self) -> None:
         if self._thread is None:
             return
