@@ -277,10 +277,10 @@ class Account:
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
         maker.watch = self._packing.watch
-        looked_at = counting or self._packing.project.settings.flag("redact")
+        redacting = self._packing.project.settings.flag("redact")
         early = self._packing.preamble(self._selection, len) if self._packing.tables.busy else None
         self._packing.tables.settle()  # before children are forked
-        with closing(maker.made(looked_at=looked_at)) as batches:  # children begin while the preamble is made
+        with closing(maker.made(redacting=redacting)) as batches:  # children begin while the preamble is made
             if self._packing.meanwhile is not None:
                 self._packing.meanwhile()
             preamble = early or self._packing.preamble(self._selection, len)
