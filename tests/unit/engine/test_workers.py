@@ -180,8 +180,11 @@ def test_an_error_in_a_half_is_raised_here() -> None:
 
 
 def test_halves_that_nobody_wants_any_more_end() -> None:
-    halves = in_halves(5_000, work, joined, whole)
-    next(halves)
+    def who(index: int) -> int:
+        return os.getpid()
+
+    halves = in_halves(5_000, lambda index: [b"%d" % who(index)], lambda answer: int(joined(answer)), who)
+    child = next(pid for pid in halves if pid != os.getpid())
     halves.close()
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(child, os.WNOHANG)
