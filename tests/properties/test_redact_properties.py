@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.stages.redact import (
     Engine,
+    clean,
     compile_database,
     grammar,
     hyperscan_engine,
@@ -52,6 +54,15 @@ def test_a_second_pass_changes_nothing(text: str, path: str) -> None:
     again = redact(once, path, key=KEY, engine=fast())
     assert again.text == once
     assert again.findings == ()
+
+
+@settings(max_examples=300 * FUZZ, deadline=None)
+@given(st.lists(TEXTS, max_size=4).map("\n\n# a line between them\n".join), PATHS)
+def test_to_look_around_what_changed_is_to_look_at_all_of_it(text: str, path: str) -> None:
+    made = redact(text, path, key=KEY, engine=fast())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clean, "_around", lambda text, path, places: [(0, len(text))])
+        assert made == redact(text, path, key=KEY, engine=fast())
 
 
 @settings(max_examples=300 * FUZZ, deadline=None)

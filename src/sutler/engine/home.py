@@ -174,12 +174,13 @@ def make_room(environ: Mapping[str, str]) -> None:
         total -= one.size
 
 
-def keep(name: str, data: bytes, environ: Mapping[str, str]) -> None:
-    """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss."""
+def keep(name: str, data: bytes, environ: Mapping[str, str], *, durable: bool = True) -> None:
+    """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss. Who can tell by the
+    bytes whether all of them are there need not wait for the disk."""
     try:
         path = os.path.join(cache_home(environ), name)
         temporary = f"{path}.{os.urandom(8).hex()}"
-        private_file(temporary, data)
+        private_file(temporary, data, durable=durable)
         os.replace(temporary, path)
         make_room(environ)
     except (OSError, SutlerError):

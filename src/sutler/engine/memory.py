@@ -14,6 +14,7 @@ from hashlib import sha256
 from itertools import compress
 from operator import ne
 from typing import TYPE_CHECKING, TypeVar
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from sutler.config import Settings
     from sutler.values.pack import Request
 
-_FORMAT = 4
+_FORMAT = 5
+_CHECK = 4  # bytes
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file that changed this shortly before it was read may change again within one tick of the clock: not trusted."""
@@ -198,13 +200,13 @@ class Memory:
         if self._noted and not self._noted.items() <= self.figures.items():
             figures = {**self.figures, **self._noted}
             self._figures = Figures(_FORMAT, figures if len(figures) <= MOST_FIGURES else self._noted)
-            home.keep(_of_figures(self.name), msgspec.msgpack.encode(self._figures), self._environ)
+            home.keep(_of_figures(self.name), _written(self._figures), self._environ, durable=False)
         if not self._fresh:
             return
         files = self._fresh if whole else {**self.known, **self._fresh}
         if files != self.known:
             self._kept = Kept(_FORMAT, {path: known for path, known in sorted(files.items()) if _speakable(path)})
-            home.keep(self.name, msgspec.msgpack.encode(self._kept), self._environ)
+            home.keep(self.name, _written(self._kept), self._environ, durable=False)
 
 
 NOTHING = Memory("", {})
@@ -235,9 +237,17 @@ def memory_of(root: str, settings: Settings, request: Request, environ: Mapping[
 T = TypeVar("T")
 
 
+def _written(what: Kept | Figures) -> bytes:
+    """With a checksum before it: a memory that the disk lost a part of must not be believed."""
+    data = msgspec.msgpack.encode(what)
+    return crc32(data).to_bytes(_CHECK, "little") + data
+
+
 def _read(data: bytes | None, shape: type[T]) -> T | None:
+    if data is None or data[:_CHECK] != crc32(memoryview(data)[_CHECK:]).to_bytes(_CHECK, "little"):
+        return None
     try:
-        return None if data is None else msgspec.msgpack.decode(data, type=shape)
+        return msgspec.msgpack.decode(memoryview(data)[_CHECK:], type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -50,8 +50,9 @@ def _refused(what: str) -> RefusedError:
     )
 
 
-def private_file(path: str, content: bytes | None = None) -> None:
-    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user."""
+def private_file(path: str, content: bytes | None = None, *, durable: bool = True) -> None:
+    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user. Unless it is `durable`,
+    a power cut may leave less of it than was written."""
     try:
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except FileExistsError:
@@ -65,7 +66,8 @@ def private_file(path: str, content: bytes | None = None) -> None:
         os.fchmod(fd, 0o600)
         if content:
             os.write(fd, content)
-            os.fsync(fd)
+            if durable:
+                os.fsync(fd)
     finally:
         os.close(fd)
 

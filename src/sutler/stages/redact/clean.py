@@ -19,6 +19,7 @@ from sutler.values.pack import CleanText, Finding
 THRESHOLD = 0.5
 _PASSES = 4
 LONG_LINE, STRETCH = 4000, 2000
+_NEXT = 64  # characters; a name and its value on another line are not further apart
 _FIRST_ENCODED = grammar.ENCODED[0]
 
 
@@ -50,16 +51,36 @@ def redact(
         text, fakes = set_apart(text, key)
         raw = b""
         findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
-    for _ in range(_PASSES):  # a replaced value can uncover its neighbour: go on until nothing new is found
-        hits = find(text, path, scan, raw)
+    hits = find(text, path, scan, raw)
+    for _ in range(_PASSES):
         if hits:
             hits = [hit for hit in _outside(_merge(hits), own_spans(text, key)) if not _excused(hit, text, allow, key)]
         if not hits:
             break
-        text, made = _replace(text, hits, key)
-        raw = b""
+        text, made, places = _replace(text, hits, key)
         findings.extend(made)
+        # A replaced value can uncover its neighbour: go on until nothing new is found there.
+        hits = [
+            Hit(at + start, at + end, rule, confidence)
+            for at, stop in _around(text, path, places)
+            for start, end, rule, confidence in find(text[at:stop], path, scan)
+        ]
     return CleanText(text, tuple(sorted(findings, key=lambda one: (one.line, one.rule, one.tag))))
+
+
+def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]]:
+    """The lines at these offsets and some before and after them: what was found on other lines has not changed. The
+    whole text where something that spans lines, or the whole file, may be read anew."""
+    if "----" in text or "utty-" in text or files.vouches(path):
+        return [(0, len(text))]
+    parts: list[tuple[int, int]] = []
+    for place in places:
+        line, stop = _line_at(text, place)
+        start, stop = _line_at(text, max(0, line - _NEXT))[0], _line_at(text, min(len(text), stop + _NEXT))[1]
+        if parts and start <= parts[-1][1]:
+            start = parts.pop()[0]
+        parts.append((start, stop))
+    return parts
 
 
 def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
@@ -245,15 +266,20 @@ def _excused(hit: Hit, text: str, allow: Allow, key: bytes) -> bool:
     return any(marker in line for marker in allow.markers)
 
 
-def _replace(text: str, hits: list[Hit], key: bytes) -> tuple[str, list[Finding]]:
+def _replace(text: str, hits: list[Hit], key: bytes) -> tuple[str, list[Finding], list[int]]:
+    """The text with markers, what they stand for, and where each begins."""
     parts: list[str] = []
     findings: list[Finding] = []
-    at, line = 0, 1
+    places: list[int] = []
+    at, line, length = 0, 1, 0
     for hit in hits:
         line += text.count("\n", at, hit.start)
         tag = tag_of(text[hit.start : hit.end], hit.rule, key)
-        parts += (text[at : hit.start], marker(hit.rule, tag))
+        shown = marker(hit.rule, tag)
+        parts += (text[at : hit.start], shown)
+        places.append(length + hit.start - at)
+        length = places[-1] + len(shown)
         findings.append(Finding(hit.rule, line, hit.confidence, tag))
         at = hit.end
     parts.append(text[at:])
-    return "".join(parts), findings
+    return "".join(parts), findings, places

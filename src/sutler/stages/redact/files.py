@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from sutler.values.paths import basename
-
 
 class FileRule(NamedTuple):
     """Files whose lower-case path matches `path` hold a secret wherever `value` matches; group `v` is the secret."""
@@ -73,12 +71,20 @@ def _rules_for_name(name: str) -> tuple[FileRule, ...]:
     return tuple(rule for rule in RULES if _compiled(rule)[0].match(name)) if _any_path().match(name) else ()
 
 
+def vouches(path: str) -> bool:
+    """Whether such a file is read as a whole."""
+    return bool(rules_for(path)) or path.endswith(_YAML)
+
+
+_YAML = (".yaml", ".yml")
+
+
 def read(text: str, path: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, rule) of every value that the file's name vouches for."""
     for rule in rules_for(path):
         for found in _compiled(rule)[1].finditer(text):
             yield found.start("v"), found.end("v"), rule.name
-    if basename(path).endswith((".yaml", ".yml")) and "kind: Secret" in text and _SECRET_KIND.search(text):
+    if path.endswith(_YAML) and "kind: Secret" in text and _SECRET_KIND.search(text):
         for data in _SECRET_DATA.finditer(text):
             for entry in _SECRET_ENTRY.finditer(text, data.start("body"), data.end("body")):
                 yield entry.start("v"), entry.end("v"), "kubernetes-secret"
