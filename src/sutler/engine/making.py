@@ -34,6 +34,8 @@ MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
 MANY_PLAIN_BYTES = 8_000_000
 """And from this many on that are only read and framed."""
+MANY_HALVES = 8_000_000
+"""And from this many on one process may clean and another count: that one needs more room than either did."""
 
 
 NO_TEXT = Framed(b"", b"", b"")
@@ -91,6 +93,7 @@ class Maker:
         self._counting = counting
         self._cuts = _cuts(choices)
         self._before = 0  # problems that the loader met before
+        self.apart = False  # whether children are at work
         self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
     def made(self, *, redacting: bool) -> Generator[Made, None, None]:
@@ -102,7 +105,9 @@ class Maker:
             make_ready(self._request.budget.counter)
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
-            if self._counting and redacting and workers.cores() == 2 and not known:  # about as much work each
+            self.apart = True
+            halves = self._counting and redacting and not known and size > MANY_HALVES  # about as much work each
+            if halves and workers.cores() == 2:
                 return workers.in_halves(batches, self._uncounted, self._counted, self._make)
             return _all_unpacked(workers.in_children(batches, self._packed, workers.cores()))
         return (self._make(index) for index in range(batches))

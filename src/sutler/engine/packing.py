@@ -281,7 +281,7 @@ class Account:
         early = self._packing.preamble(self._selection, len) if self._packing.tables.busy else None
         self._packing.tables.settle()  # before children are forked
         with closing(maker.made(redacting=redacting)) as batches:  # children begin while the preamble is made
-            if self._packing.meanwhile is not None:
+            if self._packing.meanwhile is not None and maker.apart:
                 self._packing.meanwhile()
             preamble = early or self._packing.preamble(self._selection, len)
             if self._packing.tokens is not None:
