@@ -42,6 +42,7 @@ def main() -> int:
         from sutler.fronts.cli.main import run
 
         if len(words) > 1 and words[1] not in ("-h", "--help"):
+            _load_argparse()
             _load_msgspec()
         return run(words)
     except KeyboardInterrupt:  # while modules were still loading
@@ -51,6 +52,20 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"sutler: cannot write to stdout: {error.strerror}\n")
         return 1
+
+
+def _load_argparse() -> None:
+    """Load argparse without the translations of its few words, which stay English as all of ours: they take as long."""
+    if "argparse" in sys.modules or "gettext" in sys.modules:
+        return
+    module = type(sys)("gettext")
+    module.gettext = str  # type: ignore[attr-defined]  # a module made a moment ago
+    module.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same
+    sys.modules["gettext"] = module
+    try:
+        import argparse  # noqa: F401  # loaded for the others
+    finally:
+        del sys.modules["gettext"]
 
 
 def _load_msgspec() -> None:

@@ -7,12 +7,9 @@ so that a spelling cannot slip through; version-control folders and extensions w
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Final
 
 from sutler.values.snapshot import Reason, Rule
-from sutler.values.wildmatch import translate
 
 CREDENTIALS: Final = (
     "*.pem", "*.key", "*.crt", "*.p12", ".env*",
@@ -41,7 +38,6 @@ _OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match
 _STARTS: Final = (".env", "credentials", "secrets")
 _ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore", ".kdbx", ".pfx", ".jks", ".ppk")
 _WHOLE: Final = frozenset(pattern for pattern in CREDENTIALS if "*" not in pattern)
-_CREDENTIAL_RULES: Final = tuple(Rule("default", f"**/{pattern}") for pattern in CREDENTIALS)
 
 
 def credential(name: str) -> Rule | None:
@@ -54,18 +50,20 @@ def credential(name: str) -> Rule | None:
 
 
 def _credential(name: str) -> Rule | None:
-    # A few string calls for the many, the patterns themselves for the few; a test holds the two together.
+    # Few calls for the many, all patterns for the few; a test holds the two together.
     if not (
         name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name or name in _WHOLE
     ):
         return None
-    match = _pattern().match(name)
-    return _CREDENTIAL_RULES[(match.lastindex or 1) - 1] if match is not None else None
+    return next((Rule("default", f"**/{pattern}") for pattern in CREDENTIALS if _is(name, pattern)), None)
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    return re.compile("|".join(f"({translate(pattern)})" for pattern in CREDENTIALS), re.DOTALL)
+def _is(name: str, pattern: str) -> bool:
+    """Whether a name matches a pattern that has a star at its ends at most."""
+    core = pattern.strip("*")
+    if not pattern.startswith("*"):
+        return name.startswith(core) if pattern.endswith("*") else name == core
+    return core in name if pattern.endswith("*") else name.endswith(core)
 
 
 def version_control(name: str) -> Rule | None:
