@@ -264,9 +264,9 @@ class Writer:
     ) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
         try:
             # while the disk is busy with the intent and the new bytes
-            made = answer(self._door, plans)
             if (spare := self._door.root.spare) is not None:
                 spare.refill()
+            made = answer(self._door, plans)
         finally:
             recorded()
         work.finish()
