@@ -92,4 +92,3 @@ class Ring:
         self._queues.close()
         self._request.close()
         os.close(self._fd)
-
