@@ -1,4 +1,5 @@
-"""The redactor's multi-pattern database: compiled once for this machine and these rules, then read from the cache.
+"""The redactor's multi-pattern database. One comes with the program, for the machine that most have; elsewhere it is
+compiled once and then read from the cache.
 
 Compiling takes a sixth of a second: a run that will need it can have a child do it while the tree is scanned.
 """
@@ -14,10 +15,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from sutler.engine import home, workers
+from sutler.version import VERSION
 
 if TYPE_CHECKING:
     from sutler.stages.redact import Engine
 
+MACHINE = f"{sys.platform} {os.uname().machine}"
 COMPILE_ABOVE = 400_000
 """Bytes of text from which compiling pays at once."""
 
@@ -26,8 +29,11 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
     from sutler.stages.redact import hyperscan_engine, stdlib_engine
 
+    ready = _ready(MACHINE)
+    if ready is not None:
+        return ready
     if size < COMPILE_ABOVE and "hyperscan" not in sys.modules and not _any_kept(environ):
-        return stdlib_engine()  # nothing there to be named: not even hyperscan need be loaded
+        return stdlib_engine()  # nothing there to be named
     name = _name()
     if not name:
         return stdlib_engine()
@@ -38,6 +44,18 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
         return hyperscan_engine(_compiled(name, environ)) if size >= COMPILE_ABOVE else stdlib_engine()
     except Exception:  # a damaged or foreign database must never cost more than time
         return stdlib_engine()
+
+
+@lru_cache(maxsize=1)
+def _ready(machine: str) -> Engine | None:
+    """The engine of the database that came with the program, if that is for such a machine."""
+    from sutler.stages.redact import hyperscan_engine, ready_made
+
+    try:
+        database = ready_made(machine)
+        return hyperscan_engine(database) if database else None
+    except Exception:  # no hyperscan, or one that will not have it: then we make our own, or do without
+        return None
 
 
 def _any_kept(environ: Mapping[str, str]) -> bool:
@@ -64,14 +82,29 @@ def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
 @cache
 def _name() -> str:
     """The database's name in the cache; empty where there is no engine that could use it."""
-    from sutler.stages.redact import rules_digest
-
     try:
         import hyperscan
     except ImportError:  # no wheel for this platform
         return ""
-    key = f"{rules_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}"
+    key = f"{VERSION} {redactor_mark()} {getattr(hyperscan, '__version__', '')} {_processor()}"
     return f"secrets-{sha256(key.encode()).hexdigest()[:24]}.hs"
+
+
+def redactor_mark() -> str:
+    """Names the redactor as it is now: what an older one found out, or left behind, must not be relied on."""
+    from sutler.stages.redact.table import __file__ as table
+    from sutler.stages.redact.table import rules_digest
+
+    return f"{rules_digest()} {_newest(os.path.dirname(table))}"
+
+
+def _newest(folder: str) -> int:
+    """When its code last changed."""
+    try:
+        with os.scandir(folder) as listing:
+            return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())
+    except (OSError, ValueError):  # not on a disk, as in an archive: the version alone decides
+        return 0
 
 
 def _processor() -> str:
@@ -119,6 +152,8 @@ def compiled_ahead(environ: Mapping[str, str], *, wanted: bool) -> Iterator[Ahea
 
 
 def _start(environ: Mapping[str, str]) -> int:
+    if _ready(MACHINE) is not None:
+        return 0
     name = _name()
     if not name or home.cached(name, environ) is not None:
         return 0

@@ -47,13 +47,17 @@ class Loader:
             self._clean.ready()
 
     def fetch(self, choice: Choice) -> Material | Excluded:
+        found = self.open(choice)
+        return self.cleaned(choice, found) if isinstance(found, Loaded) else found
+
+    def open(self, choice: Choice) -> Loaded | Material | Excluded:
+        """The first half of `fetch`."""
         if self._done is not None:
             self._done()
-        if choice.path in self.made:
-            return self.made[choice.path]
-        loaded = self.load(choice)
-        if isinstance(loaded, Excluded):
-            return loaded
+        return self.made[choice.path] if choice.path in self.made else self.load(choice)
+
+    def cleaned(self, choice: Choice, loaded: Loaded) -> Material:
+        """The second half of `fetch`."""
         self.problems.extend(loaded.problems)
         clean = self._memory.clean(loaded)
         if clean is None:

@@ -62,9 +62,13 @@ class Out(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Batch(Struct, frozen=True, array_like=True):
+    """`spans` are given when the pieces are yet to be counted: where in the text each begins and ends, and where in the
+    lines its own ends."""
+
     pieces: list[Piece]
     out: list[Out]
     problems: list[tuple[int, ProblemKind, str]]
+    spans: list[tuple[int, int, int]]
 
 
 class Made(NamedTuple):
@@ -86,19 +90,21 @@ class Maker:
         self._memory = memory
         self._counting = counting
         self._cuts = _cuts(choices)
+        self._before = 0  # problems that the loader met before
         self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
-    def made(self, *, looked_at: bool) -> Generator[Made, None, None]:
-        """Every batch, in order; children, if there are any, begin at once. `looked_at` says that bytes are looked
-        through or counted, not only copied."""
+    def made(self, *, redacting: bool) -> Generator[Made, None, None]:
+        """Every batch, in order; children, if there are any, begin at once."""
         batches = len(self._cuts) - 1
         known = self._memory.known
         size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
         if self._counting and size > LITTLE:
             make_ready(self._request.budget.counter)
-        if size > (MANY_BYTES if looked_at else MANY_PLAIN_BYTES) and self._may_have_children():
+        if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
-            return _unpacked(workers.in_children(batches, self._packed, workers.cores()))
+            if self._counting and redacting and workers.cores() == 2 and not known:  # about as much work each
+                return workers.in_halves(batches, self._uncounted, self._counted, self._make)
+            return _all_unpacked(workers.in_children(batches, self._packed, workers.cores()))
         return (self._make(index) for index in range(batches))
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
@@ -123,26 +129,71 @@ class Maker:
         return self.watch is None and not self._loader.made and workers.cores() > 1 and workers.may_fork()
 
     def _packed(self, index: int) -> workers.Answer:
-        batch, framed = self._make(index)
-        return [msgspec.msgpack.encode(batch), *framed]
+        batch, text = self._make(index)
+        return [msgspec.msgpack.encode(batch), *text]
 
     def _make(self, index: int) -> Made:
-        batch, request = Batch([], [], []), self._request
+        batch, ready = self._batch(index, self._counting)
+        return Made(batch, framed(ready, self._request.format) if ready else NO_TEXT)
+
+    def _uncounted(self, index: int) -> workers.Answer:
+        """As `_packed`, with everything at hand for whoever counts."""
+        batch, ready = self._batch(index, counting=False)
+        start, line, glue = 0, 0, len(shape(self._request.format).GLUE.encode())
+        for one in ready:
+            end = start + len(one.head.encode()) + len(one.body) + len(one.tail.encode())
+            line += len(one.line.encode())
+            batch.spans.append((start, end, line))
+            start = end + glue
+        return [msgspec.msgpack.encode(batch), *(framed(ready, self._request.format) if ready else NO_TEXT)]
+
+    def _counted(self, answer: workers.Answer) -> Made:
+        """A batch that came uncounted."""
+        batch, text = _unpacked(answer)
+        count = token_counter(self._request.budget.counter)
+        begun = 0
+        for place, (piece, (start, end, line)) in enumerate(zip(batch.pieces, batch.spans, strict=True)):
+            tokens = count(str(text.text[start:end], "utf-8")) + count(str(text.lines[begun:line], "utf-8"))
+            known = piece.known and replace(piece.known, tokens=tokens)
+            batch.pieces[place] = replace(piece, tokens=tokens, known=known)
+            begun = line
+        return Made(batch, text)
+
+    def _batch(self, index: int, counting: bool) -> tuple[Batch, list[Dressed]]:
+        """In three rounds, to read, to look through and to count: taken together they would keep throwing each other
+        out of the processor's caches."""
+        batch = Batch([], [], [], [])
+        self._before = len(self._loader.problems)
         ready: list[Dressed] = []
         waiting: list[tuple[int, Section, Known | None]] = []
-        for number in range(self._cuts[index], self._cuts[index + 1]):
-            quick = self._unchanged(number)
-            if quick is None:
-                self._look(number, batch, waiting)
-                continue
-            if isinstance(quick, Out):
-                batch.out.append(quick)
-                continue
-            self._finish(waiting, batch, ready)
-            batch.pieces.append(quick[0])
-            ready.append(quick[1])
-        self._finish(waiting, batch, ready)
-        return Made(batch, framed(ready, request.format) if ready else NO_TEXT)
+        found = [self._found(number, batch) for number in range(self._cuts[index], self._cuts[index + 1])]
+        for number, one in enumerate(found, self._cuts[index]):
+            if isinstance(one, Out):
+                batch.out.append(one)
+            elif isinstance(one, Loaded | Material):
+                waiting.append(self._look(number, one, batch))
+            else:
+                self._finish(waiting, batch, ready, counting)
+                batch.pieces.append(one[0])
+                ready.append(one[1])
+        self._finish(waiting, batch, ready, counting)
+        return batch, ready
+
+    def _found(self, number: int, batch: Batch) -> tuple[Piece, Dressed] | Out | Loaded | Material:
+        """A file as it lies there, or as it is known, or why it stays out."""
+        quick = self._unchanged(number)
+        if quick is not None:
+            return quick
+        found = self._loader.open(self._choices[number])
+        self._tell(number, batch)
+        return Out(number, found.reason, found.rule) if isinstance(found, Excluded) else found
+
+    def _tell(self, number: int, batch: Batch) -> None:
+        """What the loader met on the way to this file goes with its batch."""
+        problems = self._loader.problems
+        if len(problems) > self._before:
+            batch.problems.extend((number, one.kind, one.detail) for one in problems[self._before :])
+            del problems[self._before :]
 
     def _unchanged(self, number: int) -> tuple[Piece, Dressed] | Out | None:
         """A file that is known to be spotless and has not changed: its bytes go out as they are. One that held no text
@@ -165,28 +216,25 @@ class Maker:
         tokens = known.tokens if self._counting else None
         return Piece(number, "full", len(data), known.digest, tokens, (), (), known), Dressed(head, data, tail, line)
 
-    def _look(self, number: int, batch: Batch, waiting: list[tuple[int, Section, Known | None]]) -> None:
-        """Load and clean one file."""
-        loader = self._loader
-        before = len(loader.problems)
-        material = loader.fetch(self._choices[number])
-        batch.problems.extend((number, one.kind, one.detail) for one in loader.problems[before:])
-        del loader.problems[before:]
-        if isinstance(material, Excluded):
-            batch.out.append(Out(number, material.reason, material.rule))
-        else:
-            section = best_rung(material, self._request.cut)
-            if self.watch is not None:
-                self.watch(section)
-            waiting.append((number, section, self._known(material, section)))
+    def _look(self, number: int, found: Loaded | Material, batch: Batch) -> tuple[int, Section, Known | None]:
+        """Clean one file."""
+        material = self._loader.cleaned(self._choices[number], found) if isinstance(found, Loaded) else found
+        self._tell(number, batch)
+        section = best_rung(material, self._request.cut)
+        if self.watch is not None:
+            self.watch(section)
+        return number, section, self._known(material, section)
 
-    def _finish(self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed]) -> None:
+    def _finish(
+        self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed], counting: bool
+    ) -> None:
         """Count and dress what has been looked at."""
         if not waiting:
             return
         request = self._request
         done = [dressed(section, request.format, request.line_numbers) for _, section, _ in waiting]
-        counts = self._counts([section for _, section, _ in waiting], done)
+        sections = [section for _, section, _ in waiting]
+        counts = self._counts(sections, done) if counting else [None] * len(sections)
         for (number, section, known), one, tokens in zip(waiting, done, counts, strict=True):
             batch.pieces.append(_piece(number, section, tokens, known and _completed(known, section, tokens, one)))
         ready += done
@@ -205,8 +253,6 @@ class Maker:
 
     def _counts(self, sections: Sequence[Section], done: Sequence[Dressed]) -> Sequence[int | None]:
         """The tokens of each section's framed text and its line, from memory where they are known."""
-        if not self._counting:
-            return [None] * len(sections)
         request = self._request
         counts: list[int | None] = []
         texts: list[str] = []
@@ -266,11 +312,15 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
     )
 
 
-def _unpacked(answers: Generator[workers.Answer, None, None]) -> Generator[Made, None, None]:
+def _all_unpacked(answers: Generator[workers.Answer, None, None]) -> Generator[Made, None, None]:
     with closing(answers):
-        for about, text, frames, lines in answers:
-            # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
-            yield Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
+        yield from map(_unpacked, answers)
+
+
+def _unpacked(answer: workers.Answer) -> Made:
+    about, text, frames, lines = answer
+    # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
+    return Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
 
 
 def _cuts(choices: Sequence[Choice]) -> list[int]:

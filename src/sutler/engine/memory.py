@@ -8,7 +8,6 @@ was left alone for some seconds before it was read. A memory that is damaged, ol
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
@@ -216,10 +215,9 @@ def memory_of(root: str, settings: Settings, request: Request, environ: Mapping[
     """The memory of a project for packs of this kind: other rules, another format or vocabulary, another memory."""
     rules = ""
     if settings.flag("redact"):
-        from sutler.stages.redact.table import __file__ as table
-        from sutler.stages.redact.table import rules_digest
+        from sutler.engine.database import redactor_mark
 
-        rules = f"{rules_digest()} {_newest(os.path.dirname(table))}"
+        rules = redactor_mark()
     kind = (
         _FORMAT,
         VERSION,
@@ -232,15 +230,6 @@ def memory_of(root: str, settings: Settings, request: Request, environ: Mapping[
     )
     tag = sha256(repr(kind).encode()).hexdigest()[:16]
     return Memory(f"facts-{project_id(root, home.key(environ))}-{tag}.bin", environ)
-
-
-def _newest(folder: str) -> int:
-    """When the redactor's code last changed: what an older one let pass must be looked at again."""
-    try:
-        with os.scandir(folder) as listing:
-            return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())
-    except (OSError, ValueError):  # not on a disk, as in an archive: the version alone decides
-        return 0
 
 
 T = TypeVar("T")

@@ -63,7 +63,7 @@ class Packing:
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
-        self._tables = Beside(lambda: make_ready(request.budget.counter))
+        self.tables = Beside(lambda: make_ready(request.budget.counter))
 
     @property
     def report(self) -> Report:
@@ -110,7 +110,7 @@ class Packing:
         try:
             yield from made if again is None else again.kept(made, lambda: self.report)
         finally:
-            self._tables.settle()
+            self.tables.settle()
 
     def _found(self, scanned: Callable[[], Snapshot] | None = None) -> Snapshot:
         """The tree, as it is."""
@@ -156,14 +156,14 @@ class Packing:
         if limited or request.goal or request.asks_history:
             found = found or self._found()
             if (counting or request.budget.unit == "tokens") and self._much(found):
-                self._tables.begin()
+                self.tables.begin()
             self._clean = self._redactor(found)
             return self._masked(found), None
         large = (redact or counting) and not memory.known and not project.little(LITTLE)
         with compiled_ahead(os.environ, wanted=redact and large) as ahead:
             scanned = project.found_beside() if large and counting and not found else None
             if large and counting:
-                self._tables.begin()  # not before the forks
+                self.tables.begin()  # not before the forks
             found = found or self._found(scanned)
             early = project.select(found, request)
             if counting and not ahead.done():
@@ -174,7 +174,6 @@ class Packing:
             ahead.settle(sum(entry.size for entry in found.entries))
         self._clean = self._redactor(found)
         snapshot = self._masked(found)
-        self._tables.settle()  # before children are forked
         return snapshot, early if snapshot is found else None
 
     def _much(self, found: Snapshot) -> bool:
@@ -278,11 +277,13 @@ class Account:
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
         maker.watch = self._packing.watch
-        looked_at = counting or self._packing.project.settings.flag("redact")
-        with closing(maker.made(looked_at=looked_at)) as batches:  # children begin while the preamble is made
+        redacting = self._packing.project.settings.flag("redact")
+        early = self._packing.preamble(self._selection, len) if self._packing.tables.busy else None
+        self._packing.tables.settle()  # before children are forked
+        with closing(maker.made(redacting=redacting)) as batches:  # children begin while the preamble is made
             if self._packing.meanwhile is not None:
                 self._packing.meanwhile()
-            preamble = self._packing.preamble(self._selection, len)
+            preamble = early or self._packing.preamble(self._selection, len)
             if self._packing.tokens is not None:
                 self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
             yield from self._rendered(preamble, self._framed(maker, batches, tell))

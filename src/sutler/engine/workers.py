@@ -10,13 +10,15 @@ import gc
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from threading import Thread
 
+T = TypeVar("T")
 Answer = Sequence[bytes | memoryview]
 """What a batch comes to: a few buffers."""
 
@@ -25,6 +27,8 @@ _PIPE = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 _WORD = 4  # bytes of a batch's number
 _WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
+_AHEAD = 4  # batches that a single child may take without asking
+_BACKLOG = 32  # of its answers that may wait
 _TRIES, _MOMENT = 400, 0.0005
 
 
@@ -60,6 +64,10 @@ class Beside:
             self._thread = Thread(target=self._work, daemon=True)
             self._thread.start()
 
+    @property
+    def busy(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def settle(self) -> None:
         if self._thread is None:
             return
@@ -92,7 +100,7 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
             pid, pipe = _start(number, queue, work, pipes)
             pids.append(pid)
             pipes.append(pipe)
-        queue.begin(children, count)
+        queue.begin(children, count, min(count, _WAITING))
         yield ()
         for index in range(count):
             holder = queue.holder(index)
@@ -112,6 +120,58 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
             os.waitpid(pid, 0)
 
 
+def in_halves(
+    count: int, work: Callable[[int], Answer], finish: Callable[[Answer], T], whole: Callable[[int], T]
+) -> Generator[T, None, None]:
+    """`finish(work(0))`, `finish(work(1))` …, in order: a child works and this process finishes. Each has its own
+    tables in its core's cache then, where two that did both would keep throwing them out. When there is nothing to
+    finish, a `whole` batch is made here, with the same outcome."""
+    halves = _halves(count, work, finish, whole)
+    next(halves)  # the child has begun
+    return halves
+
+
+def _halves(
+    count: int, work: Callable[[int], Answer], finish: Callable[[Answer], T], whole: Callable[[int], T]
+) -> Generator[T, None, None]:
+    queue = _Queue()
+    gc.freeze()
+    pid, pipe = _start(0, queue, work, [])
+    try:
+        queue.begin(1, count, _AHEAD)
+        yield cast("T", None)  # to whoever started this
+        given = deque(range(min(count, 1 + _AHEAD)))
+        came: dict[int, Answer | None] = {}
+        made: dict[int, T] = {}
+        for index in range(count):
+            while True:
+                while given and len(came) < _BACKLOG and _has_come(pipe):
+                    took = given.popleft()
+                    came[took] = _receive(pipe) if queue.holder(took) >= 0 else None
+                    given.extend(queue.more())
+                if index in came or index in made:
+                    break
+                own = queue.take()
+                if own >= 0:
+                    made[own] = whole(own)
+                else:
+                    _has_come(pipe, patience=None)
+            answer = came.pop(index, None)
+            yield made.pop(index) if index in made else whole(index) if answer is None else finish(answer)
+    finally:
+        gc.unfreeze()
+        queue.close()
+        os.close(pipe)
+        os.waitpid(pid, 0)
+
+
+def _has_come(pipe: int, *, patience: float | None = 0) -> bool:
+    """Whether there is something to read, be it the end."""
+    from select import select
+
+    return bool(select([pipe], [], [], patience)[0])
+
+
 class _Queue:
     """Batches on their way to the children, and their word of who took which. Batches are taken in order, so whoever
     waits for the first that is not taken yet waits for a child that has nothing else to do."""
@@ -122,24 +182,35 @@ class _Queue:
         self._holders: dict[int, int] = {}
         self._next = self._end = 0
 
-    def begin(self, children: int, count: int) -> None:
-        """In the parent, when every child is there: each begins with the batch of its own number."""
+    def begin(self, children: int, count: int, ahead: int) -> None:
+        """In the parent, when every child is there: each begins with the batch of its own number, and as many more wait
+        as may be made `ahead`."""
         self._out, self._tell = _closed(self._out), _closed(self._tell)
         self._holders = {number: number for number in range(children)}
         self._next, self._end = children, count
-        for _ in range(min(count, _WAITING)):
+        for _ in range(ahead):
             self.more()
 
-    def more(self) -> None:
-        """Let one more batch be taken."""
+    def more(self) -> tuple[int, ...]:
+        """Let one more batch be taken, if there is one: which."""
+        given: tuple[int, ...] = ()
         try:
-            if self._next < self._end:
+            if self._next < self._end and self._into >= 0:
                 os.write(self._into, self._next.to_bytes(_WORD, "little"))
+                given = (self._next,)
                 self._next += 1
         except BrokenPipeError:  # no child is left
-            self._next = self._end
+            self._into = _closed(self._into)
         if self._next >= self._end:
             self._into = _closed(self._into)
+        return given
+
+    def take(self) -> int:
+        """In the parent: the next batch that no child has been given, or -1."""
+        if self._next >= self._end:
+            return -1
+        self._next += 1
+        return self._next - 1
 
     def holder(self, index: int) -> int:
         """Which child has this batch; -1 when there is none left to take it."""

@@ -1,4 +1,5 @@
-"""The redactor's compiled rules: loaded once for a process, and never trusted when they look different."""
+"""The redactor's compiled rules: those that come with the program are fresh; elsewhere they are compiled, loaded once
+for a process, and never trusted when they look different."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from tests import databases
 
-from sutler.engine import home
+from sutler.engine import database, home
 from sutler.engine.database import COMPILE_ABOVE, engine_for
-from sutler.stages.redact import Engine, redact, stdlib_engine
+from sutler.stages.redact import Engine, ready_made, redact, stdlib_engine
 
 TEXT = 'TOKEN = "ghp_' + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe" + '"\n'
 
@@ -17,6 +19,12 @@ TEXT = 'TOKEN = "ghp_' + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe" + '"\n'
 @pytest.fixture(scope="module", autouse=True)
 def _fast_engine() -> None:
     pytest.importorskip("hyperscan", reason="without it there is nothing to compile")
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine for which no database comes with the program."""
+    monkeypatch.setattr(database, "MACHINE", "plan9 pdp11")
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +43,30 @@ def kept() -> Path:
     return found
 
 
+def ours() -> bool:
+    return bool(ready_made(database.MACHINE))
+
+
+@pytest.mark.skipif(not ours(), reason="made for another machine or another hyperscan")
+def test_the_one_that_comes_with_the_program_is_fresh() -> None:
+    """Made by `python -m tests.databases`, and by nobody's hand."""
+    assert databases.PLACE.read_bytes() == databases.ready_made()
+
+
+@pytest.mark.skipif(not ours(), reason="made for another machine or another hyperscan")
+def test_with_it_nothing_is_compiled_and_nothing_kept() -> None:
+    first = engine_for(0, os.environ)
+    assert first is engine_for(COMPILE_ABOVE, os.environ)
+    assert first is not stdlib_engine()
+    assert cleaned(first) == cleaned(stdlib_engine())
+    assert not os.path.exists(home.cache_folder(os.environ))
+
+
+def test_one_for_another_machine_is_not_touched() -> None:
+    assert ready_made("plan9 pdp11") == b""
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_what_is_kept_is_loaded_once() -> None:
     engine_for(COMPILE_ABOVE, os.environ)
     first = engine_for(0, os.environ)
@@ -42,6 +74,7 @@ def test_what_is_kept_is_loaded_once() -> None:
     assert cleaned(first) == cleaned(stdlib_engine())
 
 
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("damage", [b"", b"not a database"], ids=["empty", "foreign"])
 def test_a_damaged_database_gives_way_to_the_plain_engine(damage: bytes) -> None:
     engine_for(COMPILE_ABOVE, os.environ)
@@ -52,6 +85,7 @@ def test_a_damaged_database_gives_way_to_the_plain_engine(damage: bytes) -> None
     assert cleaned(after) == cleaned(stdlib_engine())
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_a_cache_of_another_place_is_another_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine_for(COMPILE_ABOVE, os.environ)
     engine_for(0, os.environ)
@@ -65,6 +99,7 @@ def kept_name(tmp_path: Path) -> str:
     return found.name
 
 
+@pytest.mark.usefixtures("elsewhere")
 def test_a_link_in_the_cache_counts_as_absent(tmp_path: Path) -> None:
     engine_for(COMPILE_ABOVE, os.environ)
     file = kept()

@@ -143,6 +143,6 @@ def test_new_code_of_the_redactor_has_a_new_memory(tmp_path: Path, monkeypatch: 
     """What an older redactor let pass is looked at again."""
     root = tree(tmp_path)
     pack(root)
-    monkeypatch.setattr("sutler.engine.memory._newest", lambda _: 1)
+    monkeypatch.setattr("sutler.engine.database._newest", lambda _: 1)
     pack(root)
     assert len(facts()) == 2

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sutler.engine.workers import Answer, Beside, in_children, may_fork
+from sutler.engine.workers import Answer, Beside, in_children, in_halves, may_fork
 
 
 def flat(answers: list[Answer]) -> list[list[bytes]]:
@@ -118,3 +118,70 @@ def test_what_is_done_beside_leaves_no_thread() -> None:
         assert len(os.listdir("/proc/self/task")) <= before
     assert len(seen) in (0, 20)  # none where there is one core
     assert threading.get_ident() not in seen
+
+
+def joined(answer: Answer) -> bytes:
+    return b"".join(answer)
+
+
+def whole(index: int) -> bytes:
+    return joined(work(index))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 40, 150])
+def test_halves_come_in_order(count: int) -> None:
+    assert list(in_halves(count, work, joined, whole)) == [whole(index) for index in range(count)]
+
+
+def test_more_halves_than_fit_into_a_pipe() -> None:
+    made = in_halves(20_000, lambda index: [b"%d" % index], joined, lambda index: b"%d" % index)
+    assert list(made) == [b"%d" % index for index in range(20_000)]
+
+
+def test_who_waits_for_a_half_makes_a_whole() -> None:
+    """The child's first batch ends only when a later one has been made here."""
+    out, into = os.pipe()
+    mother = os.getpid()
+
+    def slow(index: int) -> Answer:
+        if index == 0:
+            os.read(out, 1)
+        return [b"%d" % os.getpid()]
+
+    def here(index: int) -> bytes:
+        os.write(into, b"x")
+        return b"%d" % os.getpid()
+
+    pids = list(in_halves(40, slow, joined, here))
+    os.close(out)
+    os.close(into)
+    assert int(pids[0]) != mother
+    assert b"%d" % mother in pids
+
+
+@pytest.mark.parametrize("last", [0, 3])
+def test_a_child_that_is_killed_leaves_its_halves_to_us(last: int) -> None:
+    def deadly(index: int) -> Answer:
+        if index >= last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(index)
+
+    assert list(in_halves(30, deadly, joined, whole)) == [whole(index) for index in range(30)]
+
+
+def test_an_error_in_a_half_is_raised_here() -> None:
+    def failing(index: int) -> Answer:
+        if index == 3:
+            raise ValueError("broken")
+        return work(index)
+
+    with pytest.raises(ValueError, match="broken"):
+        list(in_halves(9, failing, joined, lambda index: joined(failing(index))))
+
+
+def test_halves_that_nobody_wants_any_more_end() -> None:
+    halves = in_halves(5_000, work, joined, whole)
+    next(halves)
+    halves.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

@@ -1,8 +1,8 @@
 """Two engines, one answer: which formats may be in a text, and at which offsets a grammar trigger fired.
 
 An engine only decides where to look. What is a secret is decided by the same `re` patterns for both, so the engines
-differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs a compiled database (cache its bytes),
-`stdlib` needs nothing and is good for small texts.
+differ in speed and not in spans. `hyperscan` is several hundred MB/s but needs a compiled database: one comes with the
+program, for the machine and the version that most have; elsewhere cache its bytes. `stdlib` needs nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from typing import Any, NamedTuple
+from zlib import decompress
 
 from sutler.stages.redact.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL, head
 from sutler.stages.redact.probes import BASE, RUN, probes
-from sutler.stages.redact.table import formats, pattern
+from sutler.stages.redact.table import beside, formats, pattern
 
 
 class Sightings(NamedTuple):
@@ -64,12 +64,23 @@ def compile_database() -> bytes:
     return bytes(hyperscan.dumpb(database))
 
 
-def database_key() -> str:
-    """Names the database that `compile_database` would make: add the CPU, and a cache file has its name."""
+READY_MADE = "probes.hs"
+"""Beside this module: a line that says for which machine and hyperscan, then the database, deflated."""
+
+
+def ready_made(machine: str) -> bytes:
+    """The database that comes with the program; nothing where it is for another machine or another hyperscan. Its
+    processor does not matter: this hyperscan uses nothing that only some of them have, and refuses a database that
+    does. `tests/databases.py` makes it."""
+    made_for, _, packed = beside(READY_MADE).partition(b"\n")
+    return decompress(packed) if made_for == maker(machine) else b""
+
+
+def maker(machine: str) -> bytes:
+    """Who can read a database: the same hyperscan on the same kind of machine."""
     import hyperscan
 
-    source = "\0".join(f"{one.number} {one.source}" for one in probes())
-    return sha256(f"{getattr(hyperscan, '__version__', '')}\0{source}".encode()).hexdigest()[:24]
+    return f"{machine} {getattr(hyperscan, '__version__', '')}".encode()
 
 
 def hyperscan_engine(database: bytes) -> Engine:

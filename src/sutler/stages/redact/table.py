@@ -70,10 +70,15 @@ def _source() -> str:
 
 @cache
 def _read(name: str) -> str:
+    return beside(name).decode()
+
+
+def beside(name: str) -> bytes:
+    """A data file that comes with these modules."""
     # The loader reads package data wherever the package lives (a folder, a zip), without touching paths.
     loader: Any = __spec__.loader
     data: bytes = loader.get_data((__spec__.origin or "").removesuffix("table.py") + name)
-    return data.decode()
+    return data
 
 
 def _parse(line: str) -> Format:

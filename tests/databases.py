@@ -1,0 +1,22 @@
+"""`python -m tests.databases`: makes the redactor's database for the machine that most have, from the probes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zlib import compress
+
+from sutler.engine.database import MACHINE
+from sutler.stages.redact import compile_database, engines
+
+PLACE = Path(engines.__file__).with_name(engines.READY_MADE)
+COMMON = "linux x86_64"
+
+
+def ready_made() -> bytes:
+    return engines.maker(COMMON) + b"\n" + compress(compile_database(), 9)
+
+
+if __name__ == "__main__":
+    if MACHINE != COMMON:
+        raise SystemExit(f"the database is for {COMMON}, and this machine is {MACHINE}")
+    PLACE.write_bytes(ready_made())
