@@ -183,6 +183,7 @@ class Forgetful(SqlStore):
         still: Mapping[str, str] | None = None,
         settled: Sequence[str] = (),
         wait: bool = True,
+        last: Callable[[], None] = lambda: None,
     ) -> tuple[AuditRow, ...]:
         del wait, still, settled
         for fact in facts:
@@ -196,6 +197,7 @@ class Forgetful(SqlStore):
             row = seal(entry, self._head[0] + 1, self._head[1])
             self._head = (row.seq, row.hash)
             rows.append(row)
+        last()
         return tuple(rows)
 
 

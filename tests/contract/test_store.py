@@ -279,3 +279,18 @@ def test_an_intent_waits_until_its_outcome(store: Store) -> None:
     assert ([one.row.call for one in store.pending()], store.blob("d")) == (["1"], b"x")
     store.record([entry("1", effect="write")], versions=[version, version])
     assert (store.pending(), store.versions("a.py")) == ((), (version,))
+
+
+def test_the_last_step_is_inside_the_transaction(open_store: OpenStore) -> None:
+    """What changes a file when its outcome is written: nobody sees the row before, and none stays if it fails."""
+    store, other, seen = open_store("p"), open_store("p"), list[int]()
+
+    def fail() -> None:
+        raise OSError
+
+    store.record([entry("1", phase="intent", effect="write")], still={"1": "m"})
+    with pytest.raises(OSError, match=r"^$"):
+        store.record([entry("1", effect="write")], last=fail)
+    assert (store.head()[0], [one.done for one in store.pending()]) == (1, [False])
+    store.record([entry("1", effect="write")], last=lambda: seen.append(other.head()[0]))
+    assert (seen, store.head()[0], store.pending()) == ([1], 2, ())

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -45,9 +45,6 @@ from sutler.values.paths import quote
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-Perform = Callable[[Callable[[], None]], tuple[T, tuple[Outcome, ...], bool]]
-"""Carries a write out: the answer, an outcome for each file, and whether the disk is still owed something. What it is
-given waits until the intent is on the disk, and is called before any file changes."""
 Ask = Callable[[Approval], bool | None]
 """How a front asks a person: yes, no, or None when nobody can answer now."""
 
@@ -78,6 +75,16 @@ class Deed(Struct, frozen=True):
     versions: Callable[[str], tuple[Version, ...]]
     guard: Callable[[], AbstractContextManager[None]]
     settled: tuple[str, ...] = ()
+
+
+class Ready(Struct, Generic[T], frozen=True):
+    """A write but for the change itself: the answer, an outcome for each file, what changes them, and whether the disk
+    is still owed something then (and only names change places, which takes no time)."""
+
+    answer: T
+    outcomes: tuple[Outcome, ...]
+    change: Callable[[], None]
+    owes: bool
 
 
 class Gate:
@@ -126,7 +133,7 @@ class Gate:
         self._record(call, "done", decision, outcome, approval, started)
         return answer
 
-    def write(self, deed: Deed, perform: Perform[T], recorded: Callable[[], None]) -> T:
+    def write(self, deed: Deed, prepare: Callable[[], Ready[T]], recorded: Callable[[], None]) -> T:
         """Let a write of one or several files through, whole: every file was judged, one consent covers them all, and
         the guard is entered (locks taken, files looked at again) after the consent and before the first intent.
         `recorded` is called when the outcome is."""
@@ -138,13 +145,13 @@ class Gate:
         approval = self._consent(deed.whole, asked) if asked else ""
         try:
             with deed.guard():
-                answer = self._perform(deed, approval, started, perform)
+                answer = self._perform(deed, approval, started, prepare)
                 recorded()
                 return answer
         except SutlerError as fault:
             raise self.cleaned(fault) from None
 
-    def _perform(self, deed: Deed, approval: str, started: float, perform: Perform[T]) -> T:
+    def _perform(self, deed: Deed, approval: str, started: float, prepare: Callable[[], Ready[T]]) -> T:
         def ends(outcomes: Sequence[Outcome]) -> list[AuditEntry]:
             at, micros = stamp(self.clock()), _micros(started)
             return [_told(one, "done", at, came, micros) for one, came in zip(intents, outcomes, strict=True)]
@@ -159,24 +166,42 @@ class Gate:
         except DeniedError as overdrawn:
             self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
             raise
+        durable = _once(_nothing if self._strict else self.store.flushing())
+        changed = False
+
+        def change() -> None:
+            nonlocal changed
+            if not changed:  # the transaction around it may be done again
+                durable()  # the intent is on the disk before any file changes
+                ready.change()
+                changed = True
+
         try:
-            answer, outcomes, owed = perform(_nothing if self._strict else self.store.flushing())
+            ready = prepare()
+            late = ready.owes and not self._strict
+            if not late:
+                change()
+            # When this is committed the intent and the new bytes are on the disk: should the row be lost with the
+            # power, or the change of names with it, the next start makes them anew. Where the disk is still busy with
+            # those, the row is written meanwhile, then the names change, then it is committed.
+            self.store.record(
+                ends(ready.outcomes),
+                versions=deed.versions(stamp(self.clock())),
+                still=deed.marks if ready.owes else {},
+                settled=deed.settled,
+                wait=self._strict,
+                last=change if late else _nothing,
+            )
+            return ready.answer
         except UnsettledError:
             raise  # nobody knows what the files hold; the next start looks and records it
         except Exception as fault:
-            lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
-            self.store.record(ends(lost))
+            if not changed:
+                lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
+                self.store.record(ends(lost))
             raise
-        # The intent and the new bytes are on the disk: should this row be lost with the power, or the change of names
-        # with it, the next start makes them anew.
-        self.store.record(
-            ends(outcomes),
-            versions=deed.versions(stamp(self.clock())),
-            still=deed.marks if owed else {},
-            settled=deed.settled,
-            wait=self._strict,
-        )
-        return answer
+        finally:
+            durable()  # whatever happened: the disk is waited for
 
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
         """What policy and budget say of each call of a write."""
@@ -314,6 +339,17 @@ class Gate:
 
 
 def _nothing() -> None: ...
+
+
+def _once(work: Callable[[], None]) -> Callable[[], None]:
+    """Does it the first time only."""
+    todo = [work]
+
+    def done() -> None:
+        if todo:
+            todo.pop()()
+
+    return done
 
 
 def _micros(started: float) -> int:

@@ -22,7 +22,7 @@ from sutler.access.advice import advised
 from sutler.access.applying import apply, replace_once
 from sutler.access.conflicts import Met, several, stale
 from sutler.access.door import Door
-from sutler.access.gate import Deed, UnsettledError
+from sutler.access.gate import Deed, Ready, UnsettledError
 from sutler.access.patch import FilePatch, parse
 from sutler.access.planning import ANY, MAX_BYTES, Make, Order, Plan, plan_of
 from sutler.access.reconcile import reconcile
@@ -232,7 +232,7 @@ class Writer:
             work.due,
         )
         with work:
-            done = self._gate.write(deed, partial(self._carry_out, plans, work), lambda: work.later(bound))
+            done = self._gate.write(deed, partial(self._ready, plans, work), lambda: work.later(bound))
         return msgspec.structs.replace(done, call=calls[0].id.partition(".")[0])
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
@@ -259,20 +259,14 @@ class Writer:
                     raise stale(self._door, plan.path, plan.before.digest)
             yield
 
-    def _carry_out(
-        self, plans: tuple[Plan, ...], work: _Work, recorded: Callable[[], None]
-    ) -> tuple[PatchResult, tuple[Outcome, ...], bool]:
-        try:
-            # while the disk is busy with the intent and the new bytes
-            made = answer(self._door, plans)
-            if (spare := self._door.root.spare) is not None:
-                spare.refill()
-        finally:
-            recorded()
-        work.finish()
+    def _ready(self, plans: tuple[Plan, ...], work: _Work) -> Ready[PatchResult]:
+        """What can be made while the disk is busy with the intent and the new bytes."""
+        if (spare := self._door.root.spare) is not None:
+            spare.refill()
+        made = answer(self._door, plans)
         size = len(made.diff.encode("utf-8", "replace"))
         outcomes = tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
-        return made, outcomes, bool(work.owed)
+        return Ready(made, outcomes, work.finish, work.lazy)
 
     def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
         """A plan shows what the files hold, so it is a read of each of them."""
@@ -293,7 +287,7 @@ class _Work:
     def __init__(self, root: Root, plans: tuple[Plan, ...]) -> None:
         self._steps = [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
         self._later = root.later if root.later is not None and not root.later.broken else None
-        self._lazy = self._later is not None and all(step.lazy for step in self._steps)
+        self.lazy = self._later is not None and bool(self._steps) and all(step.lazy for step in self._steps)
         self._fault: Exception | None = None
         self.due = self._later.due(AT_ONCE) if self._later is not None else ()
         self.owed: list[tuple[int, int]] = []  # directories that are to be synced after the answer, and files gone
@@ -315,7 +309,7 @@ class _Work:
             self._fault = fault
 
     def finish(self) -> None:
-        self.owed = replace_all(self._steps, lazy=self._lazy, fault=self._fault)
+        self.owed = replace_all(self._steps, lazy=self.lazy, fault=self._fault)
 
     def later(self, calls: tuple[Call, ...]) -> None:
         """The outcome is recorded: what the disk is still owed follows in the background."""

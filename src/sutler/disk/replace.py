@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from sutler.disk.aio import start_sync
 from sutler.disk.leftovers import littered, prefix_of, sweep
+from sutler.disk.ring import UNNAMED
 from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
-from sutler.disk.spare import UNNAMED
 from sutler.values.errors import ConflictError, RefusedError, SutlerError
 from sutler.values.paths import RelPath, dirname, quote
 from sutler.values.snapshot import Problem

@@ -36,6 +36,9 @@ _REMEMBERED = 4_096
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
+def _nothing() -> None: ...
+
+
 class SqlStore:
     """The store over any `Database`. It adds nothing but queries."""
 
@@ -246,10 +249,13 @@ class SqlStore:
         still: Mapping[str, str] = _NONE,
         settled: Sequence[str] = (),
         wait: bool = True,
+        last: Callable[[], None] = _nothing,
     ) -> tuple[AuditRow, ...]:
         """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
         calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
-        until the disk has it, which is said of earlier calls by `settled` (a few here, or the method of that name)."""
+        until the disk has it, which is said of earlier calls by `settled` (a few here, or the method of that name).
+        `last` is called when there is nothing left to do but to commit, again if all of this is done again; where it
+        fails nothing is recorded."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         kept: list[tuple[str, str, str, str]] = []
@@ -272,6 +278,7 @@ class SqlStore:
             if settled:
                 query(SETTLE, self._settling(settled))
             self._attest(rows)
+            last()
             return rows
 
         made = self._database.transact(work, write=True, wait=wait)

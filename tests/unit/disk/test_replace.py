@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -124,27 +125,63 @@ def test_what_is_synced_can_be_told_by_another(tmp_path: Path) -> None:
     assert sorted((*told, *some)) == ["c0", "c1", "c2", "c3", "c4"]
 
 
-def test_a_spare_file_is_for_one_directory_and_one_moment(tmp_path: Path) -> None:
+def taken(spare: Spare, directory: int) -> int:
+    """A spare file, as soon as one is made."""
+    until = time.monotonic() + 30
+    while (found := spare.take(directory)) < 0 and time.monotonic() < until:
+        spare.refill()
+        time.sleep(0.005)
+    return found
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_a_spare_file_is_for_one_directory_and_one_moment(tmp_path: Path, background: bool) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
     one, other = (os.open(tmp_path / name, os.O_RDONLY) for name in "ab")
     open_files = len(os.listdir("/proc/self/fd"))
-    spare = Spare()
-    spare.refill()  # nobody has written anything: nothing to make
-    assert spare.take(one) == -1
-    spare.refill()
-    assert spare.take(other) == -1
-    spare.refill()
-    ready = spare.take(other)
-    assert os.fstat(ready).st_nlink == 0
-    os.close(ready)
-    spare.refill()
-    spare.FRESH = -1.0
-    assert spare.take(other) == -1
-    spare.close()
+    with closing(Spare(background=background)) as spare:
+        spare.refill()  # nobody has written anything: nothing to make
+        assert spare.take(one) == -1
+        for directory, name in ((one, "a"), (other, "b"), (other, "b")):
+            spare.refill()
+            ready = taken(spare, directory)
+            assert os.readlink(f"/proc/self/fd/{ready}").startswith(f"{tmp_path}/{name}/")
+            assert os.fstat(ready).st_nlink == 0
+            os.close(ready)
+        spare.refill()
+        time.sleep(0.05)
+        spare.FRESH = -1.0
+        assert spare.take(other) == -1
     assert len(os.listdir("/proc/self/fd")) == open_files
     for fd in (one, other):
         os.close(fd)
+
+
+def test_every_spare_file_is_another(tmp_path: Path) -> None:
+    directory = os.open(tmp_path, os.O_RDONLY)
+    open_files = len(os.listdir("/proc/self/fd"))
+    with closing(Spare()) as spare:
+        found = [taken(spare, directory) for _ in range(100)]
+        assert len({os.fstat(fd).st_ino for fd in found}) == 100
+        spare.refill()
+    for fd in found:
+        os.close(fd)
+    assert len(os.listdir("/proc/self/fd")) == open_files
+    os.close(directory)
+
+
+def test_a_directory_that_is_gone_has_no_spare_files(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    directory = os.open(tmp_path / "d", os.O_RDONLY)
+    with closing(Spare()) as spare:
+        assert spare.take(directory) == -1
+        os.rmdir(tmp_path / "d")
+        for _ in range(3):
+            spare.refill()
+            time.sleep(0.02)
+            assert spare.take(directory) == -1
+    os.close(directory)
 
 
 def test_what_cannot_be_told_stays_open(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ _ENTRY = {
     "last": "last line handed out",
     "bytes": "bytes handed out",
     "tokens": "tokens handed out",
-    "micros": "time taken, in microseconds",
+    "micros": "time taken until the row was written, in microseconds",
 }
 
 
