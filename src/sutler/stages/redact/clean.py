@@ -100,8 +100,8 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
 
 
 def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int, int, str]]:
-    if seen.runs:
-        yield from decode.base64_runs(text, raw)
+    if seen.runs is None or seen.runs:
+        yield from decode.base64_runs(text, raw, seen.runs)
     done = [-1] * len(grammar.ENCODED)
     for number, end in seen.triggers:
         kind = number - _FIRST_ENCODED

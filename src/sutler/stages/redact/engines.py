@@ -21,11 +21,11 @@ from sutler.stages.redact.table import beside, formats, pattern
 
 class Sightings(NamedTuple):
     """`formats`: numbers of formats that may match, each with offsets on the lines where (none: anywhere); `triggers`:
-    (trigger number, end offset) in order; `runs`: whether there may be a run of base64."""
+    (trigger number, end offset) in order; `runs`: where in the bytes long runs of base64 end (None: look for them)."""
 
     formats: Mapping[int, Sequence[int]] = {}
     triggers: tuple[tuple[int, int], ...] = ()
-    runs: bool = False
+    runs: Sequence[int] | None = ()
 
 
 Engine = Callable[[str, bytes], Sightings]
@@ -52,14 +52,14 @@ def compile_database() -> bytes:
     """The hyperscan database of every probe, serialised. Valid for this CPU and hyperscan version."""
     import hyperscan
 
-    plain, once, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_SINGLEMATCH, hyperscan.HS_FLAG_CASELESS
+    plain, either_case = hyperscan.HS_FLAG_PREFILTER, hyperscan.HS_FLAG_CASELESS
     wanted = probes()
     database = hyperscan.Database()
     database.compile(
         expressions=[one.source.encode() for one in wanted],
         ids=[one.number for one in wanted],
         elements=len(wanted),
-        flags=[plain | (once if n == RUN else either_case if n >= BASE else 0) for n, _ in wanted],
+        flags=[plain | (either_case if n >= BASE else 0) for n, _ in wanted],
     )
     return bytes(hyperscan.dumpb(database))
 
@@ -117,12 +117,12 @@ _VENDOR_TAIL = re.compile(VENDOR_TAIL.encode())
 def _sorted(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
     seen: dict[int, list[int]] = {}
     triggers: list[tuple[int, int]] = []
-    runs = False
+    runs: list[int] = []
     plain = len(raw) == len(text)
     at = chars = 0
     for end, number in sorted(set(found)):
         if number == RUN:
-            runs = True
+            runs.append(end)
             continue
         if number == BASE + VENDOR and not _VENDOR_TAIL.match(raw, end):
             continue
@@ -175,4 +175,4 @@ def _scan_stdlib(text: str, raw: bytes) -> Sightings:
         if words is None or any(word in low for word in words):
             triggers.extend((number, found.end()) for found in head(number).finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
-    return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=True)
+    return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=None)

@@ -49,7 +49,8 @@ def _of_format(one: Format) -> Iterator[str]:
     if all(len(word) >= _SURE and word not in _EVERYWHERE for word in one.words):
         yield from map(re.escape, one.words)
     else:
-        yield re.sub(r"\{(\d+),\}$", r"{\1}", re.sub(r"\{(\d+)(,\d*)?\}", _capped, widened(one.core)))
+        core = re.sub(r"^\(\?:[a-z?|]{1,6}\)(?=\[)", "", one.core)  # a letter or two are everywhere and cost much
+        yield re.sub(r"\{(\d+),\}$", r"{\1}", re.sub(r"\{(\d+)(,\d*)?\}", _capped, widened(core)))
 
 
 def _capped(found: re.Match[str]) -> str:
