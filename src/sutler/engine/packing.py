@@ -160,8 +160,8 @@ class Packing:
             self._clean = self._redactor(found)
             return self._masked(found), None
         large = (redact or counting) and not memory.known and not project.little(LITTLE)
+        scanned = project.found_beside() if large and counting and not found else None
         with compiled_ahead(os.environ, wanted=redact and large) as ahead:
-            scanned = project.found_beside() if large and counting and not found else None
             if large and counting:
                 self.tables.begin()  # not before the forks
             found = found or self._found(scanned)
