@@ -55,12 +55,11 @@ def main() -> int:
 
 
 def _load_argparse() -> None:
-    """Load argparse without the translations of its few words, which stay English as all of ours: they take as long."""
+    """Load argparse without what would translate its few words, which takes as long; `parsing` gives it ours."""
     if "argparse" in sys.modules or "gettext" in sys.modules:
         return
     module = type(sys)("gettext")
-    module.gettext = str  # type: ignore[attr-defined]  # a module made a moment ago
-    module.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same
+    module.gettext = module.ngettext = str  # type: ignore[attr-defined]  # a module made a moment ago
     sys.modules["gettext"] = module
     try:
         import argparse  # noqa: F401  # loaded for the others

@@ -201,14 +201,8 @@ class Book:
             self._open = None
 
 
-def record(receipt: Receipt, root: str, environ: Mapping[str, str]) -> Receipt:
-    """Seal a receipt and store it."""
-    with closing(Book(root, environ)) as book:
-        return book.record(receipt)
-
-
 def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
-    """As `record`, where the project's store is open already."""
+    """As `Book.record`, where the project's store is open already."""
     from sutler.values.access import Receipt as StoredReceipt
 
     done = sealed(receipt, key)
@@ -286,7 +280,8 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
     """As `Book.recorded`, for one receipt."""
-    return _noted(receipt, lambda: record(receipt, root, environ))
+    with closing(Book(root, environ)) as book:
+        return book.recorded(receipt)
 
 
 def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:

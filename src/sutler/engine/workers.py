@@ -28,7 +28,7 @@ _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 _WORD = 4  # bytes of a batch's number
 _WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
 _AHEAD = 4  # batches that a single child may take without asking
-_BACKLOG = 32  # of its answers that may wait
+_BACKLOG = 32  # of its answers, and of our own batches, that may wait
 _TRIES, _MOMENT = 400, 0.0005
 
 
@@ -151,7 +151,7 @@ def _halves(
                     given.extend(queue.more())
                 if index in came or index in made:
                     break
-                own = queue.take()
+                own = queue.take() if len(made) < _BACKLOG else -1  # or a single slow batch would fill the memory
                 if own >= 0:
                     made[own] = whole(own)
                 else:

@@ -19,6 +19,12 @@ def work(index: int) -> Answer:
     return [str(index).encode(), b"", b"x" * (index * 70_000)]
 
 
+def failing(index: int) -> Answer:
+    if index == 3:
+        raise ValueError("the third")
+    return work(index)
+
+
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("children", [1, 2, 3])
 def test_answers_come_in_order(count: int, children: int) -> None:
@@ -77,11 +83,6 @@ def test_a_slow_batch_holds_nobody_else_up() -> None:
 
 
 def test_an_error_is_raised_here() -> None:
-    def failing(index: int) -> Answer:
-        if index == 3:
-            raise ValueError("the third")
-        return work(index)
-
     with pytest.raises(ValueError, match="the third"):
         list(in_children(8, failing, 2))
 
@@ -170,12 +171,7 @@ def test_a_child_that_is_killed_leaves_its_halves_to_us(last: int) -> None:
 
 
 def test_an_error_in_a_half_is_raised_here() -> None:
-    def failing(index: int) -> Answer:
-        if index == 3:
-            raise ValueError("broken")
-        return work(index)
-
-    with pytest.raises(ValueError, match="broken"):
+    with pytest.raises(ValueError, match="the third"):
         list(in_halves(9, failing, joined, lambda index: joined(failing(index))))
 
 
@@ -188,3 +184,27 @@ def test_halves_that_nobody_wants_any_more_end() -> None:
     halves.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(child, os.WNOHANG)
+
+
+def test_what_is_made_ahead_of_a_slow_half_has_an_end() -> None:
+    """The child's first batch lasts until we have stopped making others: not all of them wait for it."""
+    out, into = os.pipe()
+    seen: list[int] = []
+
+    def slow(index: int) -> Answer:
+        if index == 0:
+            os.read(out, 1)
+        return [b"."]
+
+    def here(index: int) -> bytes:
+        seen.append(index)
+        if len(seen) == 32:
+            os.write(into, b"x")
+        return b"."
+
+    halves = in_halves(4_000, slow, joined, here)
+    next(halves)
+    assert len(seen) == 32
+    halves.close()
+    os.close(out)
+    os.close(into)
