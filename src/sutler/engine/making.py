@@ -34,8 +34,9 @@ MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
 MANY_PLAIN_BYTES = 8_000_000
 """And from this many on that are only read and framed."""
-MANY_HALVES = 8_000_000
-"""And from this many on one process may clean and another count: that one needs more room than either did."""
+HALVES = range(8_000_000, 128_000_000)
+"""With so many one process may clean and another count: that one needs more room than either did, and the tokenizer's
+memory of words, which is all in the one then, grows with what it has counted."""
 
 
 NO_TEXT = Framed(b"", b"", b"")
@@ -106,7 +107,7 @@ class Maker:
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
             self.apart = True
-            halves = self._counting and redacting and not known and size > MANY_HALVES  # about as much work each
+            halves = self._counting and redacting and not known and size in HALVES  # about as much work each
             if halves and workers.cores() == 2:
                 return workers.in_halves(batches, self._uncounted, self._counted, self._make)
             return _all_unpacked(workers.in_children(batches, self._packed, workers.cores()))
