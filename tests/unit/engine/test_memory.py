@@ -89,7 +89,7 @@ def test_one_lost_bit_and_the_memory_is_not_believed(tmp_path: Path) -> None:
         damaged = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
         kept.write_bytes(damaged)
         assert pack(root) == first
-        assert kept.read_bytes() != damaged  # made anew; not always as before, since files grow old enough to be trusted
+        assert kept.read_bytes() != damaged  # made anew, and more in it when files grew old enough
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93", b"not msgpack", b"\x92\x01\x81\xa1a\x93\xa1b\xc0\xc0"])
