@@ -50,7 +50,8 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     clock = Clock(runs)
     begin = time.process_time()
     from sutler import config
-    from sutler.disk.root import Root, write_atomic
+    from sutler.disk.output import write_runs
+    from sutler.disk.root import Root
     from sutler.disk.text import decode
     from sutler.engine import Project
     from sutler.stages.choose import display_key
@@ -97,10 +98,10 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
         "fit", lambda: [best_rung(one, request.cut) for one in materials], lambda found: f"{len(found):,} sections"
     )
     preamble = Preamble(project.name, tree=CleanText(drawing))
-    pieces = clock.take(
+    rendered = clock.take(
         "render",
         lambda: list(encoded(preamble, sections, Listing(), format="markdown")),
-        lambda found: f"{len(found):,} pieces",
+        lambda found: f"{len(found):,} runs",
     )
     if counter != "none":
         texts = [text for section in sections for text in section_text(section, "markdown")]
@@ -110,7 +111,7 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
         out = os.path.join(folder, "pack.md")
 
         def write() -> str:
-            write_atomic(out, [b"".join(pieces)])
+            write_runs(out, rendered)
             return out
 
         clock.take("write", write, _written)

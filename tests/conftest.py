@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,10 @@ for _codec in (
     "cp1252",
 ):
     codecs.lookup(_codec)
+
+# Whoever runs the tests in the background of a shell may have told them to ignore interrupts; children would too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]

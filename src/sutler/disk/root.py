@@ -11,14 +11,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from sutler.values.errors import SutlerError, UsageError
+from sutler.values.errors import UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
 
@@ -295,95 +295,3 @@ class Reader:
                 self._directory, self._fd = "", self._root.fd
             os.close(fds.pop(oldest))
         return fd
-
-
-def write_atomic(path: str, chunks: Iterable[bytes | memoryview]) -> None:
-    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact. The new one is
-    on the disk before it takes an old one's place; where there is none, nobody waits for the disk: nothing can be lost.
-
-    A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
-    """
-    directory, name = os.path.split(path)
-    try:
-        os.stat(path)
-    except ValueError as error:  # a NUL, or letters that no file name can have
-        raise _unwritable(path, error) from None
-    except OSError:
-        pass
-    try:
-        fd = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        mode, old = _mode_of(fd, name)
-        if mode is None:
-            _write_through(path, chunks)
-        else:
-            _replace(fd, name, chunks, mode, wait=old)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    finally:
-        os.close(fd)
-
-
-def _unwritable(path: str, error: Exception) -> SutlerError:
-    reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
-    return SutlerError(
-        f"cannot write {quote(path)}: {reason}",
-        rule="an output file is written whole or not at all",
-        next_step="choose another place, or make room there, and run again",
-    )
-
-
-def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
-    """The mode for the new file, and whether it replaces an old one; no mode for a device or pipe such as /dev/null,
-    which is written as it is."""
-    old = False
-    try:
-        state = os.stat(name, dir_fd=fd)
-        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
-            return None, False
-        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
-            return None, False  # /dev/stdout, redirected to a file
-        old = True
-        state = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        if stat.S_ISREG(state.st_mode):
-            return stat.S_IMODE(state.st_mode), True
-    except FileNotFoundError:
-        pass
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return 0o666 & ~mask, old
-
-
-def _write_through(path: str, chunks: Iterable[bytes | memoryview]) -> None:
-    with open(path, "wb", buffering=0) as stream:
-        for chunk in chunks:
-            _write_all(stream.fileno(), chunk)
-
-
-def _write_all(fd: int, data: bytes | memoryview) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def _replace(fd: int, name: str, chunks: Iterable[bytes | memoryview], mode: int, *, wait: bool) -> None:
-    temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    file = os.open(temporary, flags, 0o600, dir_fd=fd)
-    try:
-        try:
-            for chunk in chunks:
-                _write_all(file, chunk)
-            os.fchmod(file, mode)
-            if wait:
-                os.fsync(file)
-        finally:
-            os.close(file)
-        os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
-    except BaseException:
-        os.unlink(temporary, dir_fd=fd)
-        raise
-    if wait:
-        os.fsync(fd)

@@ -39,7 +39,7 @@ HALVES = range(8_000_000, 128_000_000)
 memory of words, which is all in the one then, grows with what it has counted."""
 
 
-NO_TEXT = Framed(b"", b"", b"")
+NO_TEXT = Framed((), b"", b"")
 
 
 class Piece(Struct, frozen=True, array_like=True, gc=False):
@@ -110,6 +110,8 @@ class Maker:
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
             if halves and workers.cores() == 2:
                 return workers.in_halves(batches, self._uncounted, self._counted, self._make)
+            if not redacting and not self._counting and workers.cores() == 2:
+                return workers.in_halves(batches, self._packed, _unpacked, self._make)
             return _all_unpacked(workers.in_children(batches, self._packed, workers.cores()))
         return (self._make(index) for index in range(batches))
 
@@ -153,17 +155,18 @@ class Maker:
             start = end + glue
         return [msgspec.msgpack.encode(batch), *(framed(ready, self._request.format) if ready else NO_TEXT)]
 
-    def _counted(self, answer: workers.Answer) -> Made:
+    def _counted(self, answer: workers.Came) -> Made:
         """A batch that came uncounted."""
-        batch, text = _unpacked(answer)
+        batch, made = _unpacked(answer)
+        text = made.text[0]
         count = token_counter(self._request.budget.counter)
         begun = 0
         for place, (piece, (start, end, line)) in enumerate(zip(batch.pieces, batch.spans, strict=True)):
-            tokens = count(str(text.text[start:end], "utf-8")) + count(str(text.lines[begun:line], "utf-8"))
+            tokens = count(str(text[start:end], "utf-8")) + count(str(made.lines[begun:line], "utf-8"))
             known = piece.known and replace(piece.known, tokens=tokens)
             batch.pieces[place] = replace(piece, tokens=tokens, known=known)
             begun = line
-        return Made(batch, text)
+        return Made(batch, made)
 
     def _batch(self, index: int, counting: bool) -> tuple[Batch, list[Dressed]]:
         """In three rounds, to read, to look through and to count: taken together they would keep throwing each other
@@ -318,15 +321,15 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
     )
 
 
-def _all_unpacked(answers: Generator[workers.Answer, None, None]) -> Generator[Made, None, None]:
+def _all_unpacked(answers: Generator[workers.Came, None, None]) -> Generator[Made, None, None]:
     with closing(answers):
         yield from map(_unpacked, answers)
 
 
-def _unpacked(answer: workers.Answer) -> Made:
+def _unpacked(answer: workers.Came) -> Made:
     about, text, frames, lines = answer
     # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
-    return Made(msgspec.msgpack.decode(about, type=Batch), Framed(text, frames, bytes(lines)))
+    return Made(msgspec.msgpack.decode(about, type=Batch), Framed((text,), frames, bytes(lines)))
 
 
 def _cuts(choices: Sequence[Choice]) -> list[int]:

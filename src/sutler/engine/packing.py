@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from sutler.disk.root import Root, write_atomic
+from sutler.disk.output import write_atomic, write_runs
+from sutler.disk.root import Root
 from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
@@ -21,7 +22,7 @@ from sutler.engine.workers import Beside
 from sutler.stages.choose import display_key
 from sutler.stages.count import LITTLE, Counter, counter_for, make_ready, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
-from sutler.stages.render import Framed, Octets, assembled, section_text, shape
+from sutler.stages.render import Framed, Run, assembled, section_text, shape
 from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
@@ -72,16 +73,16 @@ class Packing:
         return self._report
 
     def text(self) -> str:
-        return b"".join(self._pieces()).decode()
+        return b"".join(self.encoded()).decode()
 
     def write(self, path: str) -> Report:
         """Write the pack to `path`, all of it or nothing: an old file stays until the new one is whole."""
-        write_atomic(path, self.encoded())
+        write_runs(path, self._runs())
         return self.report
 
-    def encoded(self) -> Iterator[Octets]:
+    def encoded(self) -> Iterator[bytes]:
         """The text as UTF-8 in blocks of some size, so that writing costs few system calls."""
-        return self._pieces()
+        return map(b"".join, self._runs())
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns how many."""
@@ -94,9 +95,9 @@ class Packing:
         return len(texts)
 
     def __iter__(self) -> Iterator[str]:
-        return (str(piece, "utf-8") for piece in self._pieces())
+        return (block.decode() for block in self.encoded())
 
-    def _pieces(self) -> Iterator[Octets]:
+    def _runs(self) -> Iterator[Run]:
         self.memory = self._memory()
         again = self._again = self._reprint()
         found: Snapshot | None = None
@@ -104,7 +105,7 @@ class Packing:
             found = self._found()
             if (printed := again.printed()) is not None:
                 self._report, text = printed
-                yield from text
+                yield from ((block,) for block in text)
                 return
         made = self._made(found)
         try:
@@ -119,7 +120,7 @@ class Packing:
             self._again.look_at([entry for entry in found.entries if not self.project.ours(entry.path)], found)
         return found
 
-    def _made(self, found: Snapshot | None) -> Iterator[Octets]:
+    def _made(self, found: Snapshot | None) -> Iterator[Run]:
         project, request, memory = self.project, self.request, self.memory
         limited = request.budget.limit is not None
         snapshot, early = self._scanned(memory, found)
@@ -140,7 +141,7 @@ class Packing:
             chunks = account.within(ranking) if limited else account.everything(memory, tell)
             if project.settings.text("mode") == "strict" or project.place.named:
                 # A refusal must come before the first byte: what the user named, or strict mode, may still refuse.
-                chunks = iter(list(chunks))
+                chunks = iter([(b"".join(run),) for run in chunks])
             left_out = named_but_out(snapshot.excluded, project.place.named)
             judge([*loader.problems, *left_out], project.settings, project.place.named, self._ask)
             yield from chunks
@@ -270,7 +271,7 @@ class Account:
         self._total_tokens: int | None = None
         self._pack_id = ""
 
-    def everything(self, memory: Memory, tell: Callable[[], None] | None) -> Iterator[Octets]:
+    def everything(self, memory: Memory, tell: Callable[[], None] | None) -> Iterator[Run]:
         """No limit: stream in display order, a batch of files in memory at a time."""
         request = self._packing.request
         choices = sorted(self._selection.choices, key=display_key)
@@ -288,7 +289,7 @@ class Account:
                 self._total_tokens = frame_cost(self._packing.tokens, request, preamble)
             yield from self._rendered(preamble, self._framed(maker, batches, tell))
 
-    def within(self, ranking: Ranking | None) -> Iterator[Octets]:
+    def within(self, ranking: Ranking | None) -> Iterator[Run]:
         """A limit: spend it in the order of claim, then count the very text that leaves."""
         from sutler.stages.compose import compose_within
 
@@ -306,7 +307,7 @@ class Account:
         if self._packing.tokens is not None:
             counted = request.budget.unit == "tokens"
             self._total_tokens = done.used if counted else self._packing.tokens(done.text)
-        yield data
+        yield (data,)
 
     def _counted(self, sections: Sequence[Section]) -> list[Shown]:
         """The sections as the report has them, with their tokens if those are wanted."""
@@ -346,9 +347,9 @@ class Account:
                 for _ in range(len(batch.pieces) + len(batch.out)):
                     tell()
 
-    def _rendered(self, preamble: Preamble, sections: Iterator[Framed]) -> Iterator[Octets]:
+    def _rendered(self, preamble: Preamble, sections: Iterator[Framed]) -> Iterator[Run]:
         request = self._packing.request
-        pieces = assembled(
+        runs = assembled(
             preamble,
             sections,
             lambda: self._listing,
@@ -357,12 +358,12 @@ class Account:
         )
         while True:
             try:
-                piece = next(pieces)
+                run = next(runs)
             except StopIteration as stop:
                 self._pack_id = stop.value
                 return
-            self._bytes += len(piece)
-            yield piece
+            self._bytes += sum(map(len, run))
+            yield run
 
     def report(self) -> Report:
         request = self._packing.request

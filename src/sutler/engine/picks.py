@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from sutler.config import parse_toml
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.engine.home import project_folder
 from sutler.engine.place import config_files
 from sutler.store.state import private_file

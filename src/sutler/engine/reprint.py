@@ -16,9 +16,11 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from sutler.disk.output import write_run
 from sutler.engine import home
 from sutler.engine.memory import RACY_NS
 from sutler.engine.report import Report
+from sutler.stages.render import Run
 from sutler.values.errors import SutlerError
 from sutler.values.snapshot import FileEntry, Snapshot
 
@@ -76,20 +78,21 @@ class Reprint:
             return None
         return kept.report, _text(fd, kept.length)
 
-    def kept(self, chunks: Iterator[bytes | memoryview], report: Callable[[], Report]) -> Iterator[bytes | memoryview]:
-        """The chunks as they come; and a copy of them on the side, if one is wanted when the first has come."""
+    def kept(self, runs: Iterator[Run], report: Callable[[], Report]) -> Iterator[Run]:
+        """The runs as they come; and a copy of them on the side, if one is wanted when the first has come."""
         temporary = f"{self._path}.{os.urandom(8).hex()}"
         fd, length, digest = -1, 0, sha256()
         try:
-            for chunk in chunks:
+            for run in runs:
                 if not length:
                     fd = self._opened(temporary)
-                length += len(chunk)
+                length += sum(map(len, run))
                 if fd >= 0:
-                    digest.update(chunk)
-                    if length > MOST or not _written(fd, chunk):
+                    for piece in run:
+                        digest.update(piece)
+                    if length > MOST or not _written(fd, run):
                         fd = _dropped(fd, temporary)
-                yield chunk
+                yield run
             if fd >= 0 and _unproblematic(report()):
                 self._finish(fd, temporary, Printed(_FORMAT, self._key, length, digest.digest(), report()))
         finally:
@@ -110,7 +113,7 @@ class Reprint:
             account = msgspec.msgpack.encode(kept)
         except UnicodeEncodeError:
             return
-        if _written(fd, account + len(account).to_bytes(_TAIL, "little")):
+        if _written(fd, (account, len(account).to_bytes(_TAIL, "little"))):
             with suppress(OSError):
                 os.replace(temporary, self._path)
             home.make_room(self._environ)
@@ -123,11 +126,9 @@ def _dropped(fd: int, temporary: str) -> int:
     return -1
 
 
-def _written(fd: int, data: bytes | memoryview) -> bool:
-    view = memoryview(data)
+def _written(fd: int, run: Run) -> bool:
     try:
-        while view:
-            view = view[os.write(fd, view) :]
+        write_run(fd, run)
     except OSError:  # no room, most likely: then there is no copy
         return False
     return True

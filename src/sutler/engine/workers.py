@@ -1,4 +1,4 @@
-"""Batches of work on every core: children by fork, answers in order through pipes.
+"""Batches of work on every core: children by fork, answers in order through pipes and memory that two processes share.
 
 A child inherits what its parent has loaded, so it starts within a millisecond and is told only which batch is its own.
 Nothing depends on it: where forking is not safe or not worth it, and where a child dies, the parent does the work.
@@ -12,23 +12,30 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from sutler.disk.output import write_run
 
 if TYPE_CHECKING:
     from threading import Thread
 
+RING = 1 << 23
+"""Bytes of text that may be on their way from one half to the other."""
 T = TypeVar("T")
-Answer = Sequence[bytes | memoryview]
-"""What a batch comes to: a few buffers."""
+Octets = bytes | memoryview
+Answer = Sequence[Octets | Sequence[Octets]]
+"""What a batch comes to: a few buffers, each whole or in pieces."""
+Came = Sequence[Octets]
+"""An answer on the other side."""
 
 _SIZE = 8  # bytes that tell how long a buffer is
 _PIPE = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 _WORD = 4  # bytes of a batch's number
+_HERE = (1 << 64) - 1  # the place of a buffer that comes through the pipe
 _WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
-_AHEAD = 4  # batches that a single child may take without asking
-_BACKLOG = 32  # of its answers, and of our own batches, that may wait
+_BACKLOG = 32  # batches of a child, and of our own, that may wait to be taken away
 _TRIES, _MOMENT = 400, 0.0005
 
 
@@ -79,7 +86,7 @@ class Beside:
             time.sleep(_MOMENT)
 
 
-def in_children(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
+def in_children(count: int, work: Callable[[int], Answer], children: int) -> Generator[Came, None, None]:
     """`work(0)`, `work(1)` … `work(count - 1)`, in order. Who is free takes the next batch; children have begun when
     this returns. What a child could not do, for whatever reason, is done here, so that errors are raised where they can
     be handled."""
@@ -88,7 +95,7 @@ def in_children(count: int, work: Callable[[int], Answer], children: int) -> Gen
     return answers
 
 
-def _answers(count: int, work: Callable[[int], Answer], children: int) -> Generator[Answer, None, None]:
+def _answers(count: int, work: Callable[[int], Answer], children: int) -> Generator[Came, None, None]:
     """First an empty answer, when the children have started; then theirs."""
     children = min(children, count)
     pids: list[int] = []
@@ -108,7 +115,7 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
             if answer is None and holder >= 0 and pipes[holder] >= 0:
                 os.close(pipes[holder])
                 pipes[holder] = -1
-            yield work(index) if answer is None else answer
+            yield [b"".join(run) for run in _runs(work(index))] if answer is None else answer
             queue.more()
     finally:
         gc.unfreeze()
@@ -121,48 +128,116 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
 
 
 def in_halves(
-    count: int, work: Callable[[int], Answer], finish: Callable[[Answer], T], whole: Callable[[int], T]
+    count: int, work: Callable[[int], Answer], finish: Callable[[Came], T], whole: Callable[[int], T]
 ) -> Generator[T, None, None]:
     """`finish(work(0))`, `finish(work(1))` …, in order: a child works and this process finishes. Each has its own
     tables in its core's cache then, where two that did both would keep throwing them out. When there is nothing to
-    finish, a `whole` batch is made here, with the same outcome."""
+    finish, a `whole` batch is made here, with the same outcome. What an answer holds is good until the next batch is
+    asked for."""
     halves = _halves(count, work, finish, whole)
     next(halves)  # the child has begun
     return halves
 
 
 def _halves(
-    count: int, work: Callable[[int], Answer], finish: Callable[[Answer], T], whole: Callable[[int], T]
+    count: int, work: Callable[[int], Answer], finish: Callable[[Came], T], whole: Callable[[int], T]
 ) -> Generator[T, None, None]:
-    queue = _Queue()
+    queue, into = os.pipe()  # batches that nobody has taken yet
+    ring = Ring()
+
+    def child(pipe: int) -> None:
+        os.close(into)
+        ring.fill()
+        number = b"\0" * _WORD  # the first is the child's, whoever comes first to the others
+        while number:
+            _send(pipe, [number, *work(int.from_bytes(number, "little"))], ring)
+            number = os.read(queue, _WORD)
+
     gc.freeze()
-    pid, pipe = _start(0, queue, work, [])
+    pid, pipe = _forked(child)
+    alive, given = True, 1
+    came: dict[int, Came] = {}
+    made: dict[int, T] = {}
     try:
-        queue.begin(1, count, _AHEAD)
         yield cast("T", None)  # to whoever started this
-        given = deque(range(min(count, 1 + _AHEAD)))
-        came: dict[int, Answer | None] = {}
-        made: dict[int, T] = {}
         for index in range(count):
-            while True:
-                while given and len(came) < _BACKLOG and _has_come(pipe):
-                    took = given.popleft()
-                    came[took] = _receive(pipe) if queue.holder(took) >= 0 else None
-                    given.extend(queue.more())
-                if index in came or index in made:
-                    break
-                own = queue.take() if len(made) < _BACKLOG else -1  # or a single slow batch would fill the memory
-                if own >= 0:
-                    made[own] = whole(own)
-                else:
+            while given < min(count, index + _WAITING):
+                os.write(into, given.to_bytes(_WORD, "little"))
+                given += 1
+            if given == count:
+                into = _closed(into)
+            while index not in came and index not in made:
+                if alive and _has_come(pipe):
+                    answer = _receive(pipe, ring)
+                    if answer is None:
+                        alive = False
+                    else:
+                        came[int.from_bytes(answer[0], "little")] = answer[1:]
+                elif len(made) < _BACKLOG and (number := os.read(queue, _WORD)):  # or one slow batch fills the memory
+                    made[int.from_bytes(number, "little")] = whole(int.from_bytes(number, "little"))
+                elif alive:
                     _has_come(pipe, patience=None)
-            answer = came.pop(index, None)
-            yield made.pop(index) if index in made else whole(index) if answer is None else finish(answer)
+                else:
+                    made[index] = whole(index)
+            if index in made:
+                yield made.pop(index)
+            else:
+                yield finish(came.pop(index))
+                ring.free()
     finally:
         gc.unfreeze()
-        queue.close()
-        os.close(pipe)
+        ring.close()
+        for end in (queue, into, pipe):
+            _closed(end)
         os.waitpid(pid, 0)
+
+
+class Ring:
+    """Memory that a child fills and its parent reads, both in the same order: a text that goes this way is copied once.
+    What does not fit goes through the pipe."""
+
+    def __init__(self) -> None:
+        from mmap import mmap
+
+        self._memory = mmap(-1, RING)  # takes room when it is written to
+        self._out, self._into = os.pipe()  # the parent's word that it has read one more
+        self._held: deque[int] = deque()
+        self._at, self._free = 0, RING
+
+    def fill(self) -> None:
+        """This process is the child."""
+        self._into = _closed(self._into)
+
+    def put(self, run: Sequence[Octets], size: int) -> int:
+        """In the child: where these pieces lie now, or -1. Waits until there is room."""
+        if size > RING // 2:
+            size = 0
+        skipped = RING - self._at if self._at + size > RING else 0
+        while self._free < skipped + size or len(self._held) >= _BACKLOG:
+            if not os.read(self._out, 1):
+                raise BrokenPipeError
+            self._free += self._held.popleft()
+        self._held.append(skipped + size)
+        self._free -= skipped + size
+        start = at = 0 if skipped else self._at
+        self._at = start + size
+        if not size:
+            return -1
+        for piece in run:
+            self._memory[at : at + len(piece)] = piece
+            at += len(piece)
+        return start
+
+    def read(self, start: int, size: int) -> memoryview:
+        """In the parent: good until `free` is called for it."""
+        return memoryview(self._memory)[start : start + size]
+
+    def free(self) -> None:
+        """In the parent: the oldest text that has come is not needed any more."""
+        os.write(self._into, b".")
+
+    def close(self) -> None:
+        self._out, self._into = _closed(self._out), _closed(self._into)
 
 
 def _has_come(pipe: int, *, patience: float | None = 0) -> bool:
@@ -205,13 +280,6 @@ class _Queue:
             self._into = _closed(self._into)
         return given
 
-    def take(self) -> int:
-        """In the parent: the next batch that no child has been given, or -1."""
-        if self._next >= self._end:
-            return -1
-        self._next += 1
-        return self._next - 1
-
     def holder(self, index: int) -> int:
         """Which child has this batch; -1 when there is none left to take it."""
         while index not in self._holders:
@@ -242,6 +310,18 @@ def _closed(pipe: int) -> int:
 
 def _start(number: int, queue: _Queue, work: Callable[[int], Answer], others: list[int]) -> tuple[int, int]:
     """A child that takes batches, and the end of the pipe from which its answers are read."""
+
+    def batches(pipe: int) -> None:
+        for other in others:
+            os.close(other)
+        for index in queue.taken(number):
+            _send(pipe, work(index))
+
+    return _forked(batches)
+
+
+def _forked(task: Callable[[int], None]) -> tuple[int, int]:
+    """A child at its task, which is given the pipe for its answers; and the end from which they are read."""
     out, into = os.pipe()
     _widen(into)
     pid = os.fork()
@@ -251,12 +331,9 @@ def _start(number: int, queue: _Queue, work: Callable[[int], Answer], others: li
     code = 1
     try:
         os.close(out)
-        for other in others:
-            os.close(other)
-        for index in queue.taken(number):
-            _send(into, work(index))
+        task(into)
         code = 0
-    except BaseException:  # noqa: S110  # the parent does the batch again and meets the same error, in the right place
+    except BaseException:  # noqa: S110  # the parent does the work again and meets the same error, in the right place
         pass
     finally:
         os._exit(code)  # no clean-up of the parent's: its files, hooks and buffers are not ours
@@ -271,32 +348,45 @@ def _widen(pipe: int) -> None:
         pass  # over the user's limit for pipes: slower, nothing else
 
 
-def _send(pipe: int, answer: Answer) -> None:
-    """The number of buffers, their lengths, and then they themselves."""
-    sizes = [len(answer), *map(len, answer)]
-    waiting = [
-        memoryview(b"".join([size.to_bytes(_SIZE, "little") for size in sizes])),
-        *(memoryview(buffer) for buffer in answer),
-    ]
-    while waiting:
-        sent = os.writev(pipe, waiting)
-        while waiting and sent >= len(waiting[0]):
-            sent -= len(waiting.pop(0))
-        if waiting:
-            waiting[0] = waiting[0][sent:]
+def _send(pipe: int, answer: Answer, ring: Ring | None = None) -> None:
+    """The number of buffers, their lengths and where they are, and then those that go this way. The longest goes
+    through the ring, if there is one and it has room."""
+    runs = _runs(answer)
+    sizes = [sum(map(len, run)) for run in runs]
+    places = [_HERE] * len(runs)
+    if ring is not None:
+        longest = sizes.index(max(sizes))
+        if (place := ring.put(runs[longest], sizes[longest])) >= 0:
+            places[longest], runs[longest] = place, ()
+    words = [len(runs), *sizes, *places]
+    write_run(pipe, [b"".join([word.to_bytes(_SIZE, "little") for word in words]), *chain.from_iterable(runs)])
 
 
-def _receive(pipe: int) -> Answer | None:
+def _runs(answer: Answer) -> list[Sequence[Octets]]:
+    return [(one,) if isinstance(one, bytes | memoryview) else one for one in answer]
+
+
+def _receive(pipe: int, ring: Ring | None = None) -> list[Octets] | None:
     """One answer, or None when the child has ended."""
-    count = _exactly(pipe, _SIZE)
-    sizes = None if count is None else _exactly(pipe, _SIZE * int.from_bytes(count, "little"))
-    if sizes is None:
+    head = _exactly(pipe, _SIZE)
+    count = 0 if head is None else int.from_bytes(head, "little")
+    words = None if head is None else _exactly(pipe, _SIZE * 2 * count)
+    if words is None:
         return None
-    ends = [0]
-    for at in range(0, len(sizes), _SIZE):
-        ends.append(ends[-1] + int.from_bytes(sizes[at : at + _SIZE], "little"))
-    body = _exactly(pipe, ends[-1])
-    return None if body is None else [body[start:end] for start, end in pairwise(ends)]
+    numbers = [int.from_bytes(words[at : at + _SIZE], "little") for at in range(0, len(words), _SIZE)]
+    answer: list[Octets] = []
+    here = [size if place == _HERE else 0 for size, place in zip(numbers[:count], numbers[count:], strict=True)]
+    body = _exactly(pipe, sum(here))
+    if body is None:
+        return None
+    at = 0
+    for size, place in zip(numbers[:count], numbers[count:], strict=True):
+        if place == _HERE:
+            answer.append(body[at : at + size])
+            at += size
+        elif ring is not None:
+            answer.append(ring.read(place, size))
+    return answer
 
 
 def _exactly(pipe: int, size: int) -> memoryview | None:

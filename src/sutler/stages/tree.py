@@ -60,6 +60,7 @@ DEEPEST = 64
 def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
     """Directories first, each level sorted; `files=False` shows directories with their counts only."""
     drawn: list[str] = []
+    shown = _Names()
     stack: list[tuple[Node | None, str, str]] = [(root, "", "")]
     while stack:
         node, prefix, text = stack.pop()
@@ -73,15 +74,23 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
         for index, name in enumerate(folders, 1):
             last = index == len(folders) and not names
             child = node.directories[name]
-            label = f"{quote(name)}/{_count_label(child.files) if counted else ''}"
+            label = f"{shown[name]}/{_count_label(child.files) if counted else ''}"
             below = prefix + ("    " if last else "│   ")
             rows.append((child, below, f"{prefix}{'└── ' if last else '├── '}{label}\n"))
         if names:  # a folder's files follow its folders in one piece: most rows of a drawing are files
             branch = f"{prefix}├── "
-            upper = "".join([f"{branch}{quote(name)}\n" for name in names[:-1]])
-            rows.append((None, "", f"{upper}{prefix}└── {quote(names[-1])}\n"))
+            upper = "".join([f"{branch}{shown[name]}\n" for name in names[:-1]])
+            rows.append((None, "", f"{upper}{prefix}└── {shown[names[-1]]}\n"))
         stack.extend(reversed(rows))
     return "".join(drawn)
+
+
+class _Names(dict[str, str]):
+    """Names as they are shown. Most trees repeat theirs."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = shown = quote(name)
+        return shown
 
 
 def _count_label(files: int) -> str:

@@ -8,18 +8,18 @@ import threading
 
 import pytest
 
-from sutler.engine.workers import Answer, Beside, in_children, in_halves, may_fork
+from sutler.engine.workers import RING, Beside, Came, in_children, in_halves, may_fork
 
 
-def flat(answers: list[Answer]) -> list[list[bytes]]:
+def flat(answers: list[Came]) -> list[list[bytes]]:
     return [[bytes(buffer) for buffer in answer] for answer in answers]
 
 
-def work(index: int) -> Answer:
+def work(index: int) -> list[bytes]:
     return [str(index).encode(), b"", b"x" * (index * 70_000)]
 
 
-def failing(index: int) -> Answer:
+def failing(index: int) -> list[bytes]:
     if index == 3:
         raise ValueError("the third")
     return work(index)
@@ -40,7 +40,7 @@ def test_the_work_is_done_elsewhere() -> None:
 def test_a_child_that_is_killed_loses_nothing() -> None:
     mother = os.getpid()
 
-    def deadly(index: int) -> Answer:
+    def deadly(index: int) -> list[bytes]:
         if index == 5 and os.getpid() != mother:
             os.kill(os.getpid(), signal.SIGKILL)
         return work(index)
@@ -51,7 +51,7 @@ def test_a_child_that_is_killed_loses_nothing() -> None:
 def test_all_children_may_be_killed() -> None:
     mother = os.getpid()
 
-    def deadly(index: int) -> Answer:
+    def deadly(index: int) -> list[bytes]:
         if index in (3, 4) and os.getpid() != mother:
             os.kill(os.getpid(), signal.SIGKILL)
         return [b"%d" % index]
@@ -69,7 +69,7 @@ def test_a_slow_batch_holds_nobody_else_up() -> None:
     """The first ends only when the last has begun: the other child goes on, and everything still comes in order."""
     out, into = os.pipe()
 
-    def uneven(index: int) -> Answer:
+    def uneven(index: int) -> list[bytes]:
         if index == 0:
             os.read(out, 1)
         elif index == 7:
@@ -121,7 +121,7 @@ def test_what_is_done_beside_leaves_no_thread() -> None:
     assert threading.get_ident() not in seen
 
 
-def joined(answer: Answer) -> bytes:
+def joined(answer: Came) -> bytes:
     return b"".join(answer)
 
 
@@ -134,6 +134,43 @@ def test_halves_come_in_order(count: int) -> None:
     assert list(in_halves(count, work, joined, whole)) == [whole(index) for index in range(count)]
 
 
+def test_halves_in_pieces_come_whole_whatever_their_size() -> None:
+    """Longer and shorter than the memory that they go through, so that it is gone round many times."""
+    sizes = [(index * 977_777) % (RING // 3) for index in range(60)]
+    sizes[7], sizes[31] = RING // 2 + 1, RING + 5
+
+    def pieces(index: int) -> list[bytes]:
+        third = bytes([index]) * (sizes[index] // 3)
+        return [third, b"", third, third]
+
+    def here(index: int) -> bytes:
+        return b"".join([b"first", *pieces(index), b"last"])
+
+    made = in_halves(60, lambda index: [b"first", pieces(index), b"last"], joined, here)
+    assert list(made) == [here(index) for index in range(60)]
+
+
+def test_what_came_is_there_until_the_next_is_asked_for() -> None:
+    """A child that has made more than fits does not write over what has not been taken away."""
+    out, into = os.pipe()
+    seen: list[bytes] = []
+
+    def text(index: int) -> bytes:
+        return bytes([index]) * (RING // 8)
+
+    def work(index: int) -> list[bytes]:
+        os.write(into, b".")
+        return [text(index)]
+
+    for view in in_halves(40, work, lambda answer: answer[0], text):
+        for _ in range(0 if seen else 9):
+            os.read(out, 1)
+        seen.append(bytes(view))
+    os.close(out)
+    os.close(into)
+    assert seen == [text(index) for index in range(40)]
+
+
 def test_more_halves_than_fit_into_a_pipe() -> None:
     made = in_halves(20_000, lambda index: [b"%d" % index], joined, lambda index: b"%d" % index)
     assert list(made) == [b"%d" % index for index in range(20_000)]
@@ -144,7 +181,7 @@ def test_who_waits_for_a_half_makes_a_whole() -> None:
     out, into = os.pipe()
     mother = os.getpid()
 
-    def slow(index: int) -> Answer:
+    def slow(index: int) -> list[bytes]:
         if index == 0:
             os.read(out, 1)
         return [b"%d" % os.getpid()]
@@ -162,7 +199,7 @@ def test_who_waits_for_a_half_makes_a_whole() -> None:
 
 @pytest.mark.parametrize("last", [0, 3])
 def test_a_child_that_is_killed_leaves_its_halves_to_us(last: int) -> None:
-    def deadly(index: int) -> Answer:
+    def deadly(index: int) -> list[bytes]:
         if index >= last:
             os.kill(os.getpid(), signal.SIGKILL)
         return work(index)
@@ -191,7 +228,7 @@ def test_what_is_made_ahead_of_a_slow_half_has_an_end() -> None:
     out, into = os.pipe()
     seen: list[int] = []
 
-    def slow(index: int) -> Answer:
+    def slow(index: int) -> list[bytes]:
         if index == 0:
             os.read(out, 1)
         return [b"."]

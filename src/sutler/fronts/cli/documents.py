@@ -11,7 +11,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from sutler.config import Settings
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.engine import Project, documents, receipts
 from sutler.engine.clean import told
 from sutler.engine.problems import judge

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 import msgspec
 
 from sutler import config
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
 from sutler.engine.report import WHOLE
 from sutler.fronts.cli import options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sutler import config
 from sutler.config import Settings
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.engine import Packing, Project, locate, picks, project_config, receipts
 from sutler.engine.clean import told
 from sutler.engine.report import WHOLE

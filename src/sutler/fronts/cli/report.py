@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.engine import Project, Report
 from sutler.engine.clean import told
 from sutler.engine.receipts import Receipt

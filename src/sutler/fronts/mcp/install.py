@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.fronts.mcp.settings import Entry, read_json, read_toml, with_json, with_toml
 from sutler.values.errors import RefusedError, UsageError
 

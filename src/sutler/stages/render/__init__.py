@@ -11,7 +11,18 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from sutler.stages.render.pieces import Dressed, Framed, LateListing, Octets, Shape, assemble, dress, frame_of, numbered
+from sutler.stages.render.pieces import (
+    Dressed,
+    Framed,
+    LateListing,
+    Octets,
+    Run,
+    Shape,
+    assemble,
+    dress,
+    frame_of,
+    numbered,
+)
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import Format, Pack, Preamble, Section
 
@@ -22,6 +33,7 @@ __all__ = [
     "Dressed",
     "Framed",
     "Octets",
+    "Run",
     "Shape",
     "assembled",
     "dressed",
@@ -68,10 +80,10 @@ def render(
     pieces = encoded(preamble, sections, listing, format=format, line_numbers=line_numbers)
     while True:
         try:
-            piece = next(pieces)
+            run = next(pieces)
         except StopIteration as stop:
             return str(stop.value)
-        yield str(piece, "utf-8")
+        yield b"".join(run).decode()
 
 
 def dressed(section: Section, format: Format, line_numbers: bool = False) -> Dressed:
@@ -91,7 +103,7 @@ def encoded(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Generator[Octets, None, str]:
+) -> Generator[Run, None, str]:
     """`assembled` from sections, one body in memory at a time."""
     frames = (framed([dressed(section, format, line_numbers)], format) for section in sections)
     return assembled(preamble, frames, listing, format=format, line_numbers=line_numbers)
@@ -104,8 +116,8 @@ def assembled(
     *,
     format: Format,
     line_numbers: bool = False,
-) -> Generator[Octets, None, str]:
-    """The pack in UTF-8, piece by piece. `listing` may be a function: it is called after the last section. Returns
+) -> Generator[Run, None, str]:
+    """The pack in UTF-8, run by run. `listing` may be a function: it is called after the last section. Returns
     the digest in the ending, which identifies the pack.
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
@@ -113,11 +125,11 @@ def assembled(
     require_unicode("goal", preamble.goal.text)
     require_unicode("tree", preamble.tree.text)
     seal = sha256()
-    for piece, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
+    for run, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
         seal.update(frames)
-        yield piece
+        yield run
     digest = seal.hexdigest()
-    yield shape(format).ending(digest).encode()
+    yield (shape(format).ending(digest).encode(),)
     return digest
 
 
@@ -133,7 +145,7 @@ def dressed_text(done: Dressed, section: Section, format: Format, line_numbers: 
     """As `section_text`, of a section that has its frame already."""
     if shape(format).VERBATIM and not line_numbers:
         return f"{done.head}{section.body.text}{done.tail}", done.line
-    return f"{done.head}{done.body.decode()}{done.tail}", done.line
+    return f"{done.head}{str(done.body, 'utf-8')}{done.tail}", done.line
 
 
 def parse(text: str | bytes) -> Pack:

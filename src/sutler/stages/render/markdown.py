@@ -99,7 +99,7 @@ def _fence_length(text: str) -> int:
 
     By bisection: a list of all the runs in a hostile file would take many times its size.
     """
-    if "`" not in text or "```" not in text:  # one character is found several times faster than three
+    if "`" not in text or re.search("```", text) is None:  # a pattern finds three characters faster than `in`
         return 3
     there, absent = 3, 6
     while "`" * absent in text:

@@ -12,7 +12,7 @@ body. Between them no byte of a pack can change unseen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple, Protocol
 
@@ -23,6 +23,8 @@ from sutler.values.pack import Level, Listing, Part, Preamble, Section
 from sutler.values.paths import RelPath, quote
 
 Octets = bytes | memoryview
+Run = Sequence[Octets]
+"""Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it first."""
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
 ABOUT = (
@@ -104,7 +106,7 @@ class Framed(NamedTuple):
     """Sections in their format, in UTF-8: all their text, that of it which the ending's digest covers, and their
     manifest lines."""
 
-    text: Octets
+    text: Run
     frames: Octets
     lines: Octets
 
@@ -114,7 +116,7 @@ class Dressed(NamedTuple):
     line has a digest of the body."""
 
     head: str
-    body: bytes
+    body: Octets
     tail: str
     line: str
     vouched: bool = True
@@ -131,8 +133,8 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
 
 def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     """The sections between their frames, glue between them."""
-    text: list[bytes] = []
-    frames: list[bytes] = []
+    text: list[Octets] = []
+    frames: list[Octets] = []
     lines: list[str] = []
     between = ""
     for head, body, tail, line, vouched in sections:
@@ -144,28 +146,28 @@ def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     last = between.removesuffix(shape.GLUE).encode()
     text.append(last)
     frames.append(last)
-    return Framed(b"".join(text), b"".join(frames), "".join(lines).encode())
+    return Framed(text, b"".join(frames), "".join(lines).encode())
 
 
 def assemble(
     shape: Shape, preamble: Preamble, framed: Iterable[Framed], listing: LateListing, line_numbers: bool
-) -> Iterator[tuple[Octets, Octets]]:
-    """Every piece but the ending, each with that part of it which the ending's digest covers. The listing is asked for
-    last."""
+) -> Iterator[tuple[Run, Octets]]:
+    """Everything but the ending, each run with that part of it which the ending's digest covers. The listing is asked
+    for last."""
     opening = shape.opening(preamble, line_numbers).encode()
-    yield opening, opening
+    yield (opening,), opening
     lines: list[Octets] = []
     glue = shape.GLUE.encode()
     for one in framed:
         if not one.frames:
             continue
         if glue and lines:
-            yield glue, glue
+            yield (glue,), glue
         yield one.text, one.frames
         lines.append(one.lines)
     known = listing if isinstance(listing, Listing) else listing()
     closing = shape.closing(preamble, known, line_numbers).encode() + b"".join(lines)
-    yield closing, closing
+    yield (closing,), closing
 
 
 def _vouched(section: Section) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic, write_run
 from sutler.values.errors import SutlerError
 
 
@@ -61,7 +61,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 WRITE = """
 import sys
-from sutler.disk.root import write_atomic
+from sutler.disk.output import write_atomic
 from sutler.values.errors import SutlerError
 try:
     write_atomic(sys.argv[1], [b"new"])
@@ -143,3 +143,21 @@ def test_a_name_at_the_length_limit(tmp_path: Path) -> None:
     write_atomic(f"{tmp_path}/{'n' * 255}", [b"x"])
     write_atomic(f"{tmp_path}/{'é' * 127}", [b"x"])
     assert len(os.listdir(tmp_path)) == 2
+
+
+def test_pieces_arrive_whole_and_in_order_however_little_is_taken_at_once() -> None:
+    """More of them than one system call takes, empty ones among them, through a pipe that takes a part at a time."""
+    pieces: list[bytes | memoryview] = [b"%d," % number * (number % 7) for number in range(5_000)]
+    pieces[40] = b"x" * 200_000
+    pieces[41:41] = [b"", memoryview(b"in the middle")[3:6]]
+    out, into = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(out)
+        write_run(into, pieces)
+        os._exit(0)
+    os.close(into)
+    with open(out, "rb", buffering=0) as stream:
+        came = b"".join(iter(lambda: stream.read(3_000), b""))
+    os.waitpid(pid, 0)
+    assert came == b"".join(pieces)

@@ -1,0 +1,118 @@
+"""Files of the user's choice, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from sutler.disk.root import TEMPORARY
+from sutler.values.errors import SutlerError
+from sutler.values.paths import quote
+
+Octets = bytes | memoryview
+_VECTOR: Final = 1024  # pieces that one system call takes
+
+
+def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
+    """As `write_runs`, from whole chunks."""
+    write_runs(path, ((chunk,) for chunk in chunks))
+
+
+def write_runs(path: str, runs: Iterable[Sequence[Octets]]) -> None:
+    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact. The new one is
+    on the disk before it takes an old one's place; where there is none, nobody waits for the disk: nothing can be lost.
+
+    A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
+    """
+    directory, name = os.path.split(path)
+    try:
+        os.stat(path)
+    except ValueError as error:  # a NUL, or letters that no file name can have
+        raise _unwritable(path, error) from None
+    except OSError:
+        pass
+    try:
+        fd = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        mode, old = _mode_of(fd, name)
+        if mode is None:
+            _write_through(path, runs)
+        else:
+            _replace(fd, name, runs, mode, wait=old)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        os.close(fd)
+
+
+def _unwritable(path: str, error: Exception) -> SutlerError:
+    reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
+    return SutlerError(
+        f"cannot write {quote(path)}: {reason}",
+        rule="an output file is written whole or not at all",
+        next_step="choose another place, or make room there, and run again",
+    )
+
+
+def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
+    """The mode for the new file, and whether it replaces an old one; no mode for a device or pipe such as /dev/null,
+    which is written as it is."""
+    old = False
+    try:
+        state = os.stat(name, dir_fd=fd)
+        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
+            return None, False
+        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
+            return None, False  # /dev/stdout, redirected to a file
+        old = True
+        state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if stat.S_ISREG(state.st_mode):
+            return stat.S_IMODE(state.st_mode), True
+    except FileNotFoundError:
+        pass
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask, old
+
+
+def _write_through(path: str, runs: Iterable[Sequence[Octets]]) -> None:
+    with open(path, "wb", buffering=0) as stream:
+        for run in runs:
+            write_run(stream.fileno(), run)
+
+
+def write_run(fd: int, run: Sequence[Octets]) -> None:
+    """Write all of these pieces, one after the other."""
+    for start in range(0, len(run), _VECTOR):
+        rest = run[start : start + _VECTOR]
+        while rest:
+            sent, done = os.writev(fd, rest), 0
+            while done < len(rest) and sent >= len(rest[done]):
+                sent -= len(rest[done])
+                done += 1
+            rest = [memoryview(rest[done])[sent:], *rest[done + 1 :]] if sent else rest[done:]
+
+
+def _replace(fd: int, name: str, runs: Iterable[Sequence[Octets]], mode: int, *, wait: bool) -> None:
+    temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(temporary, flags, 0o600, dir_fd=fd)
+    try:
+        try:
+            for run in runs:
+                write_run(file, run)
+            os.fchmod(file, mode)
+            if wait:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+    except BaseException:
+        os.unlink(temporary, dir_fd=fd)
+        raise
+    if wait:
+        os.fsync(fd)
