@@ -18,6 +18,7 @@ from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
 from sutler.disk.root import DIRECTORY, Root, problem_of
+from sutler.disk.shares import Share, spread
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 
@@ -27,15 +28,14 @@ _UNSEEN: Final = object()
 _PROC: Final = os.path.isdir("/proc/self/fd")
 
 
-class _Frame:
+class Frame:
     """A directory on the way down: its descriptor (or -1 outside the window), and what is left to visit."""
 
-    __slots__ = ("depth", "fd", "ground", "key", "name", "node", "only_tracked", "prefix_length", "todo")
+    __slots__ = ("depth", "fd", "ground", "key", "node", "only_tracked", "prefix_length", "todo")
 
-    def __init__(self, fd: int, key: Key, name: str, node: Node, ground: Ground) -> None:
+    def __init__(self, fd: int, key: Key, node: Node, ground: Ground) -> None:
         self.fd = fd
         self.key = key
-        self.name = name
         self.node = node
         self.ground = ground
         self.only_tracked: Rule | None = None
@@ -45,24 +45,30 @@ class _Frame:
 
 
 def scan(
-    root: Root, rules: ScanRules, named: Sequence[RelPath] = (), tell: Callable[[int], None] | None = None
+    root: Root,
+    rules: ScanRules,
+    named: Sequence[RelPath] = (),
+    tell: Callable[[int], None] | None = None,
+    share: Share | None = None,
 ) -> Snapshot:
     """Everything below the root, or only the named files and folders, sorted by path. `tell` hears the number of
-    files found so far, once for each folder."""
-    walk = _Walk(root, rules)
+    files found so far, once for each folder. The folders of a large tree are shared out, where there is somebody to
+    `share` with."""
+    walk = Walk(root, rules)
     walk.tell = tell
     if named:
         for path in sorted(set(named)):
             walk.visit(path, named=True)
+    elif share is not None:
+        spread(walk, share)
     else:
         walk.descend(walk.top(), "")
-    more = [ground.problem for ground in walk.grounds if ground.problem is not None]
-    return walk.found.snapshot(walk.directories, [*walk.judge.problems, *more])
+    return walk.found.snapshot(walk.directories, walk.problems())
 
 
 def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False) -> FileEntry | Excluded | Problem:
     """What a scan decides about one path, by the same code. A directory that is entered comes back as an entry."""
-    walk = _Walk(root, rules)
+    walk = Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
     results: list[FileEntry | Excluded | Problem] = [
         *walk.found.entries,
@@ -72,7 +78,7 @@ def explain(root: Root, rules: ScanRules, path: RelPath, *, named: bool = False)
     return results[0] if results else found or Problem(path, "missing", "no such file")
 
 
-class _Walk:
+class Walk:
     def __init__(self, root: Root, rules: ScanRules) -> None:
         self.root = root
         self.rules = rules
@@ -88,13 +94,17 @@ class _Walk:
         self.mounts = mounts_below(root.host_path) if rules.one_filesystem else frozenset[str]()
         self.root_key = (state.st_dev, state.st_ino)
 
+    def problems(self) -> list[Problem]:
+        more = [ground.problem for ground in self.grounds if ground.problem is not None]
+        return [*self.found.problems, *self.judge.problems, *more]
+
     # Going down ----------------------------------------------------------------------
 
-    def top(self) -> _Frame:
+    def top(self) -> Frame:
         if not self.grounds:
             self.known["/"] = self.judge.start(self.root)
             self.grounds.append(self.known["/"][1])
-        return _Frame(os.dup(self.root.fd), self.root_key, "", *self.known["/"])
+        return Frame(os.dup(self.root.fd), self.root_key, *self.known["/"])
 
     def visit(self, path: str, *, named: bool, enter: bool = True) -> FileEntry | None:
         """Decide one path by walking down to it. A folder is scanned when `enter`, else given back."""
@@ -119,7 +129,7 @@ class _Walk:
         finally:
             os.close(frame.fd)
 
-    def step(self, frame: _Frame, name: str, prefix: str, path: str, named: bool) -> _Frame | None:
+    def step(self, frame: Frame, name: str, prefix: str, path: str, named: bool) -> Frame | None:
         """One directory further towards a single path."""
         if not self.prepare(frame, prefix, named):
             return None
@@ -142,7 +152,7 @@ class _Walk:
             return None
         return self.open(frame, name, prefix + name)
 
-    def prepare(self, frame: _Frame, prefix: str, named: bool) -> bool:
+    def prepare(self, frame: Frame, prefix: str, named: bool) -> bool:
         """Load the rules of a directory on the way to a single path; remembered for the next one."""
         if prefix not in self.known:
             try:
@@ -159,7 +169,7 @@ class _Walk:
         frame.node, frame.ground = self.known[prefix]
         return True
 
-    def arrive(self, frame: _Frame, name: str, prefix: str, named: bool, enter: bool) -> FileEntry | None:
+    def arrive(self, frame: Frame, name: str, prefix: str, named: bool, enter: bool) -> FileEntry | None:
         if not self.prepare(frame, prefix, named):
             return None
         path = prefix + name
@@ -190,7 +200,7 @@ class _Walk:
         self.found.admit(path, state, named)
         return None
 
-    def descend(self, frame: _Frame, prefix: str) -> None:
+    def descend(self, frame: Frame, prefix: str) -> None:
         """Visit a directory and everything below it. Takes over the frame's descriptor."""
         frame.prefix_length = len(prefix)
         stack = [frame]
@@ -222,21 +232,21 @@ class _Walk:
                 stack[closed].fd = -1
                 closed += 1
 
-    def climb(self, stack: list[_Frame], prefix: str) -> None:
+    def climb(self, stack: list[Frame], prefix: str) -> None:
         """Leave the top frame; make sure that its parent is open again and is the same directory."""
         left = stack.pop()
         if stack and stack[-1].fd < 0:
             parent = stack[-1]
-            parent.fd = reopened(left.fd, parent.key, self.root.fd, [frame.name for frame in stack if frame.name])
+            where = prefix[: parent.prefix_length].rstrip("/")
+            parent.fd = reopened(left.fd, parent.key, self.root.fd, where.split("/") if where else [])
             if parent.fd < 0:
                 if parent.todo:
-                    where = prefix[: parent.prefix_length].rstrip("/")
                     self.found.problems.append(Problem(where, "vanished", "moved while it was scanned"))
                 parent.todo = []
                 parent.fd = os.dup(self.root.fd)
         os.close(left.fd)
 
-    def enter(self, frame: _Frame, name: str, prefix: str) -> _Frame | None:
+    def enter(self, frame: Frame, name: str, prefix: str) -> Frame | None:
         """Open a directory that the rules admit, or record why not."""
         path = prefix + name
         tracked_rule = frame.only_tracked
@@ -260,7 +270,7 @@ class _Walk:
             child.only_tracked = tracked_rule
         return child
 
-    def open(self, frame: _Frame, name: str, path: str) -> _Frame | None:
+    def open(self, frame: Frame, name: str, path: str) -> Frame | None:
         if len(path) > PATH_LIMIT:
             self.found.problems.append(
                 Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters")
@@ -276,11 +286,11 @@ class _Walk:
             os.close(fd)
             self.found.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
             return None
-        child = _Frame(fd, key, name, frame.node.child(name), frame.ground)
+        child = Frame(fd, key, frame.node.child(name), frame.ground)
         child.depth = frame.depth + 1
         return child
 
-    def directory_verdict(self, frame: _Frame, name: str, path: str) -> Verdict | None:
+    def directory_verdict(self, frame: Frame, name: str, path: str) -> Verdict | None:
         node = frame.node
         if node.live or self.judge.allow:
             return self.judge.verdict(node, name, True, path)
@@ -291,7 +301,7 @@ class _Walk:
 
     # One directory ----------------------------------------------------------------------
 
-    def fill(self, frame: _Frame, prefix: str) -> bool:
+    def fill(self, frame: Frame, prefix: str) -> bool:
         """List a directory: decide its files now, keep its folders for later. False when it is not ours."""
         try:
             with os.scandir(frame.fd) as listing:
@@ -311,7 +321,7 @@ class _Walk:
         frame.todo.sort(reverse=True)
         return True
 
-    def boundary(self, frame: _Frame, prefix: str, named: bool = False) -> bool:
+    def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
         """A `.git` below the root: another repository's ground, unless our own index tracks files there."""
         # Through the descriptor, so that a directory swapped for a link meanwhile is not followed.
         here = f"/proc/self/fd/{frame.fd}" if _PROC else os.path.join(self.root.host_path, prefix)
@@ -328,7 +338,7 @@ class _Walk:
         self.found.excluded.append(Excluded(prefix, "submodule", Rule("git", ".git"), count, more))
         return False
 
-    def files(self, frame: _Frame, prefix: str, batch: list[os.DirEntry[str]]) -> list[str]:
+    def files(self, frame: Frame, prefix: str, batch: list[os.DirEntry[str]]) -> list[str]:
         """The hot loop: one dictionary look-up and one stat for each file. Gives the folders."""
         node, folders, add, limit = frame.node, [], self.found.entries.append, self.rules.skip_file_bytes
         plain = not node.live and not self.judge.allow and frame.only_tracked is None
@@ -372,7 +382,7 @@ class _Walk:
             )
         return folders
 
-    def file_verdict(self, frame: _Frame, name: str, path: str, plain: bool) -> Verdict | None:
+    def file_verdict(self, frame: Frame, name: str, path: str, plain: bool) -> Verdict | None:
         found = self.judge.verdict(frame.node, name, False, path)
         if plain:
             frame.node.files[name] = found
@@ -380,7 +390,7 @@ class _Walk:
             return Verdict("ignored", frame.only_tracked, True)
         return found
 
-    def out(self, frame: _Frame, verdict: Verdict, path: str) -> bool:
+    def out(self, frame: Frame, verdict: Verdict, path: str) -> bool:
         """Record an exclusion; False when the file is tracked and only git's rules spoke."""
         if verdict.by_git and frame.ground.tracked().file(frame.ground.path(path)):
             return False

@@ -109,12 +109,14 @@ class Project:
         found = self.found()
         return masked(found, self.clean(len(found.entries) * PER_FILE))
 
-    def found(self) -> Snapshot:
-        """As `scan`, but with names as they are. Not fit to be shown."""
+    def found(self, *, alone: bool = False) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown. Of a large tree another process walks a part,
+        unless this one is to go `alone`."""
         tell = self.tell
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            found = scan(root, self.rules(), self.place.named, counted)
+            share = None if alone else workers.sharing()
+            found = scan(root, self.rules(), self.place.named, counted, share)
         if self.unticked:
             found = _without(found, self.unticked)
         if self._readable is None:
@@ -137,7 +139,7 @@ class Project:
         back for the snapshot. Nobody, where somebody watches or has a say in what is found."""
         if self.tell is not None or self._readable is not None or workers.cores() < 2 or not workers.may_fork():
             return None
-        answers = workers.in_children(1, lambda _: [_encoded(self.found())], 1)
+        answers = workers.in_children(1, lambda _: [_encoded(self.found(alone=True))], 1)
 
         def settle() -> Snapshot:
             with closing(answers):

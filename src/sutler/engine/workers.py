@@ -240,6 +240,48 @@ class Ring:
         self._out, self._into = _closed(self._out), _closed(self._into)
 
 
+def sharing() -> Callable[..., None] | None:
+    """`shared_out`, where there is a core for somebody to share with."""
+    return shared_out if cores() > 1 and may_fork() else None
+
+
+def shared_out(
+    count: int, work: Callable[[int], None], outcome: Callable[[], bytes], add: Callable[[Octets], None]
+) -> None:
+    """`work(0)`, `work(1)` … `work(count - 1)`, in any order, some here and some in a child: who is free takes the
+    next. What the child's part came to, its `outcome`, is given to `add` here; what it could not do is done here. At
+    most as many as fit into a pipe."""
+    queue, into = os.pipe()
+    os.write(into, b"".join([number.to_bytes(_WORD, "little") for number in range(count)]))
+    os.close(into)
+
+    def taken() -> bytes:
+        numbers: list[bytes] = []
+        while number := os.read(queue, _WORD):
+            work(int.from_bytes(number, "little"))
+            numbers.append(number)
+        return b"".join(numbers)
+
+    gc.freeze()
+    pid, pipe = _forked(lambda pipe: _send(pipe, [taken(), outcome()]))
+    try:
+        done = taken()
+        if (answer := _receive(pipe)) is not None:
+            add(answer[1])
+            done += answer[0]
+        numbers = {int.from_bytes(done[at : at + _WORD], "little") for at in range(0, len(done), _WORD)}
+        for number in range(count):
+            if number not in numbers:
+                work(number)
+    finally:
+        gc.unfreeze()
+        while os.read(queue, _PIPE):  # after an error here nobody need go on
+            pass
+        os.close(queue)
+        os.close(pipe)
+        os.waitpid(pid, 0)
+
+
 def _has_come(pipe: int, *, patience: float | None = 0) -> bool:
     """Whether there is something to read, be it the end."""
     from select import select
