@@ -14,11 +14,9 @@ import pytest
 from sutler.disk.root import Root
 from sutler.disk.shares import Octets, Share
 from sutler.disk.walk import scan
-from sutler.engine.workers import may_fork, shared_out
+from sutler.engine.workers import shared_out
 from sutler.values.snapshot import ScanRules, Snapshot
 from tests.properties.gitworld import git, init, tree, write
-
-pytestmark = pytest.mark.skipif(not may_fork(), reason="not Linux, or the test runner has threads")
 
 RULES = (
     ScanRules(),

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from sutler.engine import home, workers
+from sutler.engine import forks, home
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Ahead:
 
     def done(self) -> bool:
         """Whether there is nothing to wait for any more."""
-        if self._pid and os.waitpid(self._pid, os.WNOHANG)[0]:
+        if self._pid and forks.reaped(self._pid, wait=False):
             self._pid = 0
         return not self._pid
 
@@ -137,14 +137,14 @@ class Ahead:
                 import signal
 
                 os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+            forks.reaped(self._pid)
             self._pid = 0
 
 
 @contextmanager
 def compiled_ahead(environ: Mapping[str, str], *, wanted: bool) -> Iterator[Ahead]:
     """Have the database made while other work goes on, if it is `wanted` and not there yet."""
-    ahead = Ahead(_start(environ) if wanted and workers.cores() > 1 and workers.may_fork() else 0)
+    ahead = Ahead(_start(environ) if wanted and forks.cores() > 1 and forks.may_fork() else 0)
     try:
         yield ahead
     finally:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.engine import workers
+from sutler.engine import forks, workers
 from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import LITTLE, make_ready, token_counter
@@ -108,11 +108,11 @@ class Maker:
             self._loader.prepare()
             self.apart = True
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
-            if halves and workers.cores() == 2:
+            if halves and forks.cores() == 2:
                 return workers.in_halves(batches, self._uncounted, self._counted, self._make)
-            if not redacting and not self._counting and workers.cores() == 2:
+            if not redacting and not self._counting and forks.cores() == 2:
                 return workers.in_halves(batches, self._packed, _unpacked, self._make)
-            return _all_unpacked(workers.in_children(batches, self._packed, workers.cores()))
+            return _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
         return (self._make(index) for index in range(batches))
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
@@ -134,9 +134,9 @@ class Maker:
         return best_rung(Material(choice, loaded, CleanText(loaded.text)), self._request.cut)
 
     def _may_have_children(self) -> bool:
-        return self.watch is None and not self._loader.made and workers.cores() > 1 and workers.may_fork()
+        return self.watch is None and not self._loader.made and forks.cores() > 1 and forks.may_fork()
 
-    def _packed(self, index: int) -> workers.Answer:
+    def _packed(self, index: int) -> forks.Answer:
         batch, text = self._make(index)
         return [msgspec.msgpack.encode(batch), *text]
 
@@ -144,7 +144,7 @@ class Maker:
         batch, ready = self._batch(index, self._counting)
         return Made(batch, framed(ready, self._request.format) if ready else NO_TEXT)
 
-    def _uncounted(self, index: int) -> workers.Answer:
+    def _uncounted(self, index: int) -> forks.Answer:
         """As `_packed`, with everything at hand for whoever counts."""
         batch, ready = self._batch(index, counting=False)
         start, line, glue = 0, 0, len(shape(self._request.format).GLUE.encode())
@@ -155,7 +155,7 @@ class Maker:
             start = end + glue
         return [msgspec.msgpack.encode(batch), *(framed(ready, self._request.format) if ready else NO_TEXT)]
 
-    def _counted(self, answer: workers.Came) -> Made:
+    def _counted(self, answer: forks.Came) -> Made:
         """A batch that came uncounted."""
         batch, made = _unpacked(answer)
         text = made.text[0]
@@ -321,12 +321,12 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
     )
 
 
-def _all_unpacked(answers: Generator[workers.Came, None, None]) -> Generator[Made, None, None]:
+def _all_unpacked(answers: Generator[forks.Came, None, None]) -> Generator[Made, None, None]:
     with closing(answers):
         yield from map(_unpacked, answers)
 
 
-def _unpacked(answer: workers.Came) -> Made:
+def _unpacked(answer: forks.Came) -> Made:
     about, text, frames, lines = answer
     # The text leaves at once. Lines wait for the end, and a view would keep the text alive as long.
     return Made(msgspec.msgpack.decode(about, type=Batch), Framed((text,), frames, bytes(lines)))

@@ -15,7 +15,7 @@ from sutler.config import Settings
 from sutler.disk.descriptors import little_below
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
-from sutler.engine import home, workers
+from sutler.engine import forks, home, workers
 from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
 from sutler.engine.packing import Packing
 from sutler.engine.place import Place, locate, project_config
@@ -137,7 +137,7 @@ class Project:
     def found_beside(self) -> Callable[[], Snapshot] | None:
         """As `found`, by a child that begins at once, where this process has other work meanwhile: call what comes
         back for the snapshot. Nobody, where somebody watches or has a say in what is found."""
-        if self.tell is not None or self._readable is not None or workers.cores() < 2 or not workers.may_fork():
+        if self.tell is not None or self._readable is not None or forks.cores() < 2 or not forks.may_fork():
             return None
         answers = workers.in_children(1, lambda _: [_encoded(self.found(alone=True))], 1)
 

@@ -1,57 +1,42 @@
-"""Batches of work on every core: children by fork, answers in order through pipes and memory that two processes share.
+"""Batches of work on every core, with the outcome that one core would have.
 
-A child inherits what its parent has loaded, so it starts within a millisecond and is told only which batch is its own.
-Nothing depends on it: where forking is not safe or not worth it, and where a child dies, the parent does the work.
+A child is told only which batch is its own. Nothing depends on it: where forking is not safe or not worth it, and where
+a child dies, the parent does the work.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import sys
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from sutler.disk.output import write_run
+from sutler.engine import forks
+from sutler.engine.forks import (
+    BACKLOG,
+    Answer,
+    Came,
+    Octets,
+    Ring,
+    closed,
+    forked,
+    has_come,
+    reaped,
+    receive,
+    runs,
+    send,
+)
 
 if TYPE_CHECKING:
     from threading import Thread
 
-RING = 1 << 23
-"""Bytes of text that may be on their way from one half to the other."""
 T = TypeVar("T")
-Octets = bytes | memoryview
-Answer = Sequence[Octets | Sequence[Octets]]
-"""What a batch comes to: a few buffers, each whole or in pieces."""
-Came = Sequence[Octets]
-"""An answer on the other side."""
 
-_SIZE = 8  # bytes that tell how long a buffer is
-_PIPE = 1 << 20
-_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 _WORD = 4  # bytes of a batch's number
-_HERE = (1 << 64) - 1  # the place of a buffer that comes through the pipe
 _WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
-_BACKLOG = 32  # batches of a child, and of our own, that may wait to be taken away
+_MANY = 1 << 20
 _TRIES, _MOMENT = 400, 0.0005
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def may_fork() -> bool:
-    """Whether a fork is safe here: on Linux, with no other thread whose locks a child would inherit."""
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        return len(os.listdir("/proc/self/task")) == 1
-    except OSError:
-        return False
 
 
 class Beside:
@@ -65,7 +50,7 @@ class Beside:
         self._thread: Thread | None = None
 
     def begin(self) -> None:
-        if cores() > 1 and may_fork():
+        if forks.cores() > 1 and forks.may_fork():
             from threading import Thread
 
             self._thread = Thread(target=self._work, daemon=True)
@@ -81,7 +66,7 @@ class Beside:
         self._thread.join()
         self._thread = None
         for _ in range(_TRIES):  # a thread that has been joined is still there for a moment
-            if may_fork():
+            if forks.may_fork():
                 return
             time.sleep(_MOMENT)
 
@@ -111,11 +96,11 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
         yield ()
         for index in range(count):
             holder = queue.holder(index)
-            answer = _receive(pipes[holder]) if holder >= 0 and pipes[holder] >= 0 else None
+            answer = receive(pipes[holder]) if holder >= 0 and pipes[holder] >= 0 else None
             if answer is None and holder >= 0 and pipes[holder] >= 0:
                 os.close(pipes[holder])
                 pipes[holder] = -1
-            yield [b"".join(run) for run in _runs(work(index))] if answer is None else answer
+            yield [b"".join(run) for run in runs(work(index))] if answer is None else answer
             queue.more()
     finally:
         gc.unfreeze()
@@ -124,7 +109,7 @@ def _answers(count: int, work: Callable[[int], Answer], children: int) -> Genera
             if pipe >= 0:
                 os.close(pipe)  # a child that still writes meets a closed pipe and ends
         for pid in pids:
-            os.waitpid(pid, 0)
+            reaped(pid)
 
 
 def in_halves(
@@ -150,11 +135,11 @@ def _halves(
         ring.fill()
         number = b"\0" * _WORD  # the first is the child's, whoever comes first to the others
         while number:
-            _send(pipe, [number, *work(int.from_bytes(number, "little"))], ring)
+            send(pipe, [number, *work(int.from_bytes(number, "little"))], ring)
             number = os.read(queue, _WORD)
 
     gc.freeze()
-    pid, pipe = _forked(child)
+    pid, pipe = forked(child)
     alive, given = True, 1
     came: dict[int, Came] = {}
     made: dict[int, T] = {}
@@ -165,18 +150,18 @@ def _halves(
                 os.write(into, given.to_bytes(_WORD, "little"))
                 given += 1
             if given == count:
-                into = _closed(into)
+                into = closed(into)
             while index not in came and index not in made:
-                if alive and _has_come(pipe):
-                    answer = _receive(pipe, ring)
+                if alive and has_come(pipe):
+                    answer = receive(pipe, ring)
                     if answer is None:
                         alive = False
                     else:
                         came[int.from_bytes(answer[0], "little")] = answer[1:]
-                elif len(made) < _BACKLOG and (number := os.read(queue, _WORD)):  # or one slow batch fills the memory
+                elif len(made) < BACKLOG and (number := os.read(queue, _WORD)):  # or one slow batch fills the memory
                     made[int.from_bytes(number, "little")] = whole(int.from_bytes(number, "little"))
                 elif alive:
-                    _has_come(pipe, patience=None)
+                    has_come(pipe, patience=None)
                 else:
                     made[index] = whole(index)
             if index in made:
@@ -188,61 +173,13 @@ def _halves(
         gc.unfreeze()
         ring.close()
         for end in (queue, into, pipe):
-            _closed(end)
-        os.waitpid(pid, 0)
-
-
-class Ring:
-    """Memory that a child fills and its parent reads, both in the same order: a text that goes this way is copied once.
-    What does not fit goes through the pipe."""
-
-    def __init__(self) -> None:
-        from mmap import mmap
-
-        self._memory = mmap(-1, RING)  # takes room when it is written to
-        self._out, self._into = os.pipe()  # the parent's word that it has read one more
-        self._held: deque[int] = deque()
-        self._at, self._free = 0, RING
-
-    def fill(self) -> None:
-        """This process is the child."""
-        self._into = _closed(self._into)
-
-    def put(self, run: Sequence[Octets], size: int) -> int:
-        """In the child: where these pieces lie now, or -1. Waits until there is room."""
-        if size > RING // 2:
-            size = 0
-        skipped = RING - self._at if self._at + size > RING else 0
-        while self._free < skipped + size or len(self._held) >= _BACKLOG:
-            if not os.read(self._out, 1):
-                raise BrokenPipeError
-            self._free += self._held.popleft()
-        self._held.append(skipped + size)
-        self._free -= skipped + size
-        start = at = 0 if skipped else self._at
-        self._at = start + size
-        if not size:
-            return -1
-        for piece in run:
-            self._memory[at : at + len(piece)] = piece
-            at += len(piece)
-        return start
-
-    def read(self, start: int, size: int) -> memoryview:
-        """In the parent: good until `free` is called for it."""
-        return memoryview(self._memory)[start : start + size]
-
-    def free(self) -> None:
-        """In the parent: the oldest text that has come is not needed any more."""
-        os.write(self._into, b".")
-
-    def close(self) -> None:
-        self._out, self._into = _closed(self._out), _closed(self._into)
+            closed(end)
+        reaped(pid)
 
 
 def sharing() -> Callable[..., None] | None:
     """`shared_out`, where there is a core for somebody to share with."""
-    return shared_out if cores() > 1 and may_fork() else None
+    return shared_out if forks.cores() > 1 and forks.may_fork() else None
 
 
 def shared_out(
@@ -263,10 +200,10 @@ def shared_out(
         return b"".join(numbers)
 
     gc.freeze()
-    pid, pipe = _forked(lambda pipe: _send(pipe, [taken(), outcome()]))
+    pid, pipe = forked(lambda pipe: send(pipe, [taken(), outcome()]))
     try:
         done = taken()
-        if (answer := _receive(pipe)) is not None:
+        if (answer := receive(pipe)) is not None:
             add(answer[1])
             done += answer[0]
         numbers = {int.from_bytes(done[at : at + _WORD], "little") for at in range(0, len(done), _WORD)}
@@ -275,18 +212,11 @@ def shared_out(
                 work(number)
     finally:
         gc.unfreeze()
-        while os.read(queue, _PIPE):  # after an error here nobody need go on
+        while os.read(queue, _MANY):  # after an error here nobody need go on
             pass
         os.close(queue)
         os.close(pipe)
-        os.waitpid(pid, 0)
-
-
-def _has_come(pipe: int, *, patience: float | None = 0) -> bool:
-    """Whether there is something to read, be it the end."""
-    from select import select
-
-    return bool(select([pipe], [], [], patience)[0])
+        reaped(pid)
 
 
 class _Queue:
@@ -302,7 +232,7 @@ class _Queue:
     def begin(self, children: int, count: int, ahead: int) -> None:
         """In the parent, when every child is there: each begins with the batch of its own number, and as many more wait
         as may be made `ahead`."""
-        self._out, self._tell = _closed(self._out), _closed(self._tell)
+        self._out, self._tell = closed(self._out), closed(self._tell)
         self._holders = {number: number for number in range(children)}
         self._next, self._end = children, count
         for _ in range(ahead):
@@ -317,9 +247,9 @@ class _Queue:
                 given = (self._next,)
                 self._next += 1
         except BrokenPipeError:  # no child is left
-            self._into = _closed(self._into)
+            self._into = closed(self._into)
         if self._next >= self._end:
-            self._into = _closed(self._into)
+            self._into = closed(self._into)
         return given
 
     def holder(self, index: int) -> int:
@@ -333,7 +263,7 @@ class _Queue:
 
     def taken(self, number: int) -> Iterator[int]:
         """In a child: the batches that it takes, one after the other."""
-        self._into, self._told = _closed(self._into), _closed(self._told)
+        self._into, self._told = closed(self._into), closed(self._told)
         yield number
         while index := os.read(self._out, _WORD):
             os.write(self._tell, index + number.to_bytes(_WORD, "little"))  # so short a text arrives in one piece
@@ -341,13 +271,7 @@ class _Queue:
 
     def close(self) -> None:
         for pipe in (self._out, self._into, self._told, self._tell):
-            _closed(pipe)
-
-
-def _closed(pipe: int) -> int:
-    if pipe >= 0:
-        os.close(pipe)
-    return -1
+            closed(pipe)
 
 
 def _start(number: int, queue: _Queue, work: Callable[[int], Answer], others: list[int]) -> tuple[int, int]:
@@ -357,86 +281,6 @@ def _start(number: int, queue: _Queue, work: Callable[[int], Answer], others: li
         for other in others:
             os.close(other)
         for index in queue.taken(number):
-            _send(pipe, work(index))
+            send(pipe, work(index))
 
-    return _forked(batches)
-
-
-def _forked(task: Callable[[int], None]) -> tuple[int, int]:
-    """A child at its task, which is given the pipe for its answers; and the end from which they are read."""
-    out, into = os.pipe()
-    _widen(into)
-    pid = os.fork()
-    if pid:
-        os.close(into)
-        return pid, out
-    code = 1
-    try:
-        os.close(out)
-        task(into)
-        code = 0
-    except BaseException:  # noqa: S110  # the parent does the work again and meets the same error, in the right place
-        pass
-    finally:
-        os._exit(code)  # no clean-up of the parent's: its files, hooks and buffers are not ours
-
-
-def _widen(pipe: int) -> None:
-    try:
-        import fcntl
-
-        fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE)
-    except OSError:
-        pass  # over the user's limit for pipes: slower, nothing else
-
-
-def _send(pipe: int, answer: Answer, ring: Ring | None = None) -> None:
-    """The number of buffers, their lengths and where they are, and then those that go this way. The longest goes
-    through the ring, if there is one and it has room."""
-    runs = _runs(answer)
-    sizes = [sum(map(len, run)) for run in runs]
-    places = [_HERE] * len(runs)
-    if ring is not None:
-        longest = sizes.index(max(sizes))
-        if (place := ring.put(runs[longest], sizes[longest])) >= 0:
-            places[longest], runs[longest] = place, ()
-    words = [len(runs), *sizes, *places]
-    write_run(pipe, [b"".join([word.to_bytes(_SIZE, "little") for word in words]), *chain.from_iterable(runs)])
-
-
-def _runs(answer: Answer) -> list[Sequence[Octets]]:
-    return [(one,) if isinstance(one, bytes | memoryview) else one for one in answer]
-
-
-def _receive(pipe: int, ring: Ring | None = None) -> list[Octets] | None:
-    """One answer, or None when the child has ended."""
-    head = _exactly(pipe, _SIZE)
-    count = 0 if head is None else int.from_bytes(head, "little")
-    words = None if head is None else _exactly(pipe, _SIZE * 2 * count)
-    if words is None:
-        return None
-    numbers = [int.from_bytes(words[at : at + _SIZE], "little") for at in range(0, len(words), _SIZE)]
-    answer: list[Octets] = []
-    here = [size if place == _HERE else 0 for size, place in zip(numbers[:count], numbers[count:], strict=True)]
-    body = _exactly(pipe, sum(here))
-    if body is None:
-        return None
-    at = 0
-    for size, place in zip(numbers[:count], numbers[count:], strict=True):
-        if place == _HERE:
-            answer.append(body[at : at + size])
-            at += size
-        elif ring is not None:
-            answer.append(ring.read(place, size))
-    return answer
-
-
-def _exactly(pipe: int, size: int) -> memoryview | None:
-    answer = memoryview(bytearray(size))
-    rest = answer
-    while rest:
-        got = os.readv(pipe, [rest])
-        if not got:
-            return None
-        rest = rest[got:]
-    return answer
+    return forked(batches)

@@ -120,8 +120,8 @@ def test_a_memory_of_raw_packs_never_speaks_for_clean_ones(tmp_path: Path) -> No
 def use_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sutler.engine.making.MANY_BYTES", 10)
     monkeypatch.setattr("sutler.engine.making.BATCH", 1000)
-    monkeypatch.setattr("sutler.engine.workers.cores", lambda: 2)
-    monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
+    monkeypatch.setattr("sutler.engine.forks.cores", lambda: 2)
+    monkeypatch.setattr("sutler.engine.forks.may_fork", lambda: True)
 
 
 def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def test_a_glob_that_reaches_out_is_refused_before_anything_is_read(tmp_path: Pa
 
 def test_a_child_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tree may be scanned beside other work, with names that are no Unicode too; not for somebody who watches."""
-    monkeypatch.setattr("sutler.engine.workers.cores", lambda: 2)
-    monkeypatch.setattr("sutler.engine.workers.may_fork", lambda: True)
+    monkeypatch.setattr("sutler.engine.forks.cores", lambda: 2)
+    monkeypatch.setattr("sutler.engine.forks.may_fork", lambda: True)
     (tmp_path / ".gitignore").write_text("*.log\n")
     (tmp_path / "a.txt").write_text("open\n")
     (tmp_path / "b.log").write_text("ignored\n")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sutler.engine import Project, receipts
+from sutler.engine.forks import cores
 from sutler.engine.receipts import Book, Receipt
-from sutler.engine.workers import cores
 
 
 @pytest.fixture

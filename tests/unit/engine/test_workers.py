@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from sutler.engine.workers import RING, Beside, Came, in_children, in_halves, may_fork
+from sutler.engine.forks import RING, Came, may_fork
+from sutler.engine.workers import Beside, in_children, in_halves, shared_out
 
 
 def flat(answers: list[Came]) -> list[list[bytes]]:
@@ -104,6 +105,21 @@ def test_no_fork_beside_another_thread() -> None:
     finally:
         done.set()
         thread.join()
+
+
+def test_who_ignores_the_end_of_children_has_their_work_all_the_same() -> None:
+    """As everybody does who was started by somebody that ignores it."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    added: list[bytes] = []
+    try:
+        answers = flat(list(in_children(7, work, 2)))
+        halves = list(in_halves(7, work, joined, whole))
+        shared_out(50, lambda _: None, lambda: b"done", lambda told: added.append(bytes(told)))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert answers == flat([work(index) for index in range(7)])
+    assert halves == [whole(index) for index in range(7)]
+    assert added == [b"done"]
 
 
 @pytest.mark.skipif(not may_fork(), reason="not Linux, or the test runner has threads")
