@@ -77,7 +77,7 @@ else:
     [
         "fsync:error=EIO:when=1",
         "rename,renameat,renameat2:error=EROFS",
-        "write:error=ENOSPC:when=1",
+        "writev:error=ENOSPC:when=1",
         "fchmod:error=EIO",
     ],
 )
@@ -97,7 +97,7 @@ def test_a_failing_system_call(tmp_path: Path, fault: str) -> None:
         )
     except FileNotFoundError:
         pytest.skip("no strace here")
-    if not done.stdout:
+    if not done.stdout and "Traceback" not in done.stderr:
         pytest.skip(f"strace may not trace here: {done.stderr[-80:]}")
     assert done.stdout.startswith("refused"), done
     assert target.read_bytes() == b"old"
