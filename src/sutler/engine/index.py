@@ -22,20 +22,22 @@ from sutler.disk.text import decode
 from sutler.engine import home
 from sutler.engine.clean import Clean
 from sutler.stages.facts import extract
-from sutler.stages.rank import Index, build, dumps, loads, stale, update, worn
+from sutler.stages.rank import Index, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
-from sutler.stages.rank.index import Segment, tidied
+from sutler.stages.rank.index import Segment, build_in_order, tidied, usable
 from sutler.store.state import project_id
 from sutler.values.facts import Facts, History
 from sutler.values.paths import wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
-VERSION = 2
+VERSION = 3
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
 SEPARATE_ABOVE = 48
 """From this many files on, parsing goes to worker processes: faster, and a parser that dies takes no pack along."""
 CHUNK = 24
+HELD = 64_000_000
+"""Bytes of files that are kept from the look at them until their facts are extracted; others are read again."""
 _BETWEEN = "\n----------sutler:next-commit----------\n"
 
 Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
@@ -49,7 +51,7 @@ class Kept(Struct, frozen=True, array_like=True):
     rules: str
     seen_ns: int
     files: dict[str, Sight]
-    index: bytes
+    index: Index
 
 
 class Later(Struct, frozen=True, array_like=True):
@@ -98,18 +100,22 @@ def index_of(
         current = {path: sight[3] for path, sight in files.items()}
         index = None if state is None or worn(state.index) else tidied(state.index, state.segments)
         wanted = sorted(current) if index is None else stale(index, current)
-        fresh = []
-        for found in _extracted(wanted, current, _Texts(texts, reader, clean)):
-            fresh.append(found)
-            if tell is not None:
-                tell("indexing", len(fresh), len(wanted))
-    if index is None or state is None:
-        index = build(fresh)
-        home.keep(f"{name}.bin", msgspec.msgpack.encode(Kept(VERSION, rules, now, files, dumps(index))), environ)
+        fresh = _told(_extracted(wanted, current, _Texts(texts, reader, clean)), len(wanted), tell)
+        index, anew = (build_in_order(fresh), True) if index is None else (update(index, current, fresh), False)
+    if anew or state is None:
+        home.keep(f"{name}.bin", msgspec.msgpack.encode(Kept(VERSION, rules, now, files, index)), environ)
         return index
-    index = update(index, current, fresh)
     home.keep(f"{name}.later", msgspec.msgpack.encode(_later(state, index, files, now)), environ)
     return index
+
+
+def _told(
+    files: Iterator[tuple[str, str, Facts]], total: int, tell: Callable[[str, int, int], None] | None
+) -> Iterator[tuple[str, str, Facts]]:
+    for number, found in enumerate(files, 1):
+        yield found
+        if tell is not None:
+            tell("indexing", number, total)
 
 
 def _later(state: _State, index: Index, files: dict[str, Sight], now: int) -> Later:
@@ -162,11 +168,9 @@ def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
     """What is kept, if it is whole and of this version and these rules."""
     data = home.cached(f"{name}.bin", environ)
     kept = None if data is None else _decoded(data, Kept)
-    if kept is None or (kept.version, kept.rules) != (VERSION, rules):
+    if kept is None or (kept.version, kept.rules) != (VERSION, rules) or not usable(kept.index):
         return None
-    index = loads(kept.index)
-    if index is None:
-        return None
+    index = kept.index
     state = _State(index, kept, len(index.segments), kept.seen_ns, kept.files)
     data = home.cached(f"{name}.later", environ)
     later = None if data is None else _decoded(data, Later)
@@ -194,9 +198,10 @@ def _decoded(data: bytes, shape: type[_Shape]) -> _Shape | None:
 def _look(
     entries: Sequence[FileEntry], reader: Reader, known: Mapping[str, Sight], seen_ns: int
 ) -> tuple[dict[str, Sight], dict[str, bytes]]:
-    """What every file looks like now; the bytes of those that had to be read come along."""
+    """What every file looks like now; the bytes of those that had to be read come along, as long as there is room."""
     files: dict[str, Sight] = {}
     texts: dict[str, bytes] = {}
+    room = HELD
     for entry in entries:
         old = known.get(entry.path)
         same = old is not None and old[:3] == (entry.size, entry.mtime_ns, entry.inode)
@@ -207,8 +212,9 @@ def _look(
         if isinstance(blob, Problem):
             continue
         files[entry.path] = (entry.size, entry.mtime_ns, entry.inode, sha256(blob.data).hexdigest())
-        if old is None or old[3] != files[entry.path][3]:
+        if (old is None or old[3] != files[entry.path][3]) and room > 0:
             texts[entry.path] = blob.data
+            room -= len(blob.data)
     return files, texts
 
 

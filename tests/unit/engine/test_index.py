@@ -107,3 +107,17 @@ def test_an_addition_of_another_index_is_left_aside(root: Path) -> None:
     name = kept(".bin")[0].name.removesuffix(".bin")
     home.keep(f"{name}.later", stale, os.environ)
     assert answer(root) == expected
+
+
+def test_files_that_were_not_held_are_read_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large tree no more than a part is in memory at a time; the index is the same."""
+    before = anew(root)
+    monkeypatch.setattr("sutler.engine.index.HELD", 100)
+    assert anew(root) == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x95\x02", b"\xff" * 40], ids=["empty", "an older one", "noise"])
+def test_a_damaged_index_is_made_anew(root: Path, damage: bytes) -> None:
+    before = answer(root)
+    kept(".bin")[0].write_bytes(damage)
+    assert answer(root) == before

@@ -63,8 +63,13 @@ class Index(Struct, frozen=True, array_like=True):
 
 
 def build(files: Iterable[tuple[str, str, Facts]]) -> Index:
-    """An index of (path, digest, facts), in path order."""
-    return Index((INDEX_VERSION, FACTS_VERSION), (_segment(sorted(files, key=lambda file: file[0])),), ((),))
+    """An index of (path, digest, facts)."""
+    return build_in_order(sorted(files, key=lambda file: file[0]))
+
+
+def build_in_order(files: Iterable[tuple[str, str, Facts]]) -> Index:
+    """As `build`, of files that come in path order: of a large tree only the index is held, and not all the facts."""
+    return Index((INDEX_VERSION, FACTS_VERSION), (_segment(files),), ((),))
 
 
 def stale(index: Index, current: Mapping[str, str]) -> list[str]:
@@ -125,20 +130,27 @@ def loads(data: bytes) -> Index | None:
         index = msgspec.msgpack.decode(data, type=Index)
     except msgspec.DecodeError:
         return None
-    return index if index.version == (INDEX_VERSION, FACTS_VERSION) else None
+    return index if usable(index) else None
 
 
-def _segment(files: list[tuple[str, str, Facts]]) -> Segment:
+def usable(index: Index) -> bool:
+    """Whether it is of this version."""
+    return index.version == (INDEX_VERSION, FACTS_VERSION)
+
+
+def _segment(files: Iterable[tuple[str, str, Facts]]) -> Segment:
     postings: dict[str, array[int]] = {}
     docs: list[Doc] = []
+    regions: list[bytes] = []
+    encode = msgspec.msgpack.Encoder().encode
     for number, (path, digest, facts) in enumerate(files):
         docs.append(_index_file(postings, number, path, digest, facts))
-    buckets: list[dict[str, bytes]] = [{} for _ in range(SHARDS)]
+        regions.append(encode(facts.regions))
+    shards: list[list[str]] = [[] for _ in range(SHARDS)]
     for key in sorted(postings):
-        buckets[_shard(key)][key] = postings[key].tobytes()
-    encode = msgspec.msgpack.Encoder().encode
-    regions = tuple(encode(facts.regions) for _, _, facts in files)
-    return Segment(tuple(docs), tuple(encode(bucket) for bucket in buckets), regions)
+        shards[_shard(key)].append(key)
+    made = tuple(encode({key: postings.pop(key).tobytes() for key in keys}) for keys in shards)
+    return Segment(tuple(docs), made, tuple(regions))
 
 
 def _index_file(postings: dict[str, array[int]], number: int, path: str, digest: str, facts: Facts) -> Doc:

@@ -4,7 +4,7 @@ import pytest
 
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, rank, stale, update, worn
-from sutler.stages.rank.index import MOST_LATE, Reader, tidied
+from sutler.stages.rank.index import MOST_LATE, Reader, build_in_order, tidied
 from sutler.values.facts import Facts
 
 TREE = {
@@ -91,3 +91,7 @@ def test_postings_skip_the_dead() -> None:
 
 def test_file_order_does_not_matter() -> None:
     assert build(files(TREE)) == build(reversed(files(TREE)))
+
+
+def test_files_that_come_in_order_need_not_be_held() -> None:
+    assert build_in_order(iter(sorted(files(TREE), key=lambda file: file[0]))) == build(files(TREE))
