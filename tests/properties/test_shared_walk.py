@@ -128,7 +128,7 @@ def test_an_error_ends_the_other_too(tmp_path: Path) -> None:
 
     def failing(number: int) -> None:
         if os.getpid() != here:
-            os.write(into, f"{os.getpid()} ".encode())
+            os.write(into, f" {os.getpid()}".encode())
             return
         if os.read(out, 1):  # the other has begun
             raise KeyboardInterrupt
