@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from sutler.disk.root import Root
-from sutler.disk.shares import Octets, Share
+from sutler.disk.shares import Share
 from sutler.disk.walk import scan
 from sutler.engine.workers import shared_out
+from sutler.values.pack import Octets
 from sutler.values.snapshot import ScanRules, Snapshot
 from tests.properties.gitworld import git, init, tree, write
 

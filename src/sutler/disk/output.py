@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from sutler.disk.root import TEMPORARY
 from sutler.values.errors import SutlerError
+from sutler.values.pack import Octets, Run
 from sutler.values.paths import quote
 
-Octets = bytes | memoryview
 _VECTOR: Final = 1024  # pieces that one system call takes
 
 
@@ -20,7 +20,7 @@ def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
     write_runs(path, ((chunk,) for chunk in chunks))
 
 
-def write_runs(path: str, runs: Iterable[Sequence[Octets]]) -> None:
+def write_runs(path: str, runs: Iterable[Run]) -> None:
     """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact. The new one is
     on the disk before it takes an old one's place; where there is none, nobody waits for the disk: nothing can be lost.
 
@@ -79,13 +79,13 @@ def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
     return 0o666 & ~mask, old
 
 
-def _write_through(path: str, runs: Iterable[Sequence[Octets]]) -> None:
+def _write_through(path: str, runs: Iterable[Run]) -> None:
     with open(path, "wb", buffering=0) as stream:
         for run in runs:
             write_run(stream.fileno(), run)
 
 
-def write_run(fd: int, run: Sequence[Octets]) -> None:
+def write_run(fd: int, run: Run) -> None:
     """Write all of these pieces, one after the other."""
     for start in range(0, len(run), _VECTOR):
         rest = run[start : start + _VECTOR]
@@ -97,7 +97,7 @@ def write_run(fd: int, run: Sequence[Octets]) -> None:
             rest = [memoryview(rest[done])[sent:], *rest[done + 1 :]] if sent else rest[done:]
 
 
-def _replace(fd: int, name: str, runs: Iterable[Sequence[Octets]], mode: int, *, wait: bool) -> None:
+def _replace(fd: int, name: str, runs: Iterable[Run], mode: int, *, wait: bool) -> None:
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from sutler.values.pack import Octets
 from sutler.values.snapshot import Excluded, FileEntry, Problem
 
 if TYPE_CHECKING:
@@ -22,9 +23,8 @@ UPPER: Final = range(16, 32)
 """Folders with others in them that are opened before the rest is shared out: the largest are most likely among them."""
 ENOUGH: Final = 128
 """So many folders must wait then, or a second process is not worth its start."""
-PARTS: Final = 4096
+PARTS: Final = 512
 
-Octets = bytes | memoryview
 Share = Callable[[int, Callable[[int], None], Callable[[], bytes], Callable[[Octets], None]], None]
 """Does pieces of work by their number, at most `PARTS`, here and elsewhere. What came of it elsewhere is asked there,
 and told here."""

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from sutler.disk.output import write_run
+from sutler.values.pack import Octets, Run
 
 RING = 1 << 23
 """Bytes of text that may be on their way from one process to another."""
 BACKLOG = 32
 """Answers that may wait to be taken away."""
-Octets = bytes | memoryview
-Answer = Sequence[Octets | Sequence[Octets]]
+Answer = Sequence[Octets | Run]
 """What a batch comes to: a few buffers, each whole or in pieces."""
-Came = Sequence[Octets]
+Came = Run
 """An answer on the other side."""
 
 _SIZE = 8  # bytes that tell how long a buffer is
@@ -111,7 +111,7 @@ class Ring:
         """This process is the child."""
         self._into = closed(self._into)
 
-    def put(self, run: Sequence[Octets], size: int) -> int:
+    def put(self, run: Run, size: int) -> int:
         """In the child: where these pieces lie now, or -1. Waits until there is room."""
         if size > RING // 2:
             size = 0
@@ -157,7 +157,7 @@ def send(pipe: int, answer: Answer, ring: Ring | None = None) -> None:
     write_run(pipe, [b"".join([word.to_bytes(_SIZE, "little") for word in words]), *chain.from_iterable(texts)])
 
 
-def runs(answer: Answer) -> list[Sequence[Octets]]:
+def runs(answer: Answer) -> list[Run]:
     """Every buffer in pieces."""
     return [(one,) if isinstance(one, bytes | memoryview) else one for one in answer]
 

@@ -7,7 +7,6 @@ foreign is ignored and built anew.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -19,7 +18,7 @@ from msgspec import Struct
 from sutler.config import resolve
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
-from sutler.engine import home
+from sutler.engine import forks, home
 from sutler.engine.clean import Clean
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, stale, update, worn
@@ -255,7 +254,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    workers = len(os.sched_getaffinity(0))
+    workers = forks.cores()
     pool = ProcessPoolExecutor(workers)
     waiting: deque[tuple[Batch, Future[list[Facts]]]] = deque()
     try:

@@ -22,10 +22,10 @@ from sutler.engine.workers import Beside
 from sutler.stages.choose import display_key
 from sutler.stages.count import LITTLE, Counter, counter_for, make_ready, require_vocabulary, token_counter
 from sutler.stages.fit import frame_cost
-from sutler.stages.render import Framed, Run, assembled, section_text, shape
+from sutler.stages.render import Framed, assembled, section_text, shape
 from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import SutlerError
-from sutler.values.pack import CleanText, Listing, Preamble, Request, Section, Selection
+from sutler.values.pack import CleanText, Listing, Preamble, Request, Run, Section, Selection
 from sutler.values.snapshot import Excluded, Snapshot
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from sutler.disk.output import write_run
 from sutler.engine import home
 from sutler.engine.memory import RACY_NS
 from sutler.engine.report import Report
-from sutler.stages.render import Run
 from sutler.values.errors import SutlerError
+from sutler.values.pack import Run
 from sutler.values.snapshot import FileEntry, Snapshot
 
 _FORMAT = 1

@@ -17,7 +17,6 @@ from sutler.engine.forks import (
     BACKLOG,
     Answer,
     Came,
-    Octets,
     Ring,
     closed,
     forked,
@@ -27,6 +26,7 @@ from sutler.engine.forks import (
     runs,
     send,
 )
+from sutler.values.pack import Octets
 
 if TYPE_CHECKING:
     from threading import Thread
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _WORD = 4  # bytes of a batch's number
-_WAITING = 4096  # batches that wait to be taken: fewer than fit into a pipe
+_WAITING = 512  # batches that wait to be taken: as many as fit into the smallest pipe, and are written at once
 _MANY = 1 << 20
 _TRIES, _MOMENT = 400, 0.0005
 
@@ -187,7 +187,7 @@ def shared_out(
 ) -> None:
     """`work(0)`, `work(1)` … `work(count - 1)`, in any order, some here and some in a child: who is free takes the
     next. What the child's part came to, its `outcome`, is given to `add` here; what it could not do is done here. At
-    most as many as fit into a pipe."""
+    most `_WAITING`."""
     queue, into = os.pipe()
     os.write(into, b"".join([number.to_bytes(_WORD, "little") for number in range(count)]))
     os.close(into)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -9,6 +10,10 @@ from msgspec.structs import replace
 
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Problem
+
+Octets = bytes | memoryview
+Run = Sequence[Octets]
+"""Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it first."""
 
 Format = Literal["markdown", "xml", "json"]
 Unit = Literal["tokens", "chars", "bytes"]

@@ -15,8 +15,6 @@ from sutler.stages.render.pieces import (
     Dressed,
     Framed,
     LateListing,
-    Octets,
-    Run,
     Shape,
     assemble,
     dress,
@@ -24,7 +22,7 @@ from sutler.stages.render.pieces import (
     numbered,
 )
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import Format, Pack, Preamble, Section
+from sutler.values.pack import Format, Pack, Preamble, Run, Section
 
 if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Dressed",
     "Framed",
-    "Octets",
-    "Run",
     "Shape",
     "assembled",
     "dressed",

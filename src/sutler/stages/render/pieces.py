@@ -12,19 +12,16 @@ body. Between them no byte of a pack can change unseen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 from msgspec.json import encode
 
-from sutler.values.pack import Level, Listing, Part, Preamble, Section
+from sutler.values.pack import Level, Listing, Octets, Part, Preamble, Run, Section
 from sutler.values.paths import RelPath, quote
 
-Octets = bytes | memoryview
-Run = Sequence[Octets]
-"""Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it first."""
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
 ABOUT = (
