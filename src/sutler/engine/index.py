@@ -10,26 +10,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.config import resolve
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
 from sutler.engine import forks, home
 from sutler.engine.clean import Clean
+from sutler.engine.pieces import Draft, Pieces, stored
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
-from sutler.stages.rank.index import Segment, build_in_order, tidied, usable
+from sutler.stages.rank.index import INDEX_VERSION, Doc, Segment, build_in_order, tidied
 from sutler.store.state import project_id
-from sutler.values.facts import Facts, History
+from sutler.values.facts import FACTS_VERSION, Facts, History
 from sutler.values.paths import wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
-VERSION = 3
+VERSION = 4
+_VERSIONS = (VERSION, INDEX_VERSION, FACTS_VERSION)
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
 SEPARATE_ABOVE = 48
@@ -44,13 +47,16 @@ _Shape = TypeVar("_Shape")
 
 
 class Kept(Struct, frozen=True, array_like=True):
-    """What is kept: when and under which redaction rules it was made, what each file looked like, the index."""
+    """The account of what is kept: when and under which redaction rules it was made, what each file looked like, the
+    index's documents, and where its shards and details lie."""
 
-    version: int
+    version: tuple[int, ...]
     rules: str
     seen_ns: int
     files: dict[str, Sight]
-    index: Index
+    docs: tuple[Doc, ...]
+    shards: bytes
+    details: bytes
 
 
 class Later(Struct, frozen=True, array_like=True):
@@ -100,11 +106,25 @@ def index_of(
         index = None if state is None or worn(state.index) else tidied(state.index, state.segments)
         wanted = sorted(current) if index is None else stale(index, current)
         fresh = _told(_extracted(wanted, current, _Texts(texts, reader, clean)), len(wanted), tell)
-        index, anew = (build_in_order(fresh), True) if index is None else (update(index, current, fresh), False)
-    if anew or state is None:
-        home.keep(f"{name}.bin", msgspec.msgpack.encode(Kept(VERSION, rules, now, files, index)), environ)
-        return index
+        if state is None or index is None:
+            return _built(f"{name}.bin", fresh, Kept(_VERSIONS, rules, now, files, (), b"", b""), environ)
+        index = update(index, current, fresh)
     home.keep(f"{name}.later", msgspec.msgpack.encode(_later(state, index, files, now)), environ)
+    return index
+
+
+def _built(name: str, fresh: Iterator[tuple[str, str, Facts]], kept: Kept, environ: Mapping[str, str]) -> Index:
+    """A new index, written as it is made: of a large tree it would take much room."""
+    draft, aside = Draft(name, environ), Draft(f"{name}.aside", environ)
+    aside.drop()
+    try:
+        index = build_in_order(fresh, draft.keep, aside.keep)
+    except BaseException:
+        draft.drop()
+        raise
+    segment = index.segments[0]
+    shards, details = (cast("Pieces", pieces).places for pieces in (segment.shards, segment.details))
+    draft.finish(msgspec.msgpack.encode(replace(kept, docs=segment.docs, shards=shards, details=details)))
     return index
 
 
@@ -158,18 +178,20 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     if len(messages) != len(history.commits):  # a message that plays with our separator: better none than a raw one
         messages = [""] * len(history.commits)
     pairs = zip(history.commits, messages, strict=True)
-    past = summarise(History(tuple(msgspec.structs.replace(one, message=text) for one, text in pairs)))
+    past = summarise(History(tuple(replace(one, message=text) for one, text in pairs)))
     home.keep(name, msgspec.msgpack.encode(KeptPast(VERSION, head, past)), environ)
     return past
 
 
 def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
     """What is kept, if it is whole and of this version and these rules."""
-    data = home.cached(f"{name}.bin", environ)
-    kept = None if data is None else _decoded(data, Kept)
-    if kept is None or (kept.version, kept.rules) != (VERSION, rules) or not usable(kept.index):
+    source = stored(f"{name}.bin", environ)
+    account = None if source is None else source.account()
+    kept = None if account is None else _decoded(account, Kept)
+    if source is None or kept is None or (kept.version, kept.rules) != (_VERSIONS, rules):
         return None
-    index = kept.index
+    segment = Segment(kept.docs, source.pieces(kept.shards), source.pieces(kept.details))
+    index = Index((INDEX_VERSION, FACTS_VERSION), (segment,), ((),))
     state = _State(index, kept, len(index.segments), kept.seen_ns, kept.files)
     data = home.cached(f"{name}.later", environ)
     later = None if data is None else _decoded(data, Later)
@@ -288,4 +310,4 @@ def _alone(path: str, text: str) -> Facts:
         with ProcessPoolExecutor(1) as pool:
             return pool.submit(extract, path, text).result()
     except BrokenProcessPool:
-        return msgspec.structs.replace(extract("unparsed.txt", text), status="failed")
+        return replace(extract("unparsed.txt", text), status="failed")

@@ -224,6 +224,7 @@ class Project:
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.engine.index import index_of, past_of
+        from sutler.engine.pieces import DamagedError
         from sutler.stages.rank import rank
         from sutler.stages.rank.index import Reader
         from sutler.stages.task_fit import Ranking
@@ -232,10 +233,17 @@ class Project:
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         with Root(self.place.root) as root:
             size = sum(entry.size + PER_FILE for entry in entries)
-            index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
             past = past_of(root, os.environ)
-        reader = Reader(index)
-        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
+
+            def ranked() -> Ranking:
+                index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
+                reader = Reader(index)
+                return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
+
+            try:
+                return ranked()
+            except DamagedError:  # the damaged one is gone, so there will be a new one
+                return ranked()
 
     def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
         from sutler.engine.changes import changes_of

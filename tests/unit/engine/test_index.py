@@ -11,6 +11,7 @@ import pytest
 import sutler
 from sutler.engine import home
 from sutler.stages.rank.index import MOST_LATE
+from sutler.values.facts import Facts
 
 TASK = "The total of f3 is wrong for grand totals"
 
@@ -120,4 +121,30 @@ def test_files_that_were_not_held_are_read_again(root: Path, monkeypatch: pytest
 def test_a_damaged_index_is_made_anew(root: Path, damage: bytes) -> None:
     before = answer(root)
     kept(".bin")[0].write_bytes(damage)
+    assert answer(root) == before
+
+
+def test_an_index_that_is_damaged_anywhere_is_made_anew(root: Path) -> None:
+    """Also where only the query finds out."""
+    before = answer(root)
+    whole = kept(".bin")[0].read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 60)):
+        kept(".bin")[0].write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        assert answer(root) == before
+
+
+def test_nothing_is_left_of_a_build_that_was_interrupted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: str, text: str) -> Facts:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sutler.engine.index.extract", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        answer(root)
+    assert kept("") == []
+
+
+def test_without_a_cache_the_answer_is_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answer(root)
+    (root.parent / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(root.parent / "file"))
     assert answer(root) == before

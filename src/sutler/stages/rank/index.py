@@ -1,7 +1,7 @@
 """A compact index of a project: who holds which term, which name, which phrase, and who asks for which module.
 
-An index is a few segments, each a table of documents and sharded postings. A query decodes only the shards its
-terms fall into. After an edit the old segment stays: the changed files go into a new small segment and the documents
+An index is a few segments, each a table of documents and sharded postings. A query reads only the shards its terms
+fall into. After an edit the old segment stays: the changed files go into a new small segment and the documents
 they replace are dead. Every figure a ranking uses (document frequency, average length) is counted over the living, so
 that a ranking never depends on how an index came to be.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -25,16 +25,21 @@ from sutler.stages.terms import WORD, split
 from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
-INDEX_VERSION = 3
-SHARDS = 512
+INDEX_VERSION = 4
+MOST_SHARDS = 4096
+KEYS = 200
+"""Keys of one shard, about, where there are few."""
+_BETWEEN = b"\0"  # separates keys, so it is in none
+ROOM = 80_000_000
+"""Bytes, about, that postings take before they are laid aside."""
+_KEY, _POSTING = 256, 9  # what a key and a posting take of it
 MOST_LATE = 8
 """Segments that edits may add before they are made into one."""
 _TYPES = frozenset({"class", "type", "module"})
 
 
 class Doc(Struct, frozen=True, gc=False, array_like=True):
-    """A file as the ranking sees it. `lengths` are of the fields body, symbols, docs, path; `imports` holds the
-    targets, one a line, and is split only when needed; `top` holds the most frequent terms, for feedback."""
+    """A file as the ranking sees it. `lengths` are of the fields body, symbols, docs, path."""
 
     path: str
     digest: str
@@ -42,16 +47,24 @@ class Doc(Struct, frozen=True, gc=False, array_like=True):
     language: str
     chars: int
     lengths: tuple[int, int, int, int]
+
+
+class Detail(Struct, frozen=True, gc=False, array_like=True):
+    """What is asked of few files only. `imports` holds the targets, one a line; `top` the most frequent terms, for
+    feedback; `regions` are decoded when somebody wants them."""
+
     imports: str
     top: str
+    regions: msgspec.Raw
 
 
 class Segment(Struct, frozen=True, array_like=True):
-    """`regions` holds each document's regions in MessagePack: only those of the best documents are ever decoded."""
+    """`details` holds each document's Detail in MessagePack. Of a large index neither these nor the shards need be in
+    memory: they are asked for one by one."""
 
     docs: tuple[Doc, ...]
-    shards: tuple[bytes, ...]
-    regions: tuple[bytes, ...]
+    shards: Sequence[bytes]
+    details: Sequence[bytes]
 
 
 class Index(Struct, frozen=True, array_like=True):
@@ -67,9 +80,14 @@ def build(files: Iterable[tuple[str, str, Facts]]) -> Index:
     return build_in_order(sorted(files, key=lambda file: file[0]))
 
 
-def build_in_order(files: Iterable[tuple[str, str, Facts]]) -> Index:
-    """As `build`, of files that come in path order: of a large tree only the index is held, and not all the facts."""
-    return Index((INDEX_VERSION, FACTS_VERSION), (_segment(files),), ((),))
+Keep = Callable[[Iterable[bytes]], Sequence[bytes]]
+"""Takes pieces of an index as they are made, and gives them back when they are asked for."""
+
+
+def build_in_order(files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list) -> Index:
+    """As `build`, of files that come in path order: not all the facts are held. Of a large tree not even the index is,
+    where somebody else can `keep` it, and lay `aside` what is needed again before the end."""
+    return Index((INDEX_VERSION, FACTS_VERSION), (_segment(files, keep, aside),), ((),))
 
 
 def stale(index: Index, current: Mapping[str, str]) -> list[str]:
@@ -138,22 +156,113 @@ def usable(index: Index) -> bool:
     return index.version == (INDEX_VERSION, FACTS_VERSION)
 
 
-def _segment(files: Iterable[tuple[str, str, Facts]]) -> Segment:
-    postings: dict[str, array[int]] = {}
+def _segment(files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list) -> Segment:
+    postings = _Postings(aside)
     docs: list[Doc] = []
-    regions: list[bytes] = []
-    encode = msgspec.msgpack.Encoder().encode
-    for number, (path, digest, facts) in enumerate(files):
-        docs.append(_index_file(postings, number, path, digest, facts))
-        regions.append(encode(facts.regions))
-    shards: list[list[str]] = [[] for _ in range(SHARDS)]
-    for key in sorted(postings):
-        shards[_shard(key)].append(key)
-    made = tuple(encode({key: postings.pop(key).tobytes() for key in keys}) for keys in shards)
-    return Segment(tuple(docs), made, tuple(regions))
+
+    def details() -> Iterator[bytes]:
+        for number, (path, digest, facts) in enumerate(files):
+            targets = sorted({target for found in facts.imports for target in found.targets})
+            docs.append(_index_file(postings, number, path, digest, facts, targets))
+            yield _encode(Detail("\n".join(targets), _top(facts), msgspec.Raw(_encode(facts.regions))))
+
+    kept = keep(details())
+    return Segment(tuple(docs), keep(postings.shards()), kept)
 
 
-def _index_file(postings: dict[str, array[int]], number: int, path: str, digest: str, facts: Facts) -> Doc:
+class _Postings:
+    """Postings on their way into shards. When there are many they are laid aside and put together in the end; documents
+    come in order, so one follows the other."""
+
+    def __init__(self, aside: Keep) -> None:
+        self._aside = aside
+        self._laid: list[Sequence[bytes]] = []
+        self._held: dict[str, array[int]] = {}
+        self._room = ROOM
+
+    def add(self, number: int, values: Mapping[str, int]) -> None:
+        held = self._held
+        before = len(held)
+        for key, value in values.items():
+            entry = held.get(key)
+            if entry is None:
+                entry = held[key] = array("I")
+            entry.append(number)
+            entry.append(value)
+        self._room -= (len(held) - before) * _KEY + len(values) * _POSTING
+
+    def lay_aside(self) -> None:
+        """If there are many."""
+        if self._room < 0:
+            self._laid.append(self._aside(self._sharded(MOST_SHARDS)))
+            self._room = ROOM
+
+    def shards(self) -> Iterator[bytes]:
+        if not self._laid:
+            yield from self._sharded(min(MOST_SHARDS, 1 << (len(self._held) // KEYS).bit_length()))
+            return
+        self._laid.append(self._aside(self._sharded(MOST_SHARDS)))
+        for number in range(MOST_SHARDS):
+            whole: dict[bytes, bytes] = {}
+            for part in self._laid:
+                for key, raw in entries(part[number]):
+                    whole[key] = whole[key] + raw if key in whole else raw
+            yield _shard_of(whole)
+
+    def _sharded(self, count: int) -> Iterator[bytes]:
+        held = self._held
+        self._held = {}
+        shards: list[list[tuple[bytes, str]]] = [[] for _ in range(count)]
+        for key in held:
+            if _BETWEEN not in (name := key.encode("utf-8", "surrogatepass")):
+                shards[zlib.crc32(name) % count].append((name, key))
+        for names in shards:
+            yield _shard_of({name: held.pop(key).tobytes() for name, key in names})
+
+
+class _Shard(Struct, frozen=True, gc=False, array_like=True):
+    """Some keys and their postings. `keys` stand in order, one after the other, each between two separators; `ends`
+    says where in `data` the postings of each end. So one key is found without making the others."""
+
+    keys: bytes
+    ends: bytes
+    data: bytes
+
+
+def _shard_of(postings: dict[bytes, bytes]) -> bytes:
+    ordered = sorted(postings.items())
+    ends, end = array("I"), 0
+    for _, raw in ordered:
+        end += len(raw)
+        ends.append(end)
+    keys = b"".join([_BETWEEN, *(key + _BETWEEN for key, _ in ordered)])
+    return _encode(_Shard(keys, ends.tobytes(), b"".join([raw for _, raw in ordered])))
+
+
+def entries(shard: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Every key of a shard and its postings."""
+    found = _decode_shard(shard)
+    start = 0
+    for key, end in zip(found.keys.split(_BETWEEN)[1:], memoryview(found.ends).cast("I"), strict=False):
+        yield key, found.data[start:end]
+        start = end
+
+
+def _entry(shard: bytes, key: bytes) -> bytes:
+    """The postings of one key; empty when it is not there."""
+    found = _decode_shard(shard)
+    at = found.keys.find(_BETWEEN + key + _BETWEEN)
+    if at < 0 or _BETWEEN in key:
+        return b""
+    number, ends = found.keys.count(_BETWEEN, 0, at), memoryview(found.ends).cast("I")
+    return found.data[ends[number - 1] if number else 0 : ends[number]]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_shard = msgspec.msgpack.Decoder(_Shard).decode
+
+
+def _index_file(postings: _Postings, number: int, path: str, digest: str, facts: Facts, targets: Sequence[str]) -> Doc:
     packed = dict(facts.terms)
     in_path = path_terms(path)
     for term, count in in_path.items():
@@ -164,18 +273,13 @@ def _index_file(postings: dict[str, array[int]], number: int, path: str, digest:
         keyed[key] = keyed.get(key, 0) | (2 if symbol.kind in _TYPES else 1 if symbol.kind != "field" else 4)
     for phrase in facts.phrases:
         keyed["~" + phrase] = 1
-    targets = sorted({target for found in facts.imports for target in found.targets})
     for target in targets:
         keyed[">" + target_stem(target)] = 1
-    for table in (packed, keyed):
-        for key, value in table.items():
-            entry = postings.get(key)
-            if entry is None:
-                entry = postings[key] = array("I")
-            entry.append(number)
-            entry.append(value)
+    postings.add(number, packed)
+    postings.add(number, keyed)
+    postings.lay_aside()
     lengths = (*_lengths(facts), sum(in_path.values()))
-    return Doc(path, digest, class_of(path), facts.language, facts.chars, lengths, "\n".join(targets), _top(facts))
+    return Doc(path, digest, class_of(path), facts.language, facts.chars, lengths)
 
 
 def _lengths(facts: Facts) -> tuple[int, int, int]:
@@ -217,10 +321,6 @@ def target_stem(target: str) -> str:
     return tail[tail.rfind(".") + 1 :].lower()
 
 
-def _shard(key: str) -> int:
-    return zlib.crc32(key.encode("utf-8", "surrogatepass")) % SHARDS
-
-
 class Reader:
     """Postings of the living, shard by shard, remembered for one query."""
 
@@ -234,39 +334,39 @@ class Reader:
             base += len(segment.docs)
         self.size = base
         self._dead = [frozenset(gone) for gone in index.dead]
-        self._shards: dict[tuple[int, int], dict[str, bytes]] = {}
-        self._found: dict[str, tuple[list[int], list[int]]] = {}
-        self._decode = msgspec.msgpack.Decoder(dict[str, bytes]).decode
+        self._found: dict[str, tuple[array[int], array[int]]] = {}
+        self._decode_detail = msgspec.msgpack.Decoder(Detail).decode
         self._decode_regions = msgspec.msgpack.Decoder(tuple[Region, ...]).decode
+
+    def detail(self, number: int) -> Detail:
+        """What is known of one document besides."""
+        at = bisect_right(self._bases, number) - 1
+        return self._decode_detail(self._index.segments[at].details[number - self._bases[at]])
 
     def regions(self, number: int) -> tuple[Region, ...]:
         """The regions of one document."""
-        at = bisect_right(self._bases, number) - 1
-        return self._decode_regions(self._index.segments[at].regions[number - self._bases[at]])
+        return self._decode_regions(self.detail(number).regions)
 
     def holds(self, key: str) -> bool:
         """Whether any document has a key."""
         return bool(self.postings(key)[0])
 
-    def postings(self, key: str) -> tuple[list[int], list[int]]:
+    def postings(self, key: str) -> tuple[Sequence[int], Sequence[int]]:
         """Documents that hold a key, and their packed counts: not for changing, they are remembered."""
         known = self._found.get(key)
         if known is not None:
             return known
-        shard = _shard(key)
-        docs: list[int] = []
-        values: list[int] = []
+        name = key.encode("utf-8", "surrogatepass")
+        check = zlib.crc32(name)
+        docs, values = array("I"), array("I")
         for number, segment in enumerate(self._index.segments):
-            bucket = self._shards.get((number, shard))
-            if bucket is None:
-                bucket = self._shards[number, shard] = self._decode(segment.shards[shard])
-            raw = bucket.get(key)
-            if raw is not None:
+            raw = _entry(segment.shards[check % len(segment.shards)], name)
+            if raw:
                 self._append(docs, values, raw, number)
         self._found[key] = docs, values
         return docs, values
 
-    def _append(self, docs: list[int], values: list[int], raw: bytes, number: int) -> None:
+    def _append(self, docs: array[int], values: array[int], raw: bytes, number: int) -> None:
         pairs = array("I")
         pairs.frombytes(raw)
         base, dead = self._bases[number], self._dead[number]

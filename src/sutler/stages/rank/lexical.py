@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -131,12 +131,12 @@ def feedback(reader: Reader, best: list[tuple[int, float]], norms: Norms, query:
     total = len(reader.docs)
     pool: dict[str, float] = {}
     for number, strength in best:
-        doc = reader.docs[number]
-        for entry in doc.top.split(" ") if doc.top else ():
+        top = reader.detail(number).top
+        for entry in top.split(" ") if top else ():
             term, _, count = entry.rpartition(":")
             if term not in query.terms:
                 pool[term] = pool.get(term, 0.0) + strength * math.log1p(int(count)) / len(best)
-    rated: list[tuple[float, str, list[int], list[int]]] = []
+    rated: list[tuple[float, str, Sequence[int], Sequence[int]]] = []
     for term, mass in sorted(pool.items(), key=lambda item: (-item[1], item[0]))[:40]:
         docs, values = reader.postings(term)
         rated.append((mass * idf(len(docs), total), term, docs, values))

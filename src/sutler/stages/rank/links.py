@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from sutler.stages.rank.index import Doc
+from sutler.stages.rank.index import Doc, Reader
 
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "main", "lib"})
 _SELF = frozenset({"crate", "self", "super", "@", "~", "src", ""})
@@ -15,9 +13,9 @@ _MAX_FAN = 40
 class Links:
     """Look-up tables over the living documents of one query."""
 
-    def __init__(self, docs: Mapping[int, Doc]) -> None:
-        self._docs = docs
-        self.modules: dict[int, list[str]] = {}
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._docs = docs = reader.docs
         self._by_stem: dict[str, list[int]] = {}
         self._by_pair: dict[tuple[str, str], list[int]] = {}
         self._imported: dict[int, list[int]] = {}
@@ -25,16 +23,19 @@ class Links:
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
             if not doc.language:  # nothing imports it
-                self.modules[number] = []
                 continue
             module = module_parts(doc.path)
-            self.modules[number] = module
             if module:
                 self._by_stem.setdefault(module[-1], []).append(number)
             if len(module) > 1:
                 self._by_pair.setdefault((module[-2], module[-1]), []).append(number)
             if doc.language in _ONE_DIRECTORY and "/" in doc.path:
                 self._by_folder.setdefault(doc.path.split("/")[-2], []).append(number)
+
+    def module(self, number: int) -> list[str]:
+        """The parts of a document's name as a module; none for one that nothing imports."""
+        doc = self._docs[number]
+        return module_parts(doc.path) if doc.language else []
 
     def mentioned(self, path: str) -> list[tuple[int, float]]:
         """Documents that a path in a task may mean, with how sure that is."""
@@ -69,7 +70,7 @@ class Links:
 
     def _by_module(self, parts: list[str]) -> list[int]:
         size = len(parts)
-        hits = [n for n in self._by_pair.get((parts[-2], parts[-1]), ()) if self.modules[n][-size:] == parts]
+        hits = [n for n in self._by_pair.get((parts[-2], parts[-1]), ()) if self.module(n)[-size:] == parts]
         return hits if len(hits) <= 4 else []
 
     def imported(self, number: int) -> list[int]:
@@ -83,7 +84,8 @@ class Links:
         """The same with how sure it is: an import that means several files tells less of each."""
         doc = self._docs[number]
         found: dict[int, float] = {}
-        for target in doc.imports.split("\n") if doc.imports else ():
+        imports = self._reader.detail(number).imports
+        for target in imports.split("\n") if imports else ():
             hits = self._resolve(target, doc)
             for hit in hits:
                 if hit != number:
@@ -107,7 +109,7 @@ class Links:
         best: list[int] = []
         depth = 0
         for number in self._by_pair.get((parts[-2], parts[-1]), ()):
-            common = _common_suffix(self.modules[number], parts)
+            common = _common_suffix(self.module(number), parts)
             if common > depth:
                 best, depth = [number], common
             elif common == depth:

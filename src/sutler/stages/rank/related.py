@@ -22,7 +22,7 @@ _PARTS = (
 def related(index: Index, changed: Sequence[str], past: Past | None = None, limit: int = 60) -> tuple[Ranked, ...]:
     """Files around a change, best first; the changed files themselves are not among them."""
     reader = Reader(index)
-    links = Links(reader.docs)
+    links = Links(reader)
     known = {doc.path: number for number, doc in reader.docs.items()}
     core = [(known[path], 1.0) for path in sorted(set(changed)) if path in known]
     importers, imported = signals.neighbours(core, links, reader)

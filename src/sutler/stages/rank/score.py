@@ -73,7 +73,7 @@ def _ranked(evidence: Evidence, table: dict[str, float], reader: Reader, doc: in
 
 def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
     """Direct signals first; then those that follow from the best files so far."""
-    links = Links(reader.docs)
+    links = Links(reader)
     norms = lexical.norms_of(reader.docs, reader.size)
     found = lexical.score(reader, query, norms)
     known = {doc.path: number for number, doc in reader.docs.items()}

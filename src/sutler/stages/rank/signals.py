@@ -111,7 +111,7 @@ def neighbours(best: list[tuple[int, float]], links: Links, reader: Reader) -> t
 
 
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
-    module = links.modules[number]
+    module = links.module(number)
     candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
     if len(candidates) > _MAX_IMPORTERS:
         return []
@@ -132,7 +132,8 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
     """What the best tests, examples and documents exercise: the file of the same name, and what they import."""
     found: Scores = {}
     for number, strength in best:
-        stem = _bare_stem(links.modules[number][-1]) if links.modules[number] else ""
+        module = links.module(number)
+        stem = _bare_stem(module[-1]) if module else ""
         pairs = [n for n in links.by_stem(stem) if reader.docs[n].kind == "source"] if stem else []
         for other in pairs[:6]:
             found[other] = found.get(other, 0.0) + strength / len(pairs)
@@ -144,7 +145,7 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
 
 def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
     """Tests of a file: those named after it, and those that import it."""
-    module = links.modules[number]
+    module = links.module(number)
     if not module:
         return []
     names = (f"test_{module[-1]}", f"{module[-1]}_test", f"{module[-1]}Test", f"{module[-1]}_spec", module[-1])

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sutler.stages.facts import extract
 from sutler.stages.rank import Index, build, dumps, loads, rank, stale, update, worn
-from sutler.stages.rank.index import MOST_LATE, Reader, build_in_order, tidied
+from sutler.stages.rank.index import KEYS, MOST_LATE, MOST_SHARDS, Reader, build_in_order, entries, tidied
 from sutler.values.facts import Facts
 
 TREE = {
@@ -95,3 +96,35 @@ def test_file_order_does_not_matter() -> None:
 
 def test_files_that_come_in_order_need_not_be_held() -> None:
     assert build_in_order(iter(sorted(files(TREE), key=lambda file: file[0]))) == build(files(TREE))
+
+
+def keys_of(index: Index) -> dict[bytes, bytes]:
+    return {key: raw for segment in index.segments for shard in segment.shards for key, raw in entries(shard)}
+
+
+@pytest.mark.parametrize("room", [0, 1_000, 5_000])
+def test_postings_that_were_laid_aside_come_back_in_order(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large tree is indexed with a part of its postings in memory at a time: the outcome is the same."""
+    tree = {f"shop/{path}{i}.py": f"{text}\ndef only_{i}(): ...\n" for i in range(9) for path, text in TREE.items()}
+    whole = build(files(tree))
+    monkeypatch.setattr("sutler.stages.rank.index.ROOM", room)
+    parts = build(files(tree))
+    assert len(parts.segments[0].shards) > len(whole.segments[0].shards)
+    assert keys_of(parts) == keys_of(whole)
+    assert len(keys_of(whole)) > 30
+    assert rank(parts, "Cart total is wrong in only_3") == rank(whole, "Cart total is wrong in only_3")
+
+
+def test_a_large_index_has_more_shards() -> None:
+    words = "\n".join(f"word{i}ish = other{i}" for i in range(2 * KEYS))
+    small, large = build(files(TREE)), build(files(TREE | {"words.py": words}))
+    assert len(small.segments[0].shards) < len(large.segments[0].shards) <= MOST_SHARDS
+
+
+def test_no_key_stands_for_another() -> None:
+    """Not even one that holds what separates keys."""
+    odd = extract("odd.py", "def total(): ...\n")
+    odd = replace(odd, terms={"a\0b": 1, "a": 2, "": 3, "b": 4})
+    reader = Reader(build([("odd.py", "1", odd)]))
+    found = {key: list(reader.postings(key)[1]) for key in ("a", "b", "a\0b", "", "c", "a\0", "\0b")}
+    assert found == {"a": [2], "b": [4], "a\0b": [], "": [3], "c": [], "a\0": [], "\0b": []}

@@ -9,7 +9,7 @@ from sutler.stages.rank.links import Links
 
 def links_over(files: dict[str, str]) -> tuple[Links, dict[str, int]]:
     reader = Reader(build((path, str(i), extract(path, text)) for i, (path, text) in enumerate(files.items())))
-    return Links(reader.docs), {doc.path: number for number, doc in reader.docs.items()}
+    return Links(reader), {doc.path: number for number, doc in reader.docs.items()}
 
 
 @pytest.mark.parametrize(
