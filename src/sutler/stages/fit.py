@@ -146,7 +146,7 @@ def frame_cost(count: Counter, request: Request, preamble: Preamble, listing: Li
 
 
 _FRAME = 112  # characters of the shortest frame and manifest line, besides the path
-_PATIENCE = 32
+_PATIENCE, _LAST = 32, 1000  # files read in vain before only those are read that can enter whole, and before none is
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 
 
@@ -215,7 +215,7 @@ class Ledger:
         return self._count(framed) + self._count(line) + self._glue
 
     def exhausted(self) -> bool:
-        return self.limit - self.spent < self._least
+        return self.limit - self.spent < self._least or self.misses >= _LAST
 
     def hopeless(self, path: str, size: int) -> bool:
         """Whether a file of this size need not be read: its frame alone is too long, for its path stands there twice

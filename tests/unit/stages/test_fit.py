@@ -78,6 +78,21 @@ def test_a_spent_budget_reads_nothing_more() -> None:
     assert len(read) < 50
 
 
+def test_a_gap_that_looks_large_enough_is_not_tried_for_ever() -> None:
+    """Tokens are known only when a file has been read: dense files look as if they would fit, and none does."""
+    materials = [material(f"f{number:04}.py", "x" * 900) for number in range(3_000)]
+    read: list[str] = []
+
+    def fetch(choice: Choice) -> Material:
+        read.append(choice.path)
+        return materials[len(read) - 1]
+
+    request = Request(budget=Budget(1_800, "tokens"))
+    done = compose_within([one.choice for one in materials], fetch, request, Preamble("p"), lambda text: len(text) // 2)
+    assert done.sections
+    assert 500 < len(read) < 1_100
+
+
 def test_trimming_gives_back_names_before_sections() -> None:
     done = compose({"a.py": "a" * 400, "big.py": "b" * 50_000}, 2_500)
     fitted = done.fitted
