@@ -91,7 +91,7 @@ def _count_terms(path: str, lines: list[str], symbols: tuple[Symbol, ...]) -> tu
     counts: Counter[str] = Counter()
     held: list[set[str]] = []
     for region in regions:
-        found = words.WORD.findall("\n".join(lines[region.start - 1 : region.end])) if region.start <= reach else []
+        found = words.words("\n".join(lines[region.start - 1 : region.end])) if region.start <= reach else []
         counts.update(found)
         held.append(set(found))
     split = {word: words.split(word) for word in counts}
@@ -101,9 +101,8 @@ def _count_terms(path: str, lines: list[str], symbols: tuple[Symbol, ...]) -> tu
         for term in split[word]:
             body[term] = seen(term, 0) + count
     packed = _pack(body, symbols, limit)
-    return packed, tuple(
-        replace(region, terms=_bag(words_, split)) for region, words_ in zip(regions, held, strict=True)
-    )
+    sums = {word: [words.checksum(term) for term in found] for word, found in split.items()}
+    return packed, tuple(replace(region, terms=_bag(some, sums)) for region, some in zip(regions, held, strict=True))
 
 
 def _pack(body: dict[str, int], symbols: tuple[Symbol, ...], limit: int) -> dict[str, int]:
@@ -116,10 +115,9 @@ def _pack(body: dict[str, int], symbols: tuple[Symbol, ...], limit: int) -> dict
     return dict(sorted(packed.items()))
 
 
-def _bag(held: set[str], split: dict[str, tuple[str, ...]]) -> bytes:
-    """The terms of a region as sorted check sums. The set is sorted before it becomes bytes."""
-    terms: set[str] = set().union(*map(split.__getitem__, held))
-    return array("I", sorted(map(words.checksum, terms))).tobytes()
+def _bag(held: set[str], sums: dict[str, list[int]]) -> bytes:
+    """The terms of a region as sorted check sums, given those of its words."""
+    return array("I", sorted(set[int]().union(*map(sums.__getitem__, held)))).tobytes()
 
 
 def _terms_of_names(symbols: tuple[Symbol, ...]) -> Counter[str]:

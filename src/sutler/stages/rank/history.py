@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from sutler.stages.terms import WORD, split
+from sutler.stages.terms import split, words
 from sutler.values.facts import History
 
 _HALF_LIFE = 250  # commits
@@ -41,8 +41,8 @@ def summarise(history: History) -> Past:
             recency[number] += weight
             mine.append(number)
         if 0 < len(mine) <= _MAX_PATHS:
-            words = WORD.findall(commit.message[:_MAX_MESSAGE])
-            messages.append(" ".join(sorted({term for word in words for term in split(word)})))
+            said = words(commit.message[:_MAX_MESSAGE])
+            messages.append(" ".join(sorted({term for word in said for term in split(word)})))
             touched.append(tuple(mine))
     return Past(tuple(messages), tuple(touched), tuple(numbers), tuple(math.log1p(value) for value in recency))
 

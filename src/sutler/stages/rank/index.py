@@ -12,16 +12,18 @@ imports. A posting is two unsigned 32-bit numbers: the document and packed count
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from operator import itemgetter
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
 from sutler.stages.rank.classes import FileClass, class_of
-from sutler.stages.terms import WORD, split
+from sutler.stages.terms import split, words
 from sutler.values.facts import FACTS_VERSION, Facts, Region
 from sutler.values.paths import basename
 
@@ -32,6 +34,7 @@ KEYS = 200
 _BETWEEN = b"\0"  # separates keys, so it is in none
 ROOM = 80_000_000
 """Bytes, about, that postings take before they are laid aside."""
+_NUMBER = array("I").itemsize
 _KEY, _POSTING = 256, 9  # what a key and a posting take of it
 MOST_LATE = 8
 """Segments that edits may add before they are made into one."""
@@ -203,40 +206,39 @@ class _Postings:
             return
         self._laid.append(self._aside(self._sharded(MOST_SHARDS)))
         for number in range(MOST_SHARDS):
-            whole: dict[bytes, bytes] = {}
+            whole: dict[bytes, array[int]] = {}
             for part in self._laid:
                 for key, raw in entries(part[number]):
-                    whole[key] = whole[key] + raw if key in whole else raw
-            yield _shard_of(whole)
+                    whole.setdefault(key, array("I")).frombytes(raw)
+            yield _shard_of(list(whole.items()))
 
     def _sharded(self, count: int) -> Iterator[bytes]:
-        held = self._held
+        shards: list[list[tuple[bytes, array[int]]]] = [[] for _ in range(count)]
+        for key, found in self._held.items():
+            name = key.encode("utf-8", "surrogatepass")
+            shards[crc32(name) % count].append((name, found))
         self._held = {}
-        shards: list[list[tuple[bytes, str]]] = [[] for _ in range(count)]
-        for key in held:
-            if _BETWEEN not in (name := key.encode("utf-8", "surrogatepass")):
-                shards[zlib.crc32(name) % count].append((name, key))
-        for names in shards:
-            yield _shard_of({name: held.pop(key).tobytes() for name, key in names})
+        for some in shards:
+            yield _shard_of(some)
+            some.clear()
 
 
 class _Shard(Struct, frozen=True, gc=False, array_like=True):
     """Some keys and their postings. `keys` stand in order, one after the other, each between two separators; `ends`
-    says where in `data` the postings of each end. So one key is found without making the others."""
+    says where in `data` the postings of each end, counted in numbers. So one key is found without making the others."""
 
     keys: bytes
     ends: bytes
     data: bytes
 
 
-def _shard_of(postings: dict[bytes, bytes]) -> bytes:
-    ordered = sorted(postings.items())
-    ends, end = array("I"), 0
-    for _, raw in ordered:
-        end += len(raw)
-        ends.append(end)
-    keys = b"".join([_BETWEEN, *(key + _BETWEEN for key, _ in ordered)])
-    return _encode(_Shard(keys, ends.tobytes(), b"".join([raw for _, raw in ordered])))
+def _shard_of(postings: list[tuple[bytes, array[int]]]) -> bytes:
+    postings.sort(key=itemgetter(0))
+    keys = _BETWEEN.join([b"", *[key for key, _ in postings], b""])
+    if keys.count(_BETWEEN) > len(postings) + 1:  # some hold the separator: nobody will ask for these
+        return _shard_of([pair for pair in postings if _BETWEEN not in pair[0]])
+    found = [some for _, some in postings]
+    return _encode(_Shard(keys, array("I", accumulate(map(len, found))).tobytes(), b"".join(found)))
 
 
 def entries(shard: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -244,8 +246,8 @@ def entries(shard: bytes) -> Iterator[tuple[bytes, bytes]]:
     found = _decode_shard(shard)
     start = 0
     for key, end in zip(found.keys.split(_BETWEEN)[1:], memoryview(found.ends).cast("I"), strict=False):
-        yield key, found.data[start:end]
-        start = end
+        yield key, found.data[start : end * _NUMBER]
+        start = end * _NUMBER
 
 
 def _entry(shard: bytes, key: bytes) -> bytes:
@@ -255,7 +257,7 @@ def _entry(shard: bytes, key: bytes) -> bytes:
     if at < 0 or _BETWEEN in key:
         return b""
     number, ends = found.keys.count(_BETWEEN, 0, at), memoryview(found.ends).cast("I")
-    return found.data[ends[number - 1] if number else 0 : ends[number]]
+    return found.data[ends[number - 1] * _NUMBER if number else 0 : ends[number] * _NUMBER]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -305,7 +307,7 @@ def path_terms(path: str) -> dict[str, int]:
     name = basename(path)
     stem = name[: name.find(".")] if name.find(".") > 0 else name
     for text, weight in ((path[: len(path) - len(name)], 1), (stem, 2)):
-        for word in WORD.findall(text):
+        for word in words(text):
             for term in split(word):
                 counts[term] = counts.get(term, 0) + weight
     return counts
@@ -357,7 +359,7 @@ class Reader:
         if known is not None:
             return known
         name = key.encode("utf-8", "surrogatepass")
-        check = zlib.crc32(name)
+        check = crc32(name)
         docs, values = array("I"), array("I")
         for number, segment in enumerate(self._index.segments):
             raw = _entry(segment.shards[check % len(segment.shards)], name)

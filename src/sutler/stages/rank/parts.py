@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sutler.stages.rank.regions import Lens
-from sutler.stages.terms import WORD, checksum, split
+from sutler.stages.terms import checksum, split, words
 from sutler.values.facts import Region
 from sutler.values.paths import Span
 
@@ -148,6 +148,6 @@ def _signature(region: Region, lines: Sequence[str]) -> Span:
 
 def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:
     """A part with those of its terms that the task asks for: nobody looks for others."""
-    said = set(WORD.findall("\n".join(lines[region.start - 1 : region.end])))
+    said = set(words("\n".join(lines[region.start - 1 : region.end])))
     terms = {checksum(term) for word in said for term in split(word) if term in lens.worth}
     return Region(region.start, region.end, region.kind, region.name, array("I", sorted(terms)).tobytes())

@@ -11,7 +11,7 @@ import re
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.stages.terms import STOP, WORD, phrases, split
+from sutler.stages.terms import STOP, phrases, split, words
 
 ZONE_WEIGHTS = {
     "title": 5.0,
@@ -115,7 +115,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
     counts: dict[str, dict[str, int]] = {zone: {} for zone in ZONE_WEIGHTS}
     for zone, part in zones:
         table = counts[zone]
-        for word in WORD.findall(part):
+        for word in words(part):
             for term in split(word):
                 table[term] = table.get(term, 0) + 1
     terms: dict[str, float] = {}
@@ -202,7 +202,7 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
     names: dict[str, float] = {}
     for zone, text in zones:
         weight = ZONE_WEIGHTS[zone]
-        for word in WORD.findall(text):
+        for word in words(text):
             codelike = _CODELIKE.fullmatch(word) is not None
             if zone == "setup" or (zone in ("prose", "trace", "error") and not codelike) or word.lower() in STOP:
                 continue
@@ -232,15 +232,15 @@ def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], flo
             continue
         weight = ZONE_WEIGHTS[zone]
         for hyphened in _HYPHENED.findall(text)[:50]:
-            words = tuple(hyphened.lower().split("-"))
-            found[words] = max(found.get(words, 0.0), weight)
+            several = tuple(hyphened.lower().split("-"))
+            found[several] = max(found.get(several, 0.0), weight)
         if zone in ("title", "ticked"):
             row = [word.lower() for word in _PLAIN.findall(text)[:30]]
             for size in (2, 3):
                 for i in range(len(row) - size + 1):
-                    words = tuple(row[i : i + size])
-                    if not STOP.issuperset(words):
-                        found[words] = max(found.get(words, 0.0), weight)
+                    several = tuple(row[i : i + size])
+                    if not STOP.issuperset(several):
+                        found[several] = max(found.get(several, 0.0), weight)
     return tuple(found.items())[:120]
 
 
