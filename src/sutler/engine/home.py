@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from functools import cache
 from stat import S_ISREG
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 CACHE_LIMIT = 1_000_000_000
 """Bytes that the cache may take; beyond that the oldest part of it goes."""
+UNFINISHED = 3600.0
+"""Seconds after which nobody is still writing a file of the cache."""
+_RANDOM, _HEX = 8, frozenset("0123456789abcdef")
 
 
 def home(environ: Mapping[str, str]) -> str:
@@ -164,8 +168,13 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
 
 
 def make_room(environ: Mapping[str, str]) -> None:
-    """Forget what was not written for longest, until the cache is within its limit."""
+    """Forget what a run that was killed left unfinished, and then what was not written for longest, until the cache is
+    within its limit."""
     files = sorted(cache_files(environ), key=lambda one: (one.mtime, one.name))
+    left = [one for one in files if one.mtime < time.time() - UNFINISHED and _temporary(one.name)]
+    if left:
+        forget([one.name for one in left], environ)
+        files = [one for one in files if one not in left]
     total = sum(one.size for one in files)
     for one in files:
         if total <= CACHE_LIMIT:
@@ -174,14 +183,26 @@ def make_room(environ: Mapping[str, str]) -> None:
         total -= one.size
 
 
+def temporary(path: str) -> str:
+    """A name for a file of the cache until it is whole."""
+    return f"{path}.{os.urandom(_RANDOM).hex()}"
+
+
+def _temporary(name: str) -> bool:
+    tail = name.rpartition(".")[2]
+    return len(tail) == 2 * _RANDOM and set(tail) <= _HEX
+
+
 def keep(name: str, data: bytes, environ: Mapping[str, str], *, durable: bool = True) -> None:
     """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss. Who can tell by the
     bytes whether all of them are there need not wait for the disk."""
+    unfinished = ""
     try:
         path = os.path.join(cache_home(environ), name)
-        temporary = f"{path}.{os.urandom(8).hex()}"
-        private_file(temporary, data, durable=durable)
-        os.replace(temporary, path)
+        unfinished = temporary(path)
+        private_file(unfinished, data, durable=durable)
+        os.replace(unfinished, path)
         make_room(environ)
     except (OSError, SutlerError):
-        return
+        if unfinished:
+            forget([os.path.basename(unfinished)], environ)

@@ -114,7 +114,7 @@ class Draft(Stored):
         fd, path = -1, ""
         try:
             self._final = os.path.join(home.cache_home(environ), name)
-            path = f"{self._final}.{os.urandom(8).hex()}"
+            path = home.temporary(self._final)
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except (OSError, SutlerError):
             fd = -1

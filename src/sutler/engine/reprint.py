@@ -80,7 +80,7 @@ class Reprint:
 
     def kept(self, runs: Iterator[Run], report: Callable[[], Report]) -> Iterator[Run]:
         """The runs as they come; and a copy of them on the side, if one is wanted when the first has come."""
-        temporary = f"{self._path}.{os.urandom(8).hex()}"
+        temporary = home.temporary(self._path)
         fd, length, digest = -1, 0, sha256()
         try:
             for run in runs:

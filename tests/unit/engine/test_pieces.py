@@ -129,3 +129,27 @@ def test_a_draft_that_is_dropped_can_be_read(environ: dict[str, str]) -> None:
     draft.drop()
     assert list(draft.keep(PARTS)) == PARTS
     assert names(environ) == []
+
+
+def test_what_a_killed_run_left_is_forgotten_in_time(environ: dict[str, str]) -> None:
+    """But not what another run may be writing just now."""
+    Draft("index-1.bin", environ).keep(PARTS)
+    (old,) = names(environ)
+    os.utime(os.path.join(home.cache_folder(environ), old), (1_000_000_000, 1_000_000_000))
+    writing = Draft("index-2.bin", environ)
+    writing.keep(PARTS)
+    home.keep("facts-1.bin", b"whole", environ)
+    os.utime(os.path.join(home.cache_folder(environ), "facts-1.bin"), (1_000_000_000, 1_000_000_000))
+    home.make_room(environ)
+    assert old not in names(environ)
+    assert [one.partition(".")[0] for one in names(environ)] == ["facts-1", "index-2"]
+
+
+def test_what_cannot_be_kept_leaves_nothing(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str, data: bytes, *, durable: bool) -> None:
+        Path(path).write_bytes(data[:1])
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(home, "private_file", full)
+    home.keep("facts-1.bin", b"whole", environ)
+    assert names(environ) == []
