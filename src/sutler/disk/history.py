@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 
 from sutler.disk.git import Repository, read_plain
@@ -98,6 +97,8 @@ def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
 
 def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
     """Plumbing's output, or nothing where git is missing, refuses, or takes too long."""
+    import subprocess  # not where what is known of the last commits still holds
+
     environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ} | _ENVIRONMENT
     command = ["git", *_SAFE, "--git-dir", git_dir, *words]
     try:

@@ -22,7 +22,6 @@ from sutler.disk.text import decode
 from sutler.engine import forks, home
 from sutler.engine.clean import Clean
 from sutler.engine.pieces import Draft, Pieces, stored
-from sutler.stages.facts import extract
 from sutler.stages.rank import Index, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
 from sutler.stages.rank.index import INDEX_VERSION, Doc, Segment, build_in_order, tidied
@@ -257,6 +256,8 @@ class _Texts:
 
 
 def _extracted(paths: Sequence[str], digests: Mapping[str, str], texts: _Texts) -> Iterator[tuple[str, str, Facts]]:
+    from sutler.stages.facts import extract  # not where nothing has changed; children inherit it
+
     if len(paths) < SEPARATE_ABOVE:
         for path in paths:
             yield path, digests[path], extract(path, texts.text(path))
@@ -301,12 +302,16 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
 
 def extract_batch(batch: Batch) -> bytes:
     """In MessagePack, which takes less time than what processes pickle for each other."""
+    from sutler.stages.facts import extract
+
     return msgspec.msgpack.encode([extract(path, text) for path, text in batch])
 
 
 def _alone(path: str, text: str) -> Facts:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
+
+    from sutler.stages.facts import extract
 
     try:
         with ProcessPoolExecutor(1) as pool:

@@ -14,7 +14,7 @@ _WORD = re.compile(r"[^\W\d]\w+")
 _ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")  # finds the same in ASCII, in half the time
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_A-Za-z]+")
 _MAX_WORD = 64
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"  # takes long to compile, and is rarely wanted
 
 _STOP = (
     # English
@@ -59,7 +59,7 @@ def split(identifier: str) -> tuple[str, ...]:
     if len(identifier) > _MAX_WORD:
         return ()
     parts = [part.lower() for part in _PART.findall(identifier)]
-    if not identifier.isascii() and _CJK.search(identifier):
+    if not identifier.isascii() and re.search(_CJK, identifier):
         return tuple(identifier[i : i + 2] for i in range(len(identifier) - 1))
     terms = [stem(part) for part in parts if len(part) > 1 and part not in STOP]
     whole = identifier.strip("_").lower()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import string
 from collections.abc import Callable
 from zlib import crc32
 
-_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WELL_FORMED, _CERTAIN = 0.9, 0.99
 
 
