@@ -7,6 +7,7 @@ foreign is ignored and built anew.
 
 from __future__ import annotations
 
+import hmac
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -27,7 +28,7 @@ from sutler.stages.rank.history import Past, summarise
 from sutler.stages.rank.index import INDEX_VERSION, Doc, Segment, build_in_order, tidied
 from sutler.store.state import project_id
 from sutler.values.facts import FACTS_VERSION, Facts, History
-from sutler.values.paths import wire_path
+from sutler.values.paths import RelPath, wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
 VERSION = 4
@@ -85,14 +86,16 @@ def index_of(
     clean: Clean,
     environ: Mapping[str, str],
     tell: Callable[[str, int, int], None] | None = None,
+    named: Sequence[RelPath] = (),
 ) -> Index:
-    """The index of these files, brought up to date and kept for the next run; `tell` hears how far it has come. A file
-    whose name is not UTF-8 cannot be kept and is not indexed: it ranks by nothing."""
+    """The index of these files, brought up to date and kept for the next run; `tell` hears how far it has come. Where
+    only some paths were `named` they have an index of their own: one for all would be made anew whenever others are.
+    A file whose name is not UTF-8 cannot be kept and is not indexed: it ranks by nothing."""
     from sutler.stages.redact import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
 
-    name = f"index-{project_id(root.host_path, home.key(environ))}"
+    name = f"index-{project_id(root.host_path, home.key(environ))}{_tag(named, home.key(environ))}"
     rules = rules_digest()
     state = _load(name, rules, environ)
     known = state.files if state else {}
@@ -125,6 +128,12 @@ def _built(name: str, fresh: Iterator[tuple[str, str, Facts]], kept: Kept, envir
     shards, details = (cast("Pieces", pieces).places for pieces in (segment.shards, segment.details))
     draft.finish(msgspec.msgpack.encode(replace(kept, docs=segment.docs, shards=shards, details=details)))
     return index
+
+
+def _tag(named: Sequence[RelPath], key: bytes) -> str:
+    """Tells the indexes of one project apart."""
+    text = "\0".join(named).encode("utf-8", "surrogateescape")
+    return f"-{hmac.new(key, text, 'sha256').hexdigest()[:16]}" if named else ""
 
 
 def _told(

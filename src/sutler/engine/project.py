@@ -236,7 +236,7 @@ class Project:
             past = past_of(root, os.environ)
 
             def ranked() -> Ranking:
-                index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell)
+                index = index_of(entries, root, cleaner(settings, size), os.environ, self.tell, self.place.named)
                 reader = Reader(index)
                 return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 

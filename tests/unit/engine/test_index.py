@@ -124,6 +124,26 @@ def test_a_damaged_index_is_made_anew(root: Path, damage: bytes) -> None:
     assert answer(root) == before
 
 
+def test_a_folder_and_the_whole_do_not_undo_each_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever names a folder now and everything then finds both indexes as they were."""
+    monkeypatch.chdir(root)
+    (root / "part").mkdir()
+    write(root, "part/p.py", "def part():\n    return total(0)\n")
+    scopes = [(), ("part",), ("part", "m3.py")]
+
+    def answers() -> list[list[tuple[str, float]]]:
+        projects = [sutler.Project(*scope) for scope in scopes]
+        ranked = [project.ranking(project.found(), TASK).ranked for project in projects]
+        return [[(one.path, one.score) for one in some] for some in ranked]
+
+    first = answers()
+    assert [len({path for path, _ in some}) for some in first] == [31, 1, 2]
+    before = {path: path.stat().st_mtime_ns for path in kept("")}
+    assert len(before) == len(scopes)
+    assert answers() == first
+    assert {path: path.stat().st_mtime_ns for path in kept("")} == before
+
+
 def test_an_index_that_is_damaged_anywhere_is_made_anew(root: Path) -> None:
     """Also where only the query finds out."""
     before = answer(root)
