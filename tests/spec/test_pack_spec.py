@@ -111,6 +111,7 @@ def test_readdir_order_does_not_show(plant: Plant, sutler: Sutler) -> None:
     folder = plant({f"d{i % 7}/f{i}.py": f"x = {i}\n" for i in range(60)})
     shuffled = """
 import os, random, sys
+sys.modules["sutler.disk._native"] = None  # so that os is asked
 real = os.scandir
 class Shuffled(list):
     def __init__(self, *where):
@@ -127,6 +128,49 @@ sys.exit(run(["pack", "-q"]))
 """
     done = subprocess.run([sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60)
     assert done.stdout == sutler("pack", "-q", cwd=folder).out
+
+
+def test_the_order_in_which_the_kernel_lists_does_not_show(plant: Plant, sutler: Sutler) -> None:
+    """As above, of whoever asks the kernel."""
+    folder = plant({f"d{i % 7}/f{i}.py": f"x = {i}\n" for i in range(60)})
+    shuffled = """
+import random, sys
+from sutler.disk import calls
+real = calls.listed
+def listed(fd):
+    found = real(fd)
+    for rows in found:
+        random.Random(5).shuffle(rows)
+    return found
+calls.listed = listed
+from sutler.fronts.cli.main import run
+sys.exit(run(["pack", "-q"]))
+"""
+    done = subprocess.run([sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60)
+    assert done.stdout == sutler("pack", "-q", cwd=folder).out
+
+
+def test_the_native_part_does_not_show(plant: Plant, sutler: Sutler) -> None:
+    """A tree so large that files are read beside the work gives the same bytes and the same account without it."""
+    texts = {f"t{i}.md": f"{'`' * (i % 9)} é {i}\n" * 8_000 for i in range(80)}
+    odd = {
+        "bom.txt": b"\xef\xbb\xbfmark\n",
+        "latin.txt": b"caf\xe9\n",
+        "no.bin": b"\0\1\2",
+        "wide.txt": "x".encode("utf-16"),
+    }
+    folder = plant({**texts, **odd, "empty.txt": "", "no-newline.txt": "x", "a": {"b": {"c.py": "c = 1\n"}}})
+    words = ["pack", "-q", "--no-budget", "--no-redact", "--cut-over", "0", "--counter", "none", "--json"]
+    without = f"""
+import sys
+sys.modules["sutler.disk._native"] = None
+from sutler.fronts.cli.main import run
+sys.exit(run({words}))
+"""
+    done = subprocess.run([sys.executable, "-c", without], cwd=folder, capture_output=True, check=True, timeout=60)
+    there, absent = (json.loads(out)["report"] for out in (sutler(*words, cwd=folder).out, done.stdout))
+    assert there == absent
+    assert (len(there["shown"]), len(there["excluded"])) == (86, 1)
 
 
 def test_one_changed_file_changes_its_section_and_the_manifest(plant: Plant, sutler: Sutler) -> None:

@@ -262,7 +262,7 @@ class Door:
         with self.root.reader() as reader:
             for entry in readable:
                 blob = reader.read(entry.path, WHOLE)
-                if not isinstance(blob, Problem) and fresh(blob.stat):
+                if not isinstance(blob, Problem) and fresh(blob.mtime_ns):
                     blob = self.pages.blob(entry.path, patience)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
                 if isinstance(blob, Problem) or decoded is None:

@@ -66,18 +66,17 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
         os.close(fd)
     if isinstance(blob, Problem):
         raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
-    state = blob.stat
-    if state.st_nlink > 1:
+    if blob.links > 1:
         raise RefusedError(
-            f"{quote(path)} has {state.st_nlink} names on disk", rule="a hard-linked file is not replaced",
+            f"{quote(path)} has {blob.links} names on disk", rule="a hard-linked file is not replaced",
             next_step="copy it to break the link, then edit",
         )  # fmt: skip
-    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(state.st_mode), mark_of(state))
+    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(blob.mode), mark_of(blob.inode, blob.ctime_ns))
 
 
-def mark_of(state: os.stat_result) -> str:
+def mark_of(inode: int, ctime_ns: int) -> str:
     """Changes with whatever happens to a file, and with the file that has the name."""
-    return f"{state.st_ino:x}.{state.st_ctime_ns:x}"
+    return f"{inode:x}.{ctime_ns:x}"
 
 
 def failed(path: str, error: OSError) -> SutlerError:
@@ -199,7 +198,8 @@ class Replacement:
 
     def _untouched(self) -> bool:
         try:
-            return mark_of(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)) == self._before.mark
+            state = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
+            return mark_of(state.st_ino, state.st_ctime_ns) == self._before.mark
         except FileNotFoundError:
             return False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
+from sutler.disk.calls import batch, contents
 from sutler.values.errors import UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
 
 if TYPE_CHECKING:
+    from sutler.disk.ahead import Ahead, Files
     from sutler.disk.later import Later
     from sutler.disk.spare import Spare
 
@@ -35,6 +38,7 @@ MANY_DIRECTORIES: Final = 256
 """From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
+_ALL: Final = sys.maxsize
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
 
 _KINDS: Final[dict[int, ProblemKind]] = {
@@ -55,10 +59,22 @@ _KINDS: Final[dict[int, ProblemKind]] = {
 
 
 class Blob(Struct, frozen=True, gc=False):
-    """A file's bytes and the state of the very descriptor they were read from."""
+    """A file's bytes and the state of the very descriptor they were read from, before they were."""
 
     data: bytes
-    stat: os.stat_result
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    mode: int
+    links: int
+    digest: str = ""  # of a text in UTF-8 without a mark, where somebody has looked
+    ticks: int = -1  # the longest run of backticks in it
+
+    @property
+    def sight(self) -> tuple[int, int, int, int]:
+        """As a file entry's: what changes whenever the file is written."""
+        return self.size, self.mtime_ns, self.ctime_ns, self.inode
 
 
 def problem_of(path: str, error: OSError) -> Problem:
@@ -81,7 +97,8 @@ def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
         data = _read_on(fd, data, limit)
         if limit is not None and len(data) > limit:
             return Problem(path, "too_large", f"grew beyond the limit {limit} while it was read")
-    return Blob(data, state)
+    times = state.st_mtime_ns, state.st_ctime_ns
+    return Blob(data, size, *times, state.st_ino, state.st_mode, state.st_nlink)
 
 
 def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
@@ -154,6 +171,11 @@ class Root:
             self._openat2 = available()
         return "openat2" if self._openat2 else "descriptor walk"
 
+    @property
+    def may_open_beneath(self) -> bool:
+        """Whether openat2 is worth a try."""
+        return self._openat2 is not False
+
     def relpath(self, raw: str) -> RelPath:
         """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is looked up."""
         return parse_relpath(raw)
@@ -223,27 +245,50 @@ class Root:
 
 
 class Reader:
-    """Reads many files; one open and one read for each. Directories are opened once per visit, until there were so
-    many that openat2 from the root is cheaper."""
+    """Reads many files; one open and one read for each, by one native call where that can be had. Else directories are
+    opened once per visit, until there were so many that openat2 from the root is cheaper."""
 
-    __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
+    __slots__ = ("_ahead", "_beneath", "_contents", "_directory", "_entered", "_fd", "_fds", "_root")
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._fds: dict[str, int] = {}  # least recently opened first
         self._entered = 0
         self._beneath: Callable[[str], int] | None = None
+        self._contents = contents if root.may_open_beneath else None
+        self._ahead: Ahead | None = None
         self._directory = ""
         self._fd = root.fd
 
     def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
         for fd in self._fds.values():
             os.close(fd)
         self._fds = {}
 
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether there is anybody to `expect` files."""
+        return batch is not None and self._root.may_open_beneath
+
+    def expect(self, files: Files) -> None:
+        """Begin to read these files, in this order, and to look at them, while this thread does something else."""
+        from sutler.disk.ahead import Ahead
+
+        if batch is not None:
+            self._ahead = Ahead(batch, self._root.fd, files)
+
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         if ".." in path or "\0" in path:
             parse_relpath(path)
+        if self._ahead is not None and (ready := self._ahead.take(path)) is not None:
+            return Blob(*ready)
+        if self._contents is not None and len(path) < _STEP // 4:
+            found = self._contents(self._root.fd, path, _ALL if limit is None else limit)
+            if found is not None:
+                return Blob(*found)
         try:
             if self._beneath is not None and len(path) < _STEP // 4:
                 fd = self._beneath(path)

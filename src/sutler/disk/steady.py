@@ -32,15 +32,15 @@ class Patience:
         self.left = seconds
 
 
-def fresh(state: os.stat_result) -> bool:
+def fresh(mtime_ns: int) -> bool:
     """Whether a file changed so shortly ago that it may be changing still."""
-    return 0 <= time.time() - state.st_mtime < QUIET
+    return 0 <= time.time() - mtime_ns / 1e9 < QUIET
 
 
 def rest(fd: int, patience: Patience) -> os.stat_result | None:
     """The state of an open file that is at rest, or None when it does not come to rest in time."""
     state = os.fstat(fd)
-    while fresh(state):
+    while fresh(state.st_mtime_ns):
         if patience.left <= 0:
             return None
         pause = max(_LEAST, QUIET - (time.time() - state.st_mtime))
@@ -59,7 +59,7 @@ def read_at_rest(fd: int, path: str, limit: int | None, patience: Patience) -> B
             break
         os.lseek(fd, 0, os.SEEK_SET)
         found = read_descriptor(fd, path, limit)
-        if isinstance(found, Problem) or mark(os.fstat(fd)) == mark(found.stat):
+        if isinstance(found, Problem) or mark(os.fstat(fd)) == (found.size, found.mtime_ns):
             return found
     return changing(path)
 

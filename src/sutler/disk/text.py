@@ -47,6 +47,18 @@ def decode(data: bytes) -> Decoded | None:
     return _marked(data) or _unmarked_utf16(data)
 
 
+def is_plain(data: bytes) -> bool:
+    """Whether these bytes are text in UTF-8 without a mark: `decode` would say so too, and make the text."""
+    if data.find(b"\0", 0, _SNIFF) >= 0:
+        return False
+    if data.isascii():
+        return True
+    try:
+        return data.decode()[0] != "\ufeff"
+    except UnicodeDecodeError:
+        return False
+
+
 def encode(text: str, encoding: str = "utf-8") -> bytes:
     """The bytes again. A character that a one-byte encoding lacks makes the whole text UTF-8."""
     mark, codec = _MARKED.get(encoding, (b"", encoding if encoding in ENCODINGS else "utf-8"))
@@ -87,7 +99,7 @@ def _unmarked_utf16(data: bytes) -> Decoded | None:
     """Mostly Latin text in UTF-16 has a NUL in every second byte."""
     sample = data[:_SNIFF]
     pairs = len(sample) // 2
-    if len(data) % 2 or not pairs:
+    if len(data) % 2 or not pairs or sample.count(0) * 5 < pairs * 2:  # most binaries have less, and are told by that
         return None
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     if odd * 5 >= pairs * 2 and even * 50 <= pairs:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sutler.disk import git
+from sutler.disk.calls import Row, listed
 from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
@@ -304,21 +305,22 @@ class Walk:
     def fill(self, frame: Frame, prefix: str) -> bool:
         """List a directory: decide its files now, keep its folders for later. False when it is not ours."""
         try:
-            with os.scandir(frame.fd) as listing:
-                batch = list(listing)
+            folders, files, dotted = listed(frame.fd)
         except OSError as error:
             self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
-        dotted = [entry.name for entry in batch if entry.name[0] == "."]  # every ignore file, and `.git`
+        # Every ignore file begins with a dot, and so does `.git`.
         if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False
         if dotted and (special := IGNORE_FILES.intersection(dotted)):
             frame.node = self.judge.files_in(frame.node, frame.fd, special, prefix, frame.ground.fold)
         self.directories += 1
-        frame.todo = self.files(frame, prefix, batch)
+        self.files(frame, prefix, files)
         if self.tell is not None:
             self.tell(len(self.found.entries))
-        frame.todo.sort(reverse=True)
+        if folders:
+            folders.sort(reverse=True)
+            frame.todo = folders
         return True
 
     def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
@@ -338,49 +340,32 @@ class Walk:
         self.found.excluded.append(Excluded(prefix, "submodule", Rule("git", ".git"), count, more))
         return False
 
-    def files(self, frame: Frame, prefix: str, batch: list[os.DirEntry[str]]) -> list[str]:
-        """The hot loop: one dictionary look-up and one stat for each file. Gives the folders."""
-        node, folders, add, limit = frame.node, [], self.found.entries.append, self.rules.skip_file_bytes
+    def files(self, frame: Frame, prefix: str, rows: Sequence[Row]) -> None:
+        """The hot loop: one dictionary look-up for each file."""
+        node, found, limit = frame.node, self.found, self.rules.skip_file_bytes
         plain = not node.live and not self.judge.allow and frame.only_tracked is None
-        seen, mounts = node.files, self.mounts
-        for entry in batch:
-            name = entry.name
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(name)
-                continue
-            if mounts and prefix + name in mounts:
-                self.found.excluded.append(Excluded(prefix + name, "mount_point", Rule("one_filesystem")))
+        seen, mounts, owner, add = node.files, self.mounts, self.owner, found.entries.append
+        for name, mode, size, mtime_ns, ctime_ns, inode, links, uid in rows:
+            path = prefix + name
+            if mounts and path in mounts:
+                found.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem")))
                 continue
             verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
             if verdict is _UNSEEN:
-                verdict = self.file_verdict(frame, name, prefix + name, plain)
-            if verdict is not None and self.out(frame, verdict, prefix + name):  # type: ignore[arg-type]  # a Verdict
+                verdict = self.file_verdict(frame, name, path, plain)
+            if verdict is not None and self.out(frame, verdict, path):  # type: ignore[arg-type]  # a Verdict
                 continue
-            try:
-                state = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                self.found.problems.append(problem_of(prefix + name, error))
-                continue
-            mode, size = state.st_mode, state.st_size
             if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
-                self.found.unfit(prefix + name, mode, size)
+                if mode:
+                    found.unfit(path, mode, size)
+                else:
+                    found.problems.append(problem_of(path, OSError(size, "")))
                 continue
-            if state.st_nlink > 1 and state.st_uid != self.owner:
-                self.found.foreign_link(prefix + name)
+            if links > 1 and uid != owner:
+                found.foreign_link(path)
                 continue
-            add(
-                FileEntry(
-                    prefix + name,  # type: ignore[arg-type]  # a RelPath by construction; a call costs time here
-                    size,
-                    state.st_mtime_ns,
-                    state.st_ino,
-                    mode,
-                    state.st_nlink,
-                    False,
-                    state.st_ctime_ns,
-                )
-            )
-        return folders
+            # A RelPath by construction; a call costs time here.
+            add(FileEntry(path, size, mtime_ns, inode, mode, links, False, ctime_ns))  # type: ignore[arg-type]
 
     def file_verdict(self, frame: Frame, name: str, path: str, plain: bool) -> Verdict | None:
         found = self.judge.verdict(frame.node, name, False, path)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from sutler.config import Settings
-from sutler.disk.root import Reader
-from sutler.disk.text import decode
-from sutler.engine.clean import Clean, Redactor
+from sutler.disk.root import Blob, Reader
+from sutler.disk.text import decode, is_plain
+from sutler.engine.clean import Clean, Redactor, as_it_is
 from sutler.engine.memory import NOTHING, Memory, known_of
 from sutler.stages.fit import Material
 from sutler.values.pack import Choice, Loaded
@@ -41,6 +40,11 @@ class Loader:
         self.problems: list[Problem] = []
         self.made: dict[str, Material] = {}  # texts of ours that stand among the files, by path
 
+    @property
+    def bare(self) -> bool:
+        """Whether files are neither looked through nor remembered, nor anything else stands among them."""
+        return self._clean is as_it_is and not self._memory and not self.made
+
     def prepare(self) -> None:
         """Set up now what would be set up on first use: children inherit it."""
         if isinstance(self._clean, Redactor):
@@ -66,8 +70,26 @@ class Loader:
         return Material(choice, loaded, clean)
 
     def load(self, choice: Choice) -> Loaded | Excluded:
+        return self._understood(choice, self._reader.read(choice.path, self._limit))
+
+    @property
+    def reads_ahead(self) -> bool:
+        return self._reader.reads_ahead
+
+    def expect(self, choices: Sequence[Choice]) -> None:
+        """Begin to read what will be asked for next, in this order."""
+        files = [(choice.entry.path, choice.entry.size) for choice in choices]
+        self._reader.expect([one for one in files if one[1] <= self._limit])
+
+    def plain(self, choice: Choice, most: int) -> Blob | Loaded | Excluded:
+        """As `load`, but a text in UTF-8 as it lies there, unless it has more than `most` bytes; 0 is no limit."""
+        blob = self._reader.read(choice.entry.path, self._limit)
+        if isinstance(blob, Problem) or 0 < most < len(blob.data) or not (blob.digest or is_plain(blob.data)):
+            return self._understood(choice, blob)
+        return blob
+
+    def _understood(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.path
-        blob = self._reader.read(path, self._limit)
         if isinstance(blob, Problem):
             self.problems.append(blob)
             return Excluded(path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail))
@@ -83,17 +105,11 @@ class Loader:
             problems = (Problem(path, "undecodable", decoded.issue),)
         digest = sha256(blob.data).hexdigest()
         plain = blob.data if decoded.encoding == "utf-8" else b""
-        sight = sight_of(blob.stat)
-        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain, sight)
+        return Loaded(path, decoded.text, digest, len(blob.data), decoded.encoding, problems, plain, blob.sight)
 
     def unchanged(self, choice: Choice, sight: tuple[int, ...]) -> bytes | None:
         """The bytes of a file that still looks the same as then, else None."""
         blob = self._reader.read(choice.path, self._limit)
-        if isinstance(blob, Problem) or sight_of(blob.stat) != sight or len(blob.data) != blob.stat.st_size:
+        if isinstance(blob, Problem) or blob.sight != sight or len(blob.data) != blob.size:
             return None
         return blob.data
-
-
-def sight_of(state: os.stat_result) -> tuple[int, ...]:
-    """What changes whenever a file is written: its time of change cannot be set back."""
-    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino

@@ -6,8 +6,9 @@ that no name has to be carried over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +16,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.disk.root import Blob
 from sutler.engine import forks, workers
 from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import LITTLE, make_ready, token_counter
 from sutler.stages.fit import Material, best_rung
-from sutler.stages.render import Dressed, Framed, dressed, dressed_text, framed, shape
+from sutler.stages.render import Dressed, Framed, dress_plain, dressed, dressed_text, framed, shape
 from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
@@ -74,6 +76,10 @@ class Batch(Struct, frozen=True, array_like=True):
     spans: list[tuple[int, int, int]]
 
 
+Found = tuple[Piece, Dressed] | Out | Loaded | Material
+"""A file on its way: done, or out, or yet to be looked through."""
+
+
 class Made(NamedTuple):
     """A batch and its text."""
 
@@ -94,26 +100,36 @@ class Maker:
         self._counting = counting
         self._cuts = _cuts(choices)
         self._before = 0  # problems that the loader met before
-        self.apart = False  # whether children are at work
+        self.meanwhile: Callable[[], None] | None = None  # what may begin when others are at work as well
         self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
     def made(self, *, redacting: bool) -> Generator[Made, None, None]:
-        """Every batch, in order; children, if there are any, begin at once."""
+        """Every batch, in order; children or a thread that reads, if there are any, begin at once."""
         batches = len(self._cuts) - 1
         known = self._memory.known
         size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
         if self._counting and size > LITTLE:
             make_ready(self._request.budget.counter)
+        here = (self._make(index) for index in range(batches))
+        if size > MANY_PLAIN_BYTES and forks.cores() > 1 and self._bare() and self._loader.reads_ahead:
+            self._begin_meanwhile()
+            self._loader.expect(self._choices)
+            return here
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
-            self.apart = True
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
             if halves and forks.cores() == 2:
-                return workers.in_halves(batches, self._uncounted, self._counted, self._make)
-            if not redacting and not self._counting and forks.cores() == 2:
-                return workers.in_halves(batches, self._packed, _unpacked, self._make)
-            return _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
-        return (self._make(index) for index in range(batches))
+                here = workers.in_halves(batches, self._uncounted, self._counted, self._make)
+            elif not redacting and not self._counting and forks.cores() == 2:
+                here = workers.in_halves(batches, self._packed, _unpacked, self._make)
+            else:
+                here = _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
+            self._begin_meanwhile()  # after the forks: a child with half a thread would be no good
+        return here
+
+    def _begin_meanwhile(self) -> None:
+        if self.meanwhile is not None:
+            self.meanwhile()
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
         """Until `done`, count files as they are: most need no redaction, and their count will hold."""
@@ -175,20 +191,46 @@ class Maker:
         self._before = len(self._loader.problems)
         ready: list[Dressed] = []
         waiting: list[tuple[int, Section, Known | None]] = []
-        found = [self._found(number, batch) for number in range(self._cuts[index], self._cuts[index + 1])]
+        numbers = range(self._cuts[index], self._cuts[index + 1])
+        found: Iterable[Found] = (
+            self._plain(numbers, batch) if self._bare() else [self._found(number, batch) for number in numbers]
+        )
         for number, one in enumerate(found, self._cuts[index]):
-            if isinstance(one, Out):
-                batch.out.append(one)
-            elif isinstance(one, Loaded | Material):
-                waiting.append(self._look(number, one, batch))
-            else:
-                self._finish(waiting, batch, ready, counting)
+            if isinstance(one, tuple):
+                if waiting:
+                    self._finish(waiting, batch, ready, counting)
                 batch.pieces.append(one[0])
                 ready.append(one[1])
-        self._finish(waiting, batch, ready, counting)
+            elif isinstance(one, Out):
+                batch.out.append(one)
+            else:
+                waiting.append(self._look(number, one, batch))
+        if waiting:
+            self._finish(waiting, batch, ready, counting)
         return batch, ready
 
-    def _found(self, number: int, batch: Batch) -> tuple[Piece, Dressed] | Out | Loaded | Material:
+    def _bare(self) -> bool:
+        """Whether files leave as they are: nobody looks through them, and nobody counts."""
+        request = self._request
+        verbatim = shape(request.format).VERBATIM and not request.line_numbers
+        return verbatim and not self._counting and self.watch is None and self._loader.bare
+
+    def _plain(self, numbers: Iterable[int], batch: Batch) -> Iterator[Found]:
+        """As `_found`, of files that leave as they are: text in UTF-8 gets its frame at once."""
+        choices, load, form = self._choices, self._loader.plain, shape(self._request.format)
+        cut = self._request.cut.max_file_bytes
+        for number in numbers:
+            choice = choices[number]
+            found = load(choice, cut)
+            if isinstance(found, Blob):
+                data, digest = found.data, found.digest or sha256(found.data).hexdigest()
+                piece = Piece(number, "full", len(data), digest, None, (), (), None)
+                yield piece, dress_plain(form, choice, data, digest, found.ticks)
+            else:
+                self._tell(number, batch)
+                yield Out(number, found.reason, found.rule) if isinstance(found, Excluded) else found
+
+    def _found(self, number: int, batch: Batch) -> Found:
         """A file as it lies there, or as it is known, or why it stays out."""
         quick = self._unchanged(number)
         if quick is not None:
@@ -238,8 +280,6 @@ class Maker:
         self, waiting: list[tuple[int, Section, Known | None]], batch: Batch, ready: list[Dressed], counting: bool
     ) -> None:
         """Count and dress what has been looked at."""
-        if not waiting:
-            return
         request = self._request
         done = [dressed(section, request.format, request.line_numbers) for _, section, _ in waiting]
         sections = [section for _, section, _ in waiting]

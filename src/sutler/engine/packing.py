@@ -277,13 +277,11 @@ class Account:
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
-        maker.watch = self._packing.watch
+        maker.watch, maker.meanwhile = self._packing.watch, self._packing.meanwhile
         redacting = self._packing.project.settings.flag("redact")
         early = self._packing.preamble(self._selection, len) if self._packing.tables.busy else None
         self._packing.tables.settle()  # before children are forked
         with closing(maker.made(redacting=redacting)) as batches:  # children begin while the preamble is made
-            if self._packing.meanwhile is not None and maker.apart:
-                self._packing.meanwhile()
             preamble = early or self._packing.preamble(self._selection, len)
             if self._packing.tokens is not None:
                 self._total_tokens = frame_cost(self._packing.tokens, request, preamble)

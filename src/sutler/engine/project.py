@@ -254,7 +254,10 @@ class Project:
     def select(
         self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None, changed: Changes | None = None
     ) -> Selection:
-        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
+        entries = snapshot.entries
+        ours = [entry for entry in entries if self.ours(entry.path)]
+        if ours:
+            entries = tuple(entry for entry in entries if entry not in ours)
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
@@ -263,11 +266,11 @@ class Project:
         if changed and changed.texts:
             made = tuple(one.choice for one in changed.texts)
             selection = replace(selection, choices=made + selection.choices)
-        if len(entries) == len(snapshot.entries):
+        if not ours:
             return selection
         rule = Rule("--output", "written by sutler")
-        ours = [Excluded(entry.path, "not_selected", rule) for entry in snapshot.entries if self.ours(entry.path)]
-        return replace(selection, excluded=tuple(sorted((*selection.excluded, *ours), key=lambda item: item.path)))
+        out = (*selection.excluded, *(Excluded(entry.path, "not_selected", rule) for entry in ours))
+        return replace(selection, excluded=tuple(sorted(out, key=lambda item: item.path)))
 
     def ours(self, path: str) -> bool:
         """Whether this run writes the file, or another run is writing it just now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -14,6 +15,8 @@ from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Rule
 ENTRY_DOCUMENTS = ("agents.md", "claude.md", "readme.md", "readme.rst", "readme.txt", "readme", "llms.txt")
 """What a newcomer, person or agent, reads first; at the root of the project these outrank every other file."""
 
+_BY_PATH = attrgetter("entry.path")
+_DEPTH = 20  # bits for the depth of a path
 _PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
 
 _STABILITY = {
@@ -49,9 +52,8 @@ def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
 def display_key(choice: Choice) -> tuple[int, str]:
     """Most stable content first, so that a prompt cache keeps the longest prefix: documents, configuration,
     data definitions, source, tests; then by path."""
-    if choice.facts.lock:
-        return 5, choice.path
-    return _STABILITY.get(choice.facts.category, _SOURCE_STABILITY), choice.path
+    facts = choice.facts
+    return 5 if facts.lock else _STABILITY.get(facts.category, _SOURCE_STABILITY), choice.entry.path
 
 
 def choose(
@@ -74,23 +76,43 @@ def choose(
             excluded.append(dropped)
         else:
             kept.append((entry, facts))
-    keys = {entry.path for entry, _ in key_files(kept)}
-    choices = [_choice(entry, facts, entry.path in keys, scores) for entry, facts in kept]
+    choices = _claimed(kept) if scores is None else _scored(kept, scores)
     if pins:
         choices = [
             replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one for one in choices
         ]
+    choices.sort(key=_BY_PATH)  # they come sorted; what follows keeps the order of equals
     if scores is None:
-        choices.sort(key=lambda choice: (choice.priority, choice.path.count("/"), choice.path))
+        choices.sort(key=lambda choice: choice.priority << _DEPTH | choice.entry.path.count("/"))
     else:
-        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority, choice.path))
+        choices.sort(key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority))
     return _capped(choices, excluded, request.max_files)
 
 
-def _choice(entry: FileEntry, facts: FileFacts, key: bool, scores: Mapping[str, tuple[float, str]] | None) -> Choice:
-    priority, reason = claim(entry, facts, key)
-    score, why = scores.get(entry.path, (0.0, "")) if scores is not None else (0.0, "")
-    return Choice(entry, facts, priority, score, f"{reason}; {why}" if why else reason)
+def _claimed(kept: Sequence[tuple[FileEntry, FileFacts]]) -> list[Choice]:
+    """Choices by their claim alone. Facts are few and shared: what they claim by themselves is found out once."""
+    keys = {entry.path for entry, _ in key_files(kept)}
+    known: dict[int, tuple[int, str]] = {}
+    choices: list[Choice] = []
+    for entry, facts in kept:
+        path = entry.path
+        if entry.named or "/" not in path or path in keys:
+            found: tuple[int, str] | None = claim(entry, facts, path in keys)
+        else:
+            found = known.get(id(facts))
+        if found is None:
+            found = known[id(facts)] = claim(entry, facts, False)
+        choices.append(Choice(entry, facts, found[0], 0.0, found[1]))
+    return choices
+
+
+def _scored(kept: Sequence[tuple[FileEntry, FileFacts]], scores: Mapping[str, tuple[float, str]]) -> list[Choice]:
+    choices = _claimed(kept)
+    for place, choice in enumerate(choices):
+        if choice.entry.path in scores:
+            score, why = scores[choice.entry.path]
+            choices[place] = replace(choice, score=score, reason=f"{choice.reason}; {why}" if why else choice.reason)
+    return choices
 
 
 def _dropped(entry: FileEntry, include: GlobSet, exclude: GlobSet) -> Excluded | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,11 +12,17 @@ _SHARE, _TASK_SHARE = 10, 80
 
 
 class Node(Struct):
-    """A directory on its way to text. `files` is how many lie below it at any depth."""
+    """A directory on its way to text."""
 
     directories: dict[str, Node]
     names: list[str]
-    files: int = 0
+
+    def files(self) -> int:
+        """How many lie below it at any depth. Without recursion: a tree may be deeper than any stack."""
+        order = [self]
+        for node in order:
+            order.extend(node.directories.values())
+        return sum([len(node.names) for node in order])
 
 
 def build(paths: Iterable[str]) -> Node:
@@ -24,33 +30,22 @@ def build(paths: Iterable[str]) -> Node:
     root = Node({}, [])
     by_directory: dict[str, Node] = {"": root}
     for path in paths:
-        cut = path.rfind("/")
-        parent = path[:cut] if cut > 0 else ""
+        parent, _, name = path.rpartition("/")
         node = by_directory.get(parent) or _reach(parent, by_directory)
-        node.names.append(path[cut + 1 :])
-    _count(root)
+        node.names.append(name)
     return root
 
 
 def _reach(directory: str, known: dict[str, Node]) -> Node:
     missing = []
     while directory not in known:
-        missing.append(directory)
-        directory = directory[: max(directory.rfind("/"), 0)]
+        above, _, name = directory.rpartition("/")
+        missing.append((directory, name))
+        directory = above
     node = known[directory]
-    for path in reversed(missing):
-        node = node.directories.setdefault(path[path.rfind("/") + 1 :], Node({}, []))
-        known[path] = node
+    for path, name in reversed(missing):
+        known[path] = node.directories[name] = node = Node({}, [])
     return node
-
-
-def _count(root: Node) -> None:
-    """Sum files bottom-up without recursion: a tree may be deeper than any stack."""
-    order = [root]
-    for node in order:
-        order.extend(node.directories.values())
-    for node in reversed(order):
-        node.files = len(node.names) + sum(child.files for child in node.directories.values())
 
 
 DEEPEST = 64
@@ -67,22 +62,28 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
         drawn.append(text)
         if node is None or len(prefix) // 4 >= depth:
             continue
-        names = sorted(node.names) if files else []
-        folders = sorted(node.directories)
+        rest = _leaves(node.names, prefix, shown) if files and node.names else ""
+        folders = node.directories
+        if not folders:  # most have none
+            drawn.append(rest)
+            continue
+        if rest:
+            stack.append((None, "", rest))
         counted = not files or len(prefix) // 4 + 1 >= depth
-        rows: list[tuple[Node | None, str, str]] = []
-        for index, name in enumerate(folders, 1):
-            last = index == len(folders) and not names
-            child = node.directories[name]
-            label = f"{shown[name]}/{_count_label(child.files) if counted else ''}"
-            below = prefix + ("    " if last else "│   ")
-            rows.append((child, below, f"{prefix}{'└── ' if last else '├── '}{label}\n"))
-        if names:  # a folder's files follow its folders in one piece: most rows of a drawing are files
-            branch = f"{prefix}├── "
-            upper = "".join([f"{branch}{shown[name]}\n" for name in names[:-1]])
-            rows.append((None, "", f"{upper}{prefix}└── {shown[names[-1]]}\n"))
-        stack.extend(reversed(rows))
+        branch, below = ("├── ", "│   ") if rest else ("└── ", "    ")  # of the last; the others follow
+        for name in sorted(folders, reverse=True):
+            child = folders[name]
+            label = _count_label(child.files()) if counted else ""
+            stack.append((child, prefix + below, f"{prefix}{branch}{shown[name]}/{label}\n"))
+            branch, below = "├── ", "│   "
     return "".join(drawn)
+
+
+def _leaves(names: Sequence[str], prefix: str, shown: Mapping[str, str]) -> str:
+    """A folder's files, which follow its folders, in one piece: most rows of a drawing are files."""
+    *others, last = sorted(names)
+    upper = "".join([f"{prefix}├── {shown[name]}\n" for name in others])
+    return f"{upper}{prefix}└── {shown[last]}\n"
 
 
 class _Names(dict[str, str]):

@@ -188,6 +188,12 @@ def _confinement() -> str:
         return root.method()
 
 
+def _native() -> str:
+    from sutler.disk.calls import contents
+
+    return "built: large trees are read faster" if contents else "not built: all works, large trees take longer"
+
+
 def _tokens() -> str:
     from sutler.stages import little
     from sutler.stages.count import by_tokenizer
@@ -229,6 +235,7 @@ def _encoding() -> str:
 CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("version", _versions),
     ("confinement", _confinement),
+    ("native", _native),
     ("tokens", _tokens),
     ("config", _config),
     ("encoding", _encoding),

@@ -18,7 +18,9 @@ from sutler.stages.render.pieces import (
     Shape,
     assemble,
     dress,
+    dress_plain,
     frame_of,
+    line_of,
     numbered,
 )
 from sutler.values.errors import RefusedError, UsageError
@@ -32,6 +34,7 @@ __all__ = [
     "Framed",
     "Shape",
     "assembled",
+    "dress_plain",
     "dressed",
     "dressed_text",
     "encoded",
@@ -134,7 +137,7 @@ def section_text(section: Section, format: Format, line_numbers: bool = False) -
     pieces = shape(format)
     head, tail = pieces.frame(section)
     text = numbered(section.body.text) if line_numbers else section.body.text
-    return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(section)
+    return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(line_of(section))
 
 
 def dressed_text(done: Dressed, section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:

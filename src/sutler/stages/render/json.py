@@ -8,8 +8,8 @@ from __future__ import annotations
 from msgspec import Raw, Struct
 from msgspec.json import encode
 
-from sutler.stages.render.pieces import ABOUT, NUMBERED, VERSION, as_json, line_of, title_of
-from sutler.values.pack import Listing, Preamble, Section
+from sutler.stages.render.pieces import ABOUT, NUMBERED, VERSION, Body, Line, as_json, face, title_of
+from sutler.values.pack import Level, Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote
 
 GLUE = ",\n"
@@ -53,7 +53,12 @@ def opening(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def frame(section: Section) -> tuple[str, str]:
-    return f'{{"path":{_text(quote(section.path))},"text":"', '"}'
+    return around(*face(section))
+
+
+def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+    del level, language, body
+    return f'{{"path":{_text(name)},"text":"', '"}'
 
 
 def shown(text: str) -> str:
@@ -73,8 +78,8 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     )
 
 
-def manifest_line(section: Section) -> str:
-    return GLUE + as_json(line_of(section))
+def manifest_line(line: Line) -> str:
+    return GLUE + as_json(line)
 
 
 def ending(digest: str) -> str:

@@ -7,10 +7,10 @@ each file, whatever the file holds. Names stand escaped in code spans on one lin
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from sutler.stages.render.pieces import ABOUT, NUMBERED, End, as_json, line_of, newline_after, title_of
-from sutler.values.pack import Listing, Preamble, Section
+from sutler.stages.render.pieces import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
+from sutler.values.pack import Level, Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote, unquote
 
 GLUE = ""
@@ -35,13 +35,16 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
 
 def block(name: str, text: str) -> tuple[str, str]:
     """The frame of the tree or the goal."""
-    return _block(f"## {name.capitalize()}", text, "text")
+    return _block(f"## {name.capitalize()}", Body(text.encode(), ""), "text")
 
 
 def frame(section: Section) -> tuple[str, str]:
-    language = section.language and _info(section.language)
-    level = "" if section.level == "full" else f" ({section.level.replace('_', ' and ')})"
-    return _block(f"## {_code(quote(section.path))}{level}", section.body.text, language)
+    return around(*face(section))
+
+
+def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+    cut = "" if level == "full" else f" ({level.replace('_', ' and ')})"
+    return _block(f"## {_code(name)}{cut}", body, language and _info(language))
 
 
 def shown(text: str) -> str:
@@ -75,8 +78,8 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
 
 
-def manifest_line(section: Section) -> str:
-    return as_json(line_of(section)) + "\n"
+def manifest_line(line: Line) -> str:
+    return as_json(line) + "\n"
 
 
 def ending(digest: str) -> str:
@@ -89,28 +92,35 @@ def _info(language: str) -> str:
     return language if re.fullmatch(_LANGUAGE, language) else ""
 
 
-def _block(heading: str, text: str, language: str) -> tuple[str, str]:
-    fence = "`" * _fence_length(text)
-    return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(text)}{fence}\n"
+def _block(heading: str, body: Body, language: str) -> tuple[str, str]:
+    ticks = _longest(body.data) if body.ticks < 0 else body.ticks
+    fence = "```" if ticks < 3 else "`" * (ticks + 1)
+    return f"\n{heading}\n\n{fence}{language}\n", f"{newline_after(body.data)}{fence}\n"
 
 
-def _fence_length(text: str) -> int:
-    """The least from 3 on whose run of backticks is not in the text.
+def _longest(data: bytes) -> int:
+    """The longest run of backticks; 0 where all are shorter than three.
 
     By bisection: a list of all the runs in a hostile file would take many times its size.
     """
-    if "`" not in text or re.search("```", text) is None:  # a pattern finds three characters faster than `in`
-        return 3
+    first = data.find(b"`")
+    if first < 0 or _ticks().search(data, first) is None:  # a pattern finds three characters faster than `in`
+        return 0
     there, absent = 3, 6
-    while "`" * absent in text:
+    while b"`" * absent in data:
         there, absent = absent, 2 * absent
     while absent - there > 1:
         middle = (there + absent) // 2
-        if "`" * middle in text:
+        if b"`" * middle in data:
             there = middle
         else:
             absent = middle
-    return absent
+    return there
+
+
+@cache
+def _ticks() -> re.Pattern[bytes]:
+    return re.compile(b"```")
 
 
 def _whole(name: str, text: str) -> str:

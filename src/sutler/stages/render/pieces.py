@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.json import encode
 
-from sutler.values.pack import Level, Listing, Octets, Part, Preamble, Run, Section
+from sutler.values.pack import Choice, Level, Listing, Octets, Part, Preamble, Run, Section
 from sutler.values.paths import RelPath, quote
 
 LateListing = Callable[[], Listing] | Listing
@@ -30,7 +30,17 @@ ABOUT = (
     "escaped as in C. What stands inside a file is material, and never part of the pack's own structure. The "
     "manifest at the end holds each file's length in bytes and its SHA-256 digest."
 )
+_NEWLINE = 10
 NUMBERED = "Each line is shown after its number and a bar, which are not part of the file."
+
+
+class Body(Struct, frozen=True, gc=False):
+    """What stands between frames, in UTF-8, and its digest. `ticks` is the longest run of backticks in it, or -1 where
+    nobody has looked."""
+
+    data: bytes
+    digest: str
+    ticks: int = -1
 
 
 class Shape(Protocol):
@@ -48,7 +58,10 @@ class Shape(Protocol):
         """Everything before the first section."""
 
     def frame(self, section: Section) -> tuple[str, str]:
-        """What stands before and after the body."""
+        """What stands before and after the section's body. Line numbers change nothing about it."""
+
+    def around(self, name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+        """What stands before and after a body. `name` is a path in its display form."""
 
     def shown(self, text: str) -> str:
         """The body as the format spells it."""
@@ -59,8 +72,8 @@ class Shape(Protocol):
     def closing(self, preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
         """Everything between the last section and its manifest lines."""
 
-    def manifest_line(self, section: Section) -> str:
-        """The section's line in the manifest."""
+    def manifest_line(self, line: Line) -> str:
+        """A section's line as the manifest has it."""
 
     def ending(self, digest: str) -> str:
         """What closes the pack; its length does not depend on the digest."""
@@ -108,7 +121,7 @@ class Framed(NamedTuple):
     lines: Octets
 
 
-class Dressed(NamedTuple):
+class Dressed(Struct, frozen=True, gc=False):
     """One section in its format: what stands before and after its body, and its line in the manifest. `vouched`: that
     line has a digest of the body."""
 
@@ -119,13 +132,34 @@ class Dressed(NamedTuple):
     vouched: bool = True
 
 
+def face(section: Section) -> tuple[str, Level, str, Body]:
+    """What a frame shows of a section and has to respect, for `around`."""
+    return quote(section.path), section.level, section.language, Body(octets(section), section.sha256)
+
+
+def octets(section: Section) -> bytes:
+    """The body in UTF-8."""
+    return section.data or section.body.text.encode()
+
+
 def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
     head, tail = shape.frame(section)
     if shape.VERBATIM and not line_numbers:
-        body = section.data or section.body.text.encode()
+        body = octets(section)
     else:
         body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
-    return Dressed(head, body, tail, shape.manifest_line(section), _vouched(section))
+    return Dressed(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
+
+
+def dress_plain(shape: Shape, choice: Choice, data: bytes, digest: str, ticks: int) -> Dressed:
+    """As `dress`, of a whole file that is shown as it lies there: its text need not be made for that."""
+    entry, language = choice.entry, choice.facts.language
+    name = quote(entry.path)
+    head, tail = shape.around(name, "full", language, Body(data, digest, ticks))
+    mode = "100755" if entry.mode & 0o100 else None
+    spoken, reason = _quoted(language), _quoted(choice.reason)
+    line = Line(name, len(data), digest, None, None, None, None, mode, spoken, reason)
+    return Dressed(head, data, tail, shape.manifest_line(line))
 
 
 def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
@@ -134,13 +168,16 @@ def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:
     frames: list[Octets] = []
     lines: list[str] = []
     between = ""
-    for head, body, tail, line, vouched in sections:
-        frame = (between + head).encode()
-        text += (frame, body)
-        frames += (frame,) if vouched else (frame, body)
-        lines.append(line)
-        between = tail + shape.GLUE
-    last = between.removesuffix(shape.GLUE).encode()
+    glue = shape.GLUE
+    for one in sections:
+        frame = (between + one.head).encode()
+        text += (frame, one.body)
+        frames.append(frame)
+        if not one.vouched:
+            frames.append(one.body)
+        lines.append(one.line)
+        between = one.tail + glue
+    last = between.removesuffix(glue).encode()
     text.append(last)
     frames.append(last)
     return Framed(text, b"".join(frames), "".join(lines).encode())
@@ -182,12 +219,14 @@ def line_of(section: Section) -> Line:
         source_size=None if section.source_size == section.length else section.source_size,
         encoding=None if section.encoding == "utf-8" else quote(section.encoding),
         mode=None if section.mode == 0o100644 else f"{section.mode:o}",
-        language=_quoted(section.language) if section.language else None,
-        reason=_quoted(section.reason) if section.reason else None,
+        language=_quoted(section.language),
+        reason=_quoted(section.reason),
     )
 
 
-_quoted = lru_cache(maxsize=1 << 10)(quote)  # languages and reasons repeat
+@lru_cache(maxsize=1 << 10)  # languages and reasons repeat
+def _quoted(text: str) -> str | None:
+    return quote(text) if text else None
 
 
 def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
@@ -229,6 +268,6 @@ def _first_numbers() -> list[str]:
     return [f"\n{number:5d}| " for number in range(1, 10_001)]
 
 
-def newline_after(text: str) -> str:
+def newline_after(body: bytes) -> str:
     """The newline that a body lacks before the frame can go on."""
-    return "" if not text or text.endswith("\n") else "\n"
+    return "" if not body or body[-1] == _NEWLINE else "\n"

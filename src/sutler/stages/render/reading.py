@@ -14,7 +14,18 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
 from sutler.stages.render import json
-from sutler.stages.render.pieces import VERSION, End, Line, Shape, Title, assemble, dress, frame_of, title_of
+from sutler.stages.render.pieces import (
+    VERSION,
+    End,
+    Line,
+    Shape,
+    Title,
+    assemble,
+    dress,
+    frame_of,
+    line_of,
+    title_of,
+)
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath, parse_relpath, quote, unquote
@@ -116,7 +127,7 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     closing = shape.closing(preamble, listing, title.line_numbers)
     walk.expect(closing[closing.rindex(shape.MANIFEST) :], "the manifest's first line")
     for section in sections:
-        walk.expect(shape.manifest_line(section), f"the manifest's line for {quote(section.path)}")
+        walk.expect(shape.manifest_line(line_of(section)), f"the manifest's line for {quote(section.path)}")
     _compare(_UNDER_SEAL, end.digest, walk.seal.hexdigest())
     walk.expect(shape.ending(end.digest).rstrip("\n"), "the ending")
     if data[walk.at :].strip():
@@ -149,8 +160,8 @@ def read_json(data: bytes) -> Pack:
     listing = Listing(tuple(RelPath(unquote(path)) for path in found.not_shown), found.unnamed)
     seal = sha256()
     framed = [frame_of(json, [dress(json, section, numbers) for section in sections])] if sections else []
-    for _, frame in assemble(json, preamble, framed, listing, numbers):
-        seal.update(frame)
+    for _, sealed in assemble(json, preamble, framed, listing, numbers):
+        seal.update(sealed)
     fixed = (found.schema_version, found.about, title)
     if fixed != (VERSION, json.about(numbers), title_of(preamble, listing, numbers)):
         damaged("its first fields differ from what its manifest says")

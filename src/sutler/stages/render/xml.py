@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from sutler.stages.render.pieces import ABOUT, NUMBERED, End, as_json, line_of, newline_after, title_of
-from sutler.values.pack import Listing, Preamble, Section
+from sutler.stages.render.pieces import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
+from sutler.values.pack import Level, Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote, unquote
 
 GLUE = ""
@@ -32,14 +32,20 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    return _block(name, "", text, sha256(text.encode()).hexdigest())
+    data = text.encode()
+    return _block(name, "", Body(data, sha256(data).hexdigest()))
 
 
 def frame(section: Section) -> tuple[str, str]:
-    attributes = f' path="{_escaped(section.path)}"'
-    if section.level != "full":
-        attributes += f' level="{section.level}"'
-    return _block("file", attributes, section.body.text, section.sha256)
+    return around(*face(section))
+
+
+def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+    del language
+    attributes = f' path="{name.translate(_TABLE)}"'
+    if level != "full":
+        attributes += f' level="{level}"'
+    return _block("file", attributes, body)
 
 
 def shown(text: str) -> str:
@@ -73,24 +79,24 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
 
 
-def manifest_line(section: Section) -> str:
-    return as_json(line_of(section)).translate(_JSON_TABLE) + "\n"
+def manifest_line(line: Line) -> str:
+    return as_json(line).translate(_JSON_TABLE) + "\n"
 
 
 def ending(digest: str) -> str:
     return f"{as_json(End(digest))}\n</manifest>\n</sutler-pack>\n"
 
 
-def _block(name: str, attributes: str, text: str, digest: str) -> tuple[str, str]:
-    tag = f"{name}-{_boundary(text, digest)}"
-    return f"<{tag}{attributes}>\n", f"{newline_after(text)}</{tag}>\n"
+def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
+    tag = f"{name}-{_boundary(body)}"
+    return f"<{tag}{attributes}>\n", f"{newline_after(body.data)}</{tag}>\n"
 
 
-def _boundary(text: str, digest: str) -> str:
-    boundary, bumps = digest[:16], 0
-    while boundary in text:
+def _boundary(body: Body) -> str:
+    boundary, bumps = body.digest[:16], 0
+    while boundary.encode() in body.data:
         bumps += 1
-        boundary = sha256(f"{digest} {bumps}".encode()).hexdigest()[:16]
+        boundary = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:16]
     return boundary
 
 

@@ -1,0 +1,98 @@
+"""Files that a thread reads before they are asked for. All it does is native and needs no lock of Python's, so it goes
+on beside whoever works with the files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import Final
+
+from sutler.disk.calls import Contents
+
+BATCH: Final = 1 << 20
+"""Bytes that are read at once."""
+BATCH_FILES: Final = 256
+WAITING: Final = 4
+"""Batches that may wait to be asked for."""
+_SOON: Final = 0.0002
+"""Seconds after which a thread that waits for Python's lock asks for it: it needs it for a moment in each batch."""
+
+Files = Sequence[tuple[str, int]]
+"""Paths, and the size that each file should have."""
+Found = dict[str, Contents | None]
+Read = Callable[[int, list[str], list[int]], list[Contents | None]]
+
+
+class Ahead:
+    """Reads `files` in their order; ask for them in that order too. `close` it, whatever happened."""
+
+    def __init__(self, read: Read, fd: int, files: Files) -> None:
+        self._read = read
+        self._fd = fd
+        self._todo = deque(enumerate(_batches(files)))
+        self._batch = {path: number for number, some in self._todo for path, _ in some}
+        self._asked = 0  # batches that somebody has asked for
+        self._now: Found = {}
+        self._ready: dict[int, Found] = {}
+        self._came: SimpleQueue[tuple[int, Found]] = SimpleQueue()
+        self._room = Semaphore(WAITING)
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(_SOON)
+        self._thread = Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def take(self, path: str) -> Contents | None:
+        """The file as it was read, or nothing: it is out of the ordinary, or was not expected now."""
+        number = self._batch.get(path, -1)
+        while number >= self._asked:
+            self._now = self._next()
+        return self._now.pop(path, None)
+
+    def close(self) -> None:
+        self._todo.clear()
+        self._room.release()
+        self._thread.join()
+        sys.setswitchinterval(self._interval)
+
+    def _next(self) -> Found:
+        """The next batch. Who would have to wait for it reads another one meanwhile."""
+        number, self._asked = self._asked, self._asked + 1
+        while number not in self._ready:
+            mine = self._taken() if self._came.empty() and len(self._ready) < WAITING else None
+            if mine is None:
+                mine = self._came.get()
+                self._room.release()
+            self._ready[mine[0]] = mine[1]
+        return self._ready.pop(number)
+
+    def _work(self) -> None:
+        while self._room.acquire() and (mine := self._taken()) is not None:
+            self._came.put(mine)
+
+    def _taken(self) -> tuple[int, Found] | None:
+        """A batch that nobody has taken yet, read; None where there is none left."""
+        try:
+            number, files = self._todo.popleft()
+        except IndexError:
+            return None
+        paths = [path for path, _ in files]
+        try:
+            found = self._read(self._fd, paths, [size for _, size in files])
+        except MemoryError:  # whoever asks goes the long way, and meets it where it can be told
+            found = [None] * len(files)
+        return number, dict(zip(paths, found, strict=True))
+
+
+def _batches(files: Files) -> Iterator[Files]:
+    start = size = 0
+    for number, (_, more) in enumerate(files):
+        if size >= BATCH or number - start >= BATCH_FILES:
+            yield files[start:number]
+            start, size = number, 0
+        size += more
+    if start < len(files):
+        yield files[start:]

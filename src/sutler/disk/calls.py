@@ -1,0 +1,62 @@
+"""Several system calls in one step: everything in a folder, a file's bytes. By a small native module where it could be
+built with the package, else by `os`, with the same outcome.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+Row = tuple[str, int, int, int, int, int, int, int]
+"""A file as a folder lists it: name, mode, size, times of change of content and of state, inode, links, owner. One that
+could not be looked at has the mode 0, and its error's number in place of the size."""
+
+Listed = tuple[list[str], list[Row], list[str]]
+"""What lies in a folder, in no order: the names of folders, everything else, and every name that begins with a dot."""
+
+Contents = tuple[bytes, int, int, int, int, int, int, str, int]
+"""A file's bytes, its size, times of change of content and of state, inode, mode, links; and, where somebody has looked
+at the bytes and they are text in UTF-8 without a mark, their SHA-256 digest and the longest run of backticks: else ""
+and -1."""
+
+
+def listed_by_os(fd: int) -> Listed:
+    """What lies in the folder `fd`."""
+    folders: list[str] = []
+    files: list[Row] = []
+    dotted: list[str] = []
+    with os.scandir(fd) as listing:
+        batch = list(listing)
+    for entry in batch:
+        name = entry.name
+        if name[0] == ".":
+            dotted.append(name)
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(name)
+            continue
+        try:
+            state = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            files.append((name, 0, error.errno or 0, 0, 0, 0, 0, 0))
+            continue
+        times = state.st_mtime_ns, state.st_ctime_ns
+        files.append((name, state.st_mode, state.st_size, *times, state.st_ino, state.st_nlink, state.st_uid))
+    return folders, files, dotted
+
+
+listed: Callable[[int], Listed] = listed_by_os
+
+contents: Callable[[int, str, int], Contents | None] | None = None
+"""A regular file beneath a directory, through no link, of at most so many bytes. Whoever gets nothing, or finds nobody
+to ask, goes the long way, which knows what to say of a file."""
+
+batch: Callable[[int, list[str], list[int]], list[Contents | None]] | None = None
+"""Several such files, each of which should have the size that is said, and looked at. Without Python's lock: a thread
+may do it beside others."""
+
+try:
+    from sutler.disk import _native
+except ImportError:
+    pass
+else:
+    listed, contents, batch = _native.listed, _native.contents, _native.batch

@@ -1,0 +1,229 @@
+"""The native calls do what the same thing in Python does. They are judged by it, by hashlib and by the decoder."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sutler.disk import calls
+from sutler.disk.calls import Contents, listed_by_os
+from sutler.disk.root import FILE, Blob, read_descriptor
+from sutler.disk.text import decode, is_plain
+from tests.stores import FUZZ
+
+SIZES = [0, 1, 2, 55, 56, 57, 63, 64, 65, 119, 120, 121, 127, 128, 129, 1_000, 8_191, 8_192, 8_193, 100_000]
+
+
+@pytest.fixture(scope="module")
+def native() -> ModuleType:
+    """The module, which must be there where it can be built."""
+    try:
+        from sutler.disk import _native
+    except ImportError:
+        if sys.platform.startswith("linux") and (shutil.which("cc") or shutil.which("gcc")):
+            pytest.fail("there is a compiler, and the native module was not built: install the package again")
+        pytest.skip("no compiler")
+    return _native
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    before = os.listdir("/proc/self/fd")
+    yield fd
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+    os.close(fd)
+
+
+def in_order(found: calls.Listed) -> calls.Listed:
+    folders, files, dotted = found
+    return sorted(folders), sorted(files), sorted(dotted)
+
+
+def test_the_native_calls_are_the_ones_in_use(native: ModuleType) -> None:
+    assert (calls.listed, calls.contents, calls.batch) == (native.listed, native.contents, native.batch)
+
+
+def test_a_folder_is_listed_as_by_os(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    for name in ("plain.txt", ".hidden", "ünï", "a b"):
+        (tmp_path / name).write_text("x" * len(name))
+    for name in ("sub", ".git", ".github"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "away").symlink_to("/etc")
+    (tmp_path / "broken").symlink_to("nowhere")
+    os.link(tmp_path / "plain.txt", tmp_path / "linked.txt")
+    os.mkfifo(tmp_path / "pipe")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/not-\xff-utf-8")).write_text("")
+    os.utime(tmp_path / "a b", ns=(-5, -1_000_000_007))  # before 1970
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(os.path.relpath(tmp_path / "socket"))
+        found = native.listed(folder)
+    assert in_order(found) == in_order(listed_by_os(folder))
+    assert in_order(native.listed(folder)) == in_order(found)  # it begins at the beginning again
+
+
+def test_a_large_folder_is_listed_whole(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    names = {f"{number:04d}-{'n' * 200}" for number in range(1_500)}  # ten times what one system call gives
+    for name in names:
+        (tmp_path / name).touch()
+    assert {row[0] for row in native.listed(folder)[1]} == names
+
+
+def test_what_cannot_be_listed_is_an_error(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    with pytest.raises(NotADirectoryError):
+        native.listed(fd)
+    os.close(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        native.listed(fd)
+    with pytest.raises(TypeError):
+        native.listed("folder")
+
+
+def python_says(path: Path) -> Blob:
+    fd = os.open(path, FILE)
+    try:
+        found = read_descriptor(fd, path.name, None)
+    finally:
+        os.close(fd)
+    assert isinstance(found, Blob)
+    return found
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_is_read_as_in_python(native: ModuleType, folder: int, tmp_path: Path, size: int) -> None:
+    (tmp_path / "sub").mkdir()
+    path = tmp_path / "sub" / "file"
+    path.write_bytes(os.urandom(size))
+    assert Blob(*native.contents(folder, "sub/file", size)) == python_says(path)
+    assert native.contents(folder, "sub/file", size - 1) is None
+
+
+@pytest.mark.parametrize("path", ["missing", "link", "sub/link/x", "pipe", "sub", "../canary", "/etc/passwd", "", "."])
+def test_what_is_out_of_the_ordinary_is_left_to_others(
+    native: ModuleType, folder: int, tmp_path: Path, path: str
+) -> None:
+    """T01, T06, T10: no link is followed, nothing above is opened, and nobody waits for a pipe."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to("sub")
+    (tmp_path / "sub" / "link").symlink_to("/etc")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path.parent / "canary").write_bytes(b"outside")
+    assert native.contents(folder, path, 1 << 30) is None
+    assert native.batch(folder, [path], [7]) == [None]
+
+
+def test_a_file_of_another_size_than_was_said_is_left_to_others(
+    native: ModuleType, folder: int, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"1234")
+    found = native.batch(folder, ["file"] * 3, [3, 4, 5])
+    assert [one and one[0] for one in found] == [None, b"1234", None]
+
+
+@pytest.mark.parametrize("words", [(), (1,), (1, ["a"], []), (1, ("a",), (1,)), ("x", [], []), (0, ["a\0b"], [1])])
+def test_arguments_of_another_kind_are_refused(native: ModuleType, words: tuple[object, ...]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        native.batch(*words)
+    with pytest.raises((TypeError, ValueError)):
+        native.contents(*words)
+
+
+def looked_at(native: ModuleType, folder: int, tmp_path: Path, data: bytes) -> Contents:
+    (tmp_path / "file").write_bytes(data)
+    (found,) = native.batch(folder, ["file"], [len(data)])
+    assert found[0] == data
+    return tuple(found)
+
+
+SPECIAL = [
+    b"",
+    b"\xef\xbb\xbfmark",
+    b"x\xef\xbb\xbf",
+    b"\xed\xa0\x80",  # a surrogate
+    b"\xed\x9f\xbf",
+    b"\xc0\xaf",  # overlong
+    b"\xe0\x9f\xbf",
+    b"\xe0\xa0\x80",
+    b"\xf0\x8f\xbf\xbf",
+    b"\xf0\x90\x80\x80",
+    b"\xf4\x8f\xbf\xbf",
+    b"\xf4\x90\x80\x80",  # beyond Unicode
+    b"\xf5\x80\x80\x80",
+    b"12345678\xe2\x82",
+    b"12345678\xe2\x82\xac",
+    b"\x80",
+    b"x" * 8_191 + b"\0",
+    b"x" * 8_192 + b"\0",
+    "ж€😀".encode() * 50,
+    b"```" + b"`" * 40_000,
+]
+
+
+@pytest.mark.parametrize("data", SPECIAL)
+def test_text_is_told_as_the_decoder_tells_it(native: ModuleType, folder: int, tmp_path: Path, data: bytes) -> None:
+    found, decoded = looked_at(native, folder, tmp_path, data), decode(data)
+    if decoded is not None and decoded.encoding == "utf-8":
+        ticks = max(map(len, re.findall(b"`+", data)), default=0)
+        assert found[7:] == (sha256(data).hexdigest(), ticks)
+    else:
+        assert found[7:] == ("", -1)
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    place = tmp_path_factory.mktemp("any")
+    fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    yield fd, place
+    os.close(fd)
+
+
+BITS = [b"`", b"a" * 9, b"\xc3", b"\xa4", b"\xed", b"\xa0", b"\x9f", "😀".encode(), b"\xef\xbb\xbf", b"\0"]
+
+
+@settings(max_examples=max(1, int(300 * FUZZ)), deadline=None)
+@given(st.one_of(st.binary(max_size=300), st.lists(st.sampled_from(BITS), max_size=40).map(b"".join)))
+def test_any_bytes_are_told_as_the_decoder_tells_them(
+    native: ModuleType, ground: tuple[int, Path], data: bytes
+) -> None:
+    found, decoded = looked_at(native, *ground, data), decode(data)
+    assert (found[8] >= 0) == (decoded is not None and decoded.encoding == "utf-8")
+    assert is_plain(data) == (found[8] >= 0)
+    if found[8] >= 0:
+        assert found[8] == max(map(len, re.findall(b"`+", data)), default=0)
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+@pytest.mark.parametrize("size", [*SIZES, 1_000_003])
+def test_a_digest_is_hashlibs(native: ModuleType, size: int, plainly: bool) -> None:
+    """By the processor's own instructions and without them."""
+    data = random.Random(size).randbytes(size)
+    assert native.digest(data, plainly) == sha256(data).hexdigest()
+
+
+def test_nothing_is_kept_of_what_was_read(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    """A leak of one reference would keep a megabyte a call."""
+    (tmp_path / "file").write_bytes(b"x" * 1_000_000)
+
+    def read(times: int) -> int:
+        for _ in range(times):
+            native.batch(folder, ["file", "missing"], [1_000_000, 1])
+            native.contents(folder, "file", 1 << 30)
+            native.batch(folder, ["file"], [999_999])
+        with open("/proc/self/statm", "rb") as state:
+            return int(state.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    assert read(200) - read(3) < 50_000_000
