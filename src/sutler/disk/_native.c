@@ -81,26 +81,25 @@ static int is_plain(const unsigned char *data, size_t size) {
     if (memchr(data, 0, size < SNIFF ? size : SNIFF) != NULL || (size > 2 && memcmp(data, "\xef\xbb\xbf", 3) == 0))
         return 0;
     for (size_t at = 0; at < size;) {
-        uint64_t eight;
-        if (at + 8 <= size && (memcpy(&eight, data + at, 8), !(eight & 0x8080808080808080ULL))) {
-            at += 8;
+        unsigned char lead = data[at];
+        if (lead < 0x80) {
+            uint64_t eight;
+            while (at + 8 <= size && (memcpy(&eight, data + at, 8), !(eight & 0x8080808080808080ULL)))
+                at += 8;
+            while (at < size && data[at] < 0x80)
+                at++;
             continue;
         }
-        unsigned char lead = data[at++];
-        if (lead < 0x80)
-            continue;
         size_t more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-        if (lead < 0xc2 || lead > 0xf4 || size - at < more)
+        if (lead < 0xc2 || lead > 0xf4 || size - at <= more)
             return 0;
         /* What may follow at once: no overlong form, no surrogate, nothing beyond Unicode. */
-        unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-        unsigned char most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-        if (data[at] < least || data[at] > most)
+        unsigned char next = data[at + 1];
+        if ((next & 0xc0) != 0x80 || (more > 1 && (data[at + 2] & 0xc0) != 0x80) ||
+            (more > 2 && (data[at + 3] & 0xc0) != 0x80) || (lead == 0xe0 && next < 0xa0) ||
+            (lead == 0xed && next > 0x9f) || (lead == 0xf0 && next < 0x90) || (lead == 0xf4 && next > 0x8f))
             return 0;
-        for (size_t next = 1; next < more; next++)
-            if ((data[at + next] & 0xc0) != 0x80)
-                return 0;
-        at += more;
+        at += 1 + more;
     }
     return 1;
 }

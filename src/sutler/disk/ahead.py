@@ -4,7 +4,6 @@ on beside whoever works with the files.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
@@ -18,8 +17,6 @@ BATCH: Final = 1 << 20
 BATCH_FILES: Final = 256
 WAITING: Final = 4
 """Batches that may wait to be asked for."""
-_SOON: Final = 0.0002
-"""Seconds after which a thread that waits for Python's lock asks for it: it needs it for a moment in each batch."""
 
 Files = Sequence[tuple[str, int]]
 """Paths, and the size that each file should have."""
@@ -40,8 +37,6 @@ class Ahead:
         self._ready: dict[int, Found] = {}
         self._came: SimpleQueue[tuple[int, Found]] = SimpleQueue()
         self._room = Semaphore(WAITING)
-        self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(_SOON)
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -56,7 +51,6 @@ class Ahead:
         self._todo.clear()
         self._room.release()
         self._thread.join()
-        sys.setswitchinterval(self._interval)
 
     def _next(self) -> Found:
         """The next batch. Who would have to wait for it reads another one meanwhile."""
