@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from sutler.store import waiting
 from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
 from sutler.values.errors import SutlerError, UsageError
 
@@ -56,18 +57,35 @@ def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, byt
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
     """A project's store, its private directory and the installation's key. SQLite by default; PostgreSQL when
-    SUTLER_STORE is a URL."""
+    SUTLER_STORE is a URL. Receipts that waited for it are in it then."""
     directory, project, own = project_folder(root, environ)
+    store = _opened(directory, project, environ)
+    try:
+        waiting.take_in(directory, lambda row: _put(store, row))
+    except BaseException:
+        store.close()
+        raise
+    return store, directory, own
+
+
+def _put(store: Store, row: waiting.Row) -> None:
+    from sutler.values.access import Receipt
+
+    pack, at, body, files = row
+    store.put_receipt(Receipt(pack=pack, at=at, body=body), files)
+
+
+def _opened(directory: str, project: str, environ: Mapping[str, str]) -> Store:
     url = environ.get("SUTLER_STORE", "")
     if url.startswith(("postgresql://", "postgres://")):
         from sutler.store.postgres import open_postgres
 
-        return open_postgres(url, environ.get("SUTLER_PROJECT", "") or project), directory, own
+        return open_postgres(url, environ.get("SUTLER_PROJECT", "") or project)
     if url:
         raise UsageError("SUTLER_STORE is not a PostgreSQL URL", next_step="use postgresql://…, or unset it for SQLite")
     from sutler.store.sqlite import open_sqlite
 
-    return open_sqlite(os.path.join(directory, "state.db"), project), directory, own
+    return open_sqlite(os.path.join(directory, "state.db"), project)
 
 
 def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:

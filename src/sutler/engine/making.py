@@ -100,7 +100,6 @@ class Maker:
         self._counting = counting
         self._cuts = _cuts(choices)
         self._before = 0  # problems that the loader met before
-        self.meanwhile: Callable[[], None] | None = None  # what may begin when others are at work as well
         self.watch: Callable[[Section], None] | None = None  # somebody who looks at each section, in this process
 
     def made(self, *, redacting: bool) -> Generator[Made, None, None]:
@@ -112,24 +111,17 @@ class Maker:
             make_ready(self._request.budget.counter)
         here = (self._make(index) for index in range(batches))
         if size > MANY_PLAIN_BYTES and forks.cores() > 1 and self._bare() and self._loader.reads_ahead:
-            self._begin_meanwhile()
             self._loader.expect(self._choices)
             return here
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
             if halves and forks.cores() == 2:
-                here = workers.in_halves(batches, self._uncounted, self._counted, self._make)
-            elif not redacting and not self._counting and forks.cores() == 2:
-                here = workers.in_halves(batches, self._packed, _unpacked, self._make)
-            else:
-                here = _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
-            self._begin_meanwhile()  # after the forks: a child with half a thread would be no good
+                return workers.in_halves(batches, self._uncounted, self._counted, self._make)
+            if not redacting and not self._counting and forks.cores() == 2:
+                return workers.in_halves(batches, self._packed, _unpacked, self._make)
+            return _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
         return here
-
-    def _begin_meanwhile(self) -> None:
-        if self.meanwhile is not None:
-            self.meanwhile()
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
         """Until `done`, count files as they are: most need no redaction, and their count will hold."""

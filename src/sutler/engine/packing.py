@@ -60,7 +60,6 @@ class Packing:
         self._again: Reprint | None = None
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
-        self.meanwhile: Callable[[], None] | None = None  # what may begin when only children are at work
         self.scores: dict[str, float] = {}  # of the ranking, once there was one
         self._report: Report | None = None
         self._clean: Clean = as_it_is
@@ -277,7 +276,7 @@ class Account:
         choices = sorted(self._selection.choices, key=display_key)
         counting = self._packing.tokens is not None
         maker = Maker(choices, self._loader, request, memory, counting=counting)
-        maker.watch, maker.meanwhile = self._packing.watch, self._packing.meanwhile
+        maker.watch = self._packing.watch
         redacting = self._packing.project.settings.flag("redact")
         early = self._packing.preamble(self._selection, len) if self._packing.tables.busy else None
         self._packing.tables.settle()  # before children are forked

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 from sutler.engine import home
 from sutler.engine.report import WHOLE, Report
-from sutler.engine.workers import Beside
+from sutler.store.waiting import MOST, Row, leave
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.paths import quote
 from sutler.version import VERSION
@@ -162,57 +161,23 @@ def _seal(receipt: Receipt, key: bytes) -> str:
     return hmac.new(key, b"sutler receipt 1\0" + bare, "sha256").hexdigest()
 
 
-class Book:
-    """Where the receipt of a pack is kept. It may be opened beside the making of the pack: a new one waits for the disk
-    several times. `close` it, whatever happened."""
-
-    def __init__(self, root: str, environ: Mapping[str, str]) -> None:
-        self._root = root
-        self._environ = environ
-        self._opening = Beside(self._open_ahead)
-        self._open: tuple[Store, bytes] | None = None
-
-    def begin(self) -> None:
-        """Open it, in a thread of its own if there may be one."""
-        self._opening.begin()
-
-    def _open_ahead(self) -> None:
-        with suppress(Exception):  # whatever it is, it is met again where it can be told
-            self._open = self._opened()
-
-    def _opened(self) -> tuple[Store, bytes]:
-        store, _, key = home.open_store(self._root, self._environ)
-        return store, key
-
-    def record(self, receipt: Receipt) -> Receipt:
-        """Seal a receipt and store it."""
-        self._opening.settle()
-        self._open = self._open or self._opened()
-        return record_in(*self._open, receipt)
-
-    def recorded(self, receipt: Receipt) -> tuple[Receipt, str]:
-        """As `record`, but a ledger that cannot be written is a note and not the end: the pack has already left."""
-        return _noted(receipt, lambda: self.record(receipt))
-
-    def close(self) -> None:
-        self._opening.settle()
-        if self._open is not None:
-            self._open[0].close()
-            self._open = None
-
-
 def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
-    """As `Book.record`, where the project's store is open already."""
+    """Seal a receipt and put it into the project's store, which is open already."""
     from sutler.values.access import Receipt as StoredReceipt
 
     done = sealed(receipt, key)
+    pack, at, body, files = _row(done)
+    store.put_receipt(StoredReceipt(pack=pack, at=at, body=body), files)
+    return done
+
+
+def _row(done: Receipt) -> Row:
+    """The receipt as the store has it. A pack's id covers its manifest: the same id, the same files."""
     bare, files = done, b""
-    if done.format != PROMPT:  # a pack's id covers its manifest: the same id, the same files
+    if done.format != PROMPT:
         bare = msgspec.structs.replace(done, files=())
         files = msgspec.msgpack.encode([(one.path, one.level, bytes.fromhex(one.sha256)) for one in done.files])
-    body = msgspec.json.encode(bare).decode()
-    store.put_receipt(StoredReceipt(pack=done.pack_id, at=done.at, body=body), files)
-    return done
+    return done.pack_id, done.at, msgspec.json.encode(bare).decode(), files
 
 
 def receipts(
@@ -279,18 +244,29 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 
 
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
-    """As `Book.recorded`, for one receipt."""
-    with closing(Book(root, environ)) as book:
-        return book.recorded(receipt)
+    """The receipt, sealed and kept for the project's store: put into it at once where others have to see it, else with
+    the next that opens it. What goes wrong is a note and not the end: the pack has already left."""
+    try:
+        directory, _, key = home.project_folder(root, environ)
+        receipt = sealed(receipt, key)
+        waiting = leave(directory, _row(receipt))
+    except (SutlerError, OSError) as error:
+        return msgspec.structs.replace(receipt, seal=""), _trouble("was not stored", error)
+    try:
+        if waiting > MOST or environ.get("SUTLER_STORE"):
+            home.open_store(root, environ)[0].close()
+    except (SutlerError, OSError) as error:
+        return receipt, _trouble("waits for the store", error)
+    return receipt, ""
 
 
 def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:
     """As `recorded`, where the project's store is open already."""
-    return _noted(receipt, lambda: record_in(store, key, receipt))
-
-
-def _noted(receipt: Receipt, act: Callable[[], Receipt]) -> tuple[Receipt, str]:
     try:
-        return act(), ""
+        return record_in(store, key, receipt), ""
     except (SutlerError, OSError) as error:
-        return receipt, f"the receipt was not stored: {str(error).splitlines()[0]}"
+        return receipt, _trouble("was not stored", error)
+
+
+def _trouble(what: str, error: Exception) -> str:
+    return f"the receipt {what}: {str(error).splitlines()[0]}"

@@ -32,7 +32,8 @@ def private_dir(path: str) -> str:
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise _refused("is not a directory of this user") from None
-        if not os.path.lexists(os.path.join(path, MARKER)) and os.listdir(path):
+        # In this order: another process may be making it just now, and its mark is what it makes first.
+        if os.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
             raise _refused("holds files but was not made by sutler") from None
         if found.st_mode & 0o077:
             os.chmod(path, 0o700)
@@ -65,7 +66,9 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
     try:
         os.fchmod(fd, 0o600)
         if content:
-            os.write(fd, content)
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(fd, rest) :]
             if durable:
                 os.fsync(fd)
     finally:

@@ -1,19 +1,17 @@
-"""The book of receipts: opened ahead or when it is needed, with the same outcome, and told when it cannot be."""
+"""Receipts are kept, whether the store is opened for them or not, and it is told when they cannot be."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from sutler.engine import Project, receipts
-from sutler.engine.forks import cores
-from sutler.engine.receipts import Book, Receipt
+from sutler.engine import Project, home, receipts
+from sutler.engine.receipts import Receipt
+from sutler.store import waiting
 
 
 @pytest.fixture
@@ -31,55 +29,104 @@ def receipt(root: Path) -> Receipt:
     return receipts.receipt_of(packing.report, project="tree", destination="stdout", redacted=True)
 
 
-IN_A_PROCESS_OF_ITS_OWN = """
-import os, sys, threading
-from contextlib import closing
-from sutler.engine import Project, receipts
-
-root, ahead = sys.argv[1], sys.argv[2] == "True"
-packing = Project(root).pack()
-packing.text()
-made = receipts.receipt_of(packing.report, project="tree", destination="stdout", redacted=True)
-with closing(receipts.Book(root, os.environ)) as book:
-    if ahead:
-        book.begin()
-        assert threading.active_count() == 2
-    stored, trouble = book.recorded(made)
-assert threading.active_count() == 1
-assert not trouble
-print(stored.seal)
-"""
+def left(root: Path) -> list[str]:
+    """Receipts that wait for the store."""
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / waiting.FOLDER
+    return os.listdir(folder) if folder.exists() else []
 
 
-@pytest.mark.parametrize("ahead", [True, False])
-def test_opened_ahead_or_not_the_receipt_is_kept(root: Path, ahead: bool) -> None:
-    """Where there are other threads, as in a test, nothing is opened ahead."""
-    if ahead and not (cores() > 1 and sys.platform == "linux"):
-        pytest.skip("nothing is opened ahead on one core, or where one cannot see one's own threads")
-    seal = subprocess.run(
-        [sys.executable, "-c", IN_A_PROCESS_OF_ITS_OWN, root, str(ahead)], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    (stored,) = receipts.receipts(str(root), os.environ)
-    assert stored.seal == seal
+def test_a_receipt_waits_for_the_store_and_is_in_it_when_somebody_looks(root: Path) -> None:
+    stored, trouble = receipts.recorded(receipt(root), str(root), os.environ)
+    assert (trouble, len(left(root))) == ("", 1)
+    assert not (Path(home.project_folder(str(root), os.environ)[0]) / "state.db").exists()
+    assert receipts.receipts(str(root), os.environ) == [stored]
+    assert left(root) == []
     receipts.verify(stored, os.environ)
+    assert receipts.find(str(root), os.environ, stored.pack_id[:8]) == stored
 
 
-def test_a_book_that_was_opened_for_nothing_is_closed_and_empty(root: Path) -> None:
-    before = threading.active_count()
-    with closing(Book(str(root), os.environ)) as book:
-        book.begin()
-    assert threading.active_count() == before
-    assert receipts.receipts(str(root), os.environ) == []
+def test_many_receipts_do_not_wait_for_ever(root: Path) -> None:
+    made = receipt(root)
+    for _ in range(waiting.MOST + 1):
+        assert receipts.recorded(made, str(root), os.environ)[1] == ""
+    assert left(root) == []
+    for _ in range(3):
+        receipts.recorded(made, str(root), os.environ)
+    assert len(left(root)) == 3
 
 
-@pytest.mark.parametrize("ahead", [True, False])
-def test_a_book_that_cannot_be_opened_is_a_note(root: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool) -> None:
+def test_receipts_that_are_left_by_many_at_once_all_arrive(root: Path) -> None:
+    made = [replace(receipt(root), at=f"2026-01-01T00:00:00.{n:06d}Z") for n in range(60)]
+    seen: list[tuple[Receipt, str]] = []
+
+    def leave(some: list[Receipt]) -> None:
+        for one in some:
+            seen.append(receipts.recorded(one, str(root), os.environ))
+            receipts.receipts(str(root), os.environ, 1)
+
+    threads = [threading.Thread(target=leave, args=(made[n::4],)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {trouble for _, trouble in seen} == {""}
+    kept = receipts.receipts(str(root), os.environ, 100)
+    assert sorted(one.at for one in kept) == sorted(one.at for one in made)
+    assert all(one.files == made[0].files for one in kept)
+
+
+def test_a_state_that_cannot_be_kept_is_a_note(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = receipt(root)
     (root / "blocked").write_text("not a folder")
     monkeypatch.setenv("XDG_STATE_HOME", str(root / "blocked"))
-    with closing(Book(str(root), os.environ)) as book:
-        if ahead:
-            book.begin()
-        stored, trouble = book.recorded(made)
+    stored, trouble = receipts.recorded(made, str(root), os.environ)
     assert stored == made
     assert trouble.startswith("the receipt was not stored: ")
+
+
+def test_a_store_that_does_not_answer_is_a_note_and_the_receipt_waits(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A team's store is told at once; while it is away nothing is lost."""
+    monkeypatch.setenv("SUTLER_STORE", "postgresql://nobody@127.0.0.1:1/nothing?connect_timeout=1")
+    stored, trouble = receipts.recorded(receipt(root), str(root), os.environ)
+    assert trouble.startswith("the receipt waits for the store: ")
+    assert len(left(root)) == 1
+    monkeypatch.delenv("SUTLER_STORE")
+    assert receipts.receipts(str(root), os.environ) == [stored]
+
+
+def test_a_teams_store_has_a_receipt_at_once(root: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUTLER_STORE", postgres_url)
+    stored, trouble = receipts.recorded(receipt(root), str(root), os.environ)
+    assert (trouble, left(root)) == ("", [])
+    assert receipts.receipts(str(root), os.environ) == [stored]
+
+
+def test_a_damaged_receipt_is_set_aside_and_the_others_arrive(root: Path) -> None:
+    stored, _ = receipts.recorded(receipt(root), str(root), os.environ)
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / waiting.FOLDER
+    (folder / "0000-damaged").write_bytes(b"\x93half")
+    assert receipts.receipts(str(root), os.environ) == [stored]
+    assert left(root) == ["0000-damaged.damaged"]
+
+
+def test_what_a_killed_process_left_unfinished_goes_after_an_hour(root: Path) -> None:
+    receipts.recorded(receipt(root), str(root), os.environ)
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / waiting.FOLDER
+    for name, age in (("new.part", 60), ("old.part", 2 * waiting.UNFINISHED)):
+        (folder / name).write_bytes(b"half")
+        os.utime(folder / name, (folder.stat().st_mtime - age,) * 2)
+    assert len(receipts.receipts(str(root), os.environ)) == 1
+    assert left(root) == ["new.part"]
+
+
+def test_a_receipt_that_waits_is_private(root: Path) -> None:
+    before = os.umask(0)
+    try:
+        receipts.recorded(receipt(root), str(root), os.environ)
+    finally:
+        os.umask(before)
+    folder = Path(home.project_folder(str(root), os.environ)[0]) / waiting.FOLDER
+    (file,) = folder.iterdir()
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)

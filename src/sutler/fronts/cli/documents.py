@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from contextlib import closing
 from typing import cast
 
 from msgspec.structs import replace
@@ -134,8 +132,7 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
     receipt = receipts.receipt_of(
         report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
     )
-    with closing(receipts.Book(project.place.root, os.environ)) as book:
-        receipt = leave_receipt(book, receipt, args.receipt, console)
+    receipt = leave_receipt(project, receipt, args.receipt, console)
     if args.report:
         from sutler.engine.view import Watch
         from sutler.fronts.cli.report import write_report

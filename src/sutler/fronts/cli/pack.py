@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import msgspec
 
@@ -110,16 +110,16 @@ def run_rendered(
         from sutler.engine.view import watch_for
 
         packing.watch = watch = watch_for(project)
-    with closing(receipts.Book(project.place.root, os.environ)) as book:
-        packing.meanwhile = book.begin
-        with following(packing, console):
-            destination = packing.said(_deliver(packing, args, console))
-        report = msgspec.structs.replace(packing.report, selection_reason=reason)
-        redacted = project.settings.flag("redact")
-        receipt = receipts.receipt_of(
-            report, project=packing.said(project.name), destination=destination, redacted=redacted
-        )
-        receipt = leave_receipt(book, receipt, args.receipt, console)
+    with following(packing, console):
+        destination = packing.said(_deliver(packing, args, console))
+    report = msgspec.structs.replace(packing.report, selection_reason=reason)
+    receipt = receipts.receipt_of(
+        report,
+        project=packing.said(project.name),
+        destination=destination,
+        redacted=project.settings.flag("redact"),
+    )
+    receipt = leave_receipt(project, receipt, args.receipt, console)
     if args.report:
         from sutler.fronts.cli.report import write_report
 
@@ -212,11 +212,9 @@ def spelled(report: Report) -> object:
     return body
 
 
-def leave_receipt(
-    book: receipts.Book, receipt: receipts.Receipt, file: str | None, console: Console
-) -> receipts.Receipt:
+def leave_receipt(project: Project, receipt: receipts.Receipt, file: str | None, console: Console) -> receipts.Receipt:
     """Store the receipt of what has left, and write it to `file` too if one is named."""
-    receipt, trouble = book.recorded(receipt)
+    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
         console.note(trouble)
     if file:
