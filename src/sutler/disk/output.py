@@ -91,6 +91,8 @@ def write_run(fd: int, run: Run) -> None:
         rest = run[start : start + _VECTOR]
         while rest:
             sent, done = os.writev(fd, rest), 0
+            if sent == sum(map(len, rest)):  # nearly always: no need to look where it stopped
+                break
             while done < len(rest) and sent >= len(rest[done]):
                 sent -= len(rest[done])
                 done += 1

@@ -14,7 +14,7 @@ from typing import Final
 
 from sutler.disk import git
 from sutler.disk.calls import Row, listed
-from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
+from sutler.disk.descriptors import Key, count_below, mounts_below, reopened
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
@@ -282,12 +282,12 @@ class Walk:
         except OSError as error:
             self.found.problems.append(problem_of(path, error))
             return None
-        key = key_of(fd)
-        if (key[0] != self.device and self.rules.one_filesystem) or path in self.mounts:
+        state = os.fstat(fd)
+        if (state.st_dev != self.device and self.rules.one_filesystem) or path in self.mounts:
             os.close(fd)
             self.found.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
             return None
-        child = Frame(fd, key, frame.node.child(name), frame.ground)
+        child = Frame(fd, (state.st_dev, state.st_ino), frame.node.child(name), frame.ground)
         child.depth = frame.depth + 1
         return child
 

@@ -249,7 +249,7 @@ class Packing:
 
     def preamble(self, selection: Selection, count: Counter) -> Preamble:
         limit = self.request.budget.limit
-        paths = sorted(choice.path for choice in selection.choices)
+        paths = sorted([choice.entry.path for choice in selection.choices])
         drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(self.request.goal)))
         goal = self._clean(self.request.goal, "") if self.request.goal else CleanText("")
         return Preamble(self.said(self.project.name), goal, CleanText(drawing))
