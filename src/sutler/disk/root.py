@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal
@@ -25,7 +25,7 @@ from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
 
 if TYPE_CHECKING:
-    from sutler.disk.ahead import Ahead, Files
+    from sutler.disk.ahead import Ahead
     from sutler.disk.later import Later
     from sutler.disk.spare import Spare
 
@@ -273,12 +273,13 @@ class Reader:
         """Whether there is anybody to `expect` files."""
         return batch is not None and self._root.may_open_beneath
 
-    def expect(self, files: Files) -> None:
-        """Begin to read these files, in this order, and to look at them, while this thread does something else."""
+    def expect(self, paths: Sequence[RelPath], sizes: list[int]) -> None:
+        """Begin to read these files, in this order, and to look at them, while this thread does something else. Each
+        should have the size that is said."""
         from sutler.disk.ahead import Ahead
 
         if batch is not None:
-            self._ahead = Ahead(batch, self._root.fd, files)
+            self._ahead = Ahead(batch, self._root.fd, list(paths), sizes)
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         if ".." in path or "\0" in path:

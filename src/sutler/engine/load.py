@@ -78,8 +78,8 @@ class Loader:
 
     def expect(self, choices: Sequence[Choice]) -> None:
         """Begin to read what will be asked for next, in this order."""
-        files = [(choice.entry.path, choice.entry.size) for choice in choices]
-        self._reader.expect([one for one in files if one[1] <= self._limit])
+        entries = [choice.entry for choice in choices if choice.entry.size <= self._limit]
+        self._reader.expect([entry.path for entry in entries], [entry.size for entry in entries])
 
     def plain(self, choice: Choice, most: int) -> Blob | Loaded | Excluded:
         """As `load`, but a text in UTF-8 as it lies there, unless it has more than `most` bytes; 0 is no limit."""

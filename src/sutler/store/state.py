@@ -39,7 +39,7 @@ def private_dir(path: str) -> str:
             os.chmod(path, 0o700)
     marker = os.path.join(path, MARKER)
     if not os.path.lexists(marker):
-        private_file(marker, _MARK)
+        private_file(marker, _MARK, durable=False)  # that it is there is all; what is kept here will be synced after it
     return path
 
 

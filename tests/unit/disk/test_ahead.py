@@ -32,6 +32,10 @@ class Disk:
         return [contents(*pair) for pair in zip(paths, sizes, strict=True)]
 
 
+def ahead_of(disk: Disk) -> Ahead:
+    return Ahead(disk.read, 7, [path for path, _ in FILES], [size for _, size in FILES])
+
+
 @pytest.fixture(autouse=True)
 def _left_as_it_was() -> Iterator[None]:
     before = threading.active_count()
@@ -41,7 +45,7 @@ def _left_as_it_was() -> Iterator[None]:
 
 def test_every_file_comes_in_turn() -> None:
     disk = Disk()
-    ahead = Ahead(disk.read, 7, FILES)
+    ahead = ahead_of(disk)
     assert [ahead.take(path) for path, _ in FILES] == [contents(*one) for one in FILES]
     ahead.close()
     assert max(count for _, count in disk.asked) <= BATCH_FILES
@@ -49,7 +53,7 @@ def test_every_file_comes_in_turn() -> None:
 
 
 def test_who_skips_some_gets_the_others_and_nothing_twice() -> None:
-    ahead = Ahead(Disk().read, 7, FILES)
+    ahead = ahead_of(Disk())
     assert ahead.take("unexpected") is None
     wanted = FILES[::7]
     assert [ahead.take(path) for path, _ in wanted] == [contents(*one) for one in wanted]
@@ -60,7 +64,7 @@ def test_who_skips_some_gets_the_others_and_nothing_twice() -> None:
 
 def test_large_files_fill_a_batch_each() -> None:
     disk = Disk()
-    ahead = Ahead(disk.read, 7, [("a", BATCH), ("b", BATCH), ("c", 1), ("d", 1)])
+    ahead = Ahead(disk.read, 7, ["a", "b", "c", "d"], [BATCH, BATCH, 1, 1])
     assert [ahead.take(name) is not None for name in "abcd"] == [True] * 4
     ahead.close()
     assert sorted(count for _, count in disk.asked) == [1, 1, 2]
@@ -69,7 +73,7 @@ def test_large_files_fill_a_batch_each() -> None:
 def test_nobody_reads_far_ahead() -> None:
     """What waits to be asked for has an end, or a large tree would lie in memory."""
     disk = Disk()
-    ahead = Ahead(disk.read, 7, FILES)
+    ahead = ahead_of(disk)
     for _ in range(200):
         if len(disk.asked) >= WAITING:
             break
@@ -82,7 +86,7 @@ def test_nobody_reads_far_ahead() -> None:
 def test_who_would_have_to_wait_reads_too() -> None:
     disk = Disk()
     disk.gate.clear()
-    ahead = Ahead(disk.read, 7, FILES)
+    ahead = ahead_of(disk)
     while not disk.asked:
         threading.Event().wait(0.001)
     threading.Timer(0.05, disk.gate.set).start()
@@ -92,14 +96,14 @@ def test_who_would_have_to_wait_reads_too() -> None:
 
 
 def test_it_can_be_closed_before_anybody_asked() -> None:
-    Ahead(Disk().read, 7, FILES).close()
-    Ahead(Disk().read, 7, []).close()
+    ahead_of(Disk()).close()
+    Ahead(Disk().read, 7, [], []).close()
 
 
 def test_without_memory_files_are_left_to_others() -> None:
     def read(fd: int, paths: list[str], sizes: list[int]) -> list[Contents | None]:
         raise MemoryError
 
-    ahead = Ahead(read, 7, FILES)
+    ahead = Ahead(read, 7, [path for path, _ in FILES], [size for _, size in FILES])
     assert {ahead.take(path) for path, _ in FILES} == {None}
     ahead.close()
