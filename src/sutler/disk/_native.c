@@ -31,6 +31,8 @@
 #define NO_SYMLINKS 0x04
 #define BENEATH 0x08
 #define SNIFF 8192
+#define UNSEEN -1
+#define NO_TEXT -2
 #define DENTS (1 << 15)
 
 struct how {
@@ -102,6 +104,19 @@ static int is_plain(const unsigned char *data, size_t size) {
         at += 1 + more;
     }
     return 1;
+}
+
+/* Is this no text at all? A NUL at its beginning, and neither a mark of UTF-16 or UTF-32 nor as many NULs as there are in
+   UTF-16. What is neither plain nor this is for others to find out. */
+static int is_no_text(const unsigned char *data, size_t size) {
+    size_t head = size < SNIFF ? size : SNIFF, zeros = 0;
+    if (memchr(data, 0, head) == NULL || (size > 1 && memcmp(data, "\xff\xfe", 2) == 0) ||
+        (size > 1 && memcmp(data, "\xfe\xff", 2) == 0) || (size > 2 && memcmp(data, "\xef\xbb\xbf", 3) == 0) ||
+        (size > 3 && memcmp(data, "\0\0\xfe\xff", 4) == 0))
+        return 0;
+    for (size_t at = 0; at < head; at++)
+        zeros += data[at] == 0;
+    return size % 2 || zeros * 5 < head / 2 * 2;
 }
 
 /* The longest run of backticks. */
@@ -223,7 +238,7 @@ struct wanted {
     PyObject *path, *data; /* as many bytes as it is said to have */
     struct stat state;
     int had; /* whether `data` is the whole file */
-    Py_ssize_t ticks; /* of a plain text; else -1 */
+    Py_ssize_t ticks; /* of a plain text; NO_TEXT, or UNSEEN */
     char digest[64];
 };
 
@@ -239,7 +254,8 @@ static void read_whole(struct wanted *one, int below) {
     if (one->had && is_plain(bytes, (size_t)size)) {
         one->ticks = (Py_ssize_t)ticks_in((char *)bytes, (size_t)size);
         digest_of(one->digest, bytes, (size_t)size, fastest);
-    }
+    } else if (one->had && is_no_text(bytes, (size_t)size))
+        one->ticks = NO_TEXT;
 }
 
 static PyObject *blob_of(struct wanted *one) {
@@ -275,7 +291,7 @@ static PyObject *contents(PyObject *module, PyObject *const *args, Py_ssize_t co
     struct wanted one = {0};
     if (PyErr_Occurred() || !PyUnicode_FSConverter(args[1], &one.path))
         return NULL;
-    one.ticks = -1;
+    one.ticks = UNSEEN;
     Py_BEGIN_ALLOW_THREADS;
     fd = opened(below, PyBytes_AS_STRING(one.path), &one.state);
     Py_END_ALLOW_THREADS;
@@ -309,7 +325,7 @@ static PyObject *batch(PyObject *module, PyObject *const *args, Py_ssize_t count
     struct wanted *files = PyErr_Occurred() ? NULL : PyMem_Calloc((size_t)many + 1, sizeof *files);
     int whole = files != NULL;
     for (Py_ssize_t at = 0; whole && at < many; at++) {
-        files[at].ticks = -1;
+        files[at].ticks = UNSEEN;
         Py_ssize_t size = PyLong_AsSsize_t(PyList_GET_ITEM(args[2], at));
         whole = !PyErr_Occurred() && PyUnicode_FSConverter(PyList_GET_ITEM(args[1], at), &files[at].path);
         whole = whole && (files[at].data = PyBytes_FromStringAndSize(NULL, size)) != NULL;

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Final
 
 Row = tuple[str, int, int, int, int, int, int, int]
 """A file as a folder lists it: name, mode, size, times of change of content and of state, inode, links, owner. One that
@@ -17,7 +18,10 @@ Listed = tuple[list[str], list[Row], list[str]]
 Contents = tuple[bytes, int, int, int, int, int, int, str, int]
 """A file's bytes, its size, times of change of content and of state, inode, mode, links; and, where somebody has looked
 at the bytes and they are text in UTF-8 without a mark, their SHA-256 digest and the longest run of backticks: else ""
-and -1."""
+and one of the next two."""
+
+UNSEEN: Final = -1
+NO_TEXT: Final = -2
 
 
 def listed_by_os(fd: int) -> Listed:

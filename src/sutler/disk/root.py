@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
-from sutler.disk.calls import batch, contents
+from sutler.disk.calls import UNSEEN, batch, contents
 from sutler.values.errors import UsageError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
@@ -69,7 +69,7 @@ class Blob(Struct, frozen=True, gc=False):
     mode: int
     links: int
     digest: str = ""  # of a text in UTF-8 without a mark, where somebody has looked
-    ticks: int = -1  # the longest run of backticks in it
+    ticks: int = UNSEEN  # the longest run of backticks in it, or NO_TEXT
 
     @property
     def sight(self) -> tuple[int, int, int, int]:
@@ -282,10 +282,10 @@ class Reader:
             self._ahead = Ahead(batch, self._root.fd, list(paths), sizes)
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
-        if ".." in path or "\0" in path:
-            parse_relpath(path)
         if self._ahead is not None and (ready := self._ahead.take(path)) is not None:
             return Blob(*ready)
+        if ".." in path or "\0" in path:
+            parse_relpath(path)
         if self._contents is not None and len(path) < _STEP // 4:
             found = self._contents(self._root.fd, path, _ALL if limit is None else limit)
             if found is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from sutler.config import Settings
+from sutler.disk.calls import NO_TEXT, UNSEEN
 from sutler.disk.root import Blob, Reader
 from sutler.disk.text import decode, is_plain
 from sutler.engine.clean import Clean, Redactor, as_it_is
@@ -84,16 +85,17 @@ class Loader:
     def plain(self, choice: Choice, most: int) -> Blob | Loaded | Excluded:
         """As `load`, but a text in UTF-8 as it lies there, unless it has more than `most` bytes; 0 is no limit."""
         blob = self._reader.read(choice.entry.path, self._limit)
-        if isinstance(blob, Problem) or 0 < most < len(blob.data) or not (blob.digest or is_plain(blob.data)):
+        if isinstance(blob, Problem) or 0 < most < len(blob.data):
             return self._understood(choice, blob)
-        return blob
+        plain = is_plain(blob.data) if blob.ticks == UNSEEN else blob.ticks != NO_TEXT
+        return blob if plain else self._understood(choice, blob)
 
     def _understood(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.path
         if isinstance(blob, Problem):
             self.problems.append(blob)
             return Excluded(path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail))
-        decoded = decode(blob.data)
+        decoded = decode(blob.data) if blob.ticks != NO_TEXT else None
         if decoded is None:
             if choice.entry.named:
                 self.problems.append(Problem(path, "binary", "not text"))

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.disk import calls
-from sutler.disk.calls import Contents, listed_by_os
+from sutler.disk.calls import NO_TEXT, UNSEEN, Contents, listed_by_os
 from sutler.disk.root import FILE, Blob, read_descriptor
 from sutler.disk.text import decode, is_plain
 from tests.stores import FUZZ
@@ -170,6 +170,15 @@ SPECIAL = [
     b"x" * 8_192 + b"\0",
     "ж€😀".encode() * 50,
     b"```" + b"`" * 40_000,
+    "wide".encode("utf-16"),
+    "wide".encode("utf-16-le"),
+    "wide".encode("utf-16-be"),
+    "wide".encode("utf-16-le") + b"\0",
+    "wide".encode("utf-32"),
+    b"\xfe\xff\0w",
+    b"\0\0\xfe\xff\0\0\0w",
+    b"\x89PNG\0\1\2\3",
+    b"\0",
 ]
 
 
@@ -180,7 +189,8 @@ def test_text_is_told_as_the_decoder_tells_it(native: ModuleType, folder: int, t
         ticks = max(map(len, re.findall(b"`+", data)), default=0)
         assert found[7:] == (sha256(data).hexdigest(), ticks)
     else:
-        assert found[7:] == ("", -1)
+        assert found[7] == ""
+        assert found[8] in ((UNSEEN,) if decoded is not None else (UNSEEN, NO_TEXT))
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +201,10 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path
     os.close(fd)
 
 
-BITS = [b"`", b"a" * 9, b"\xc3", b"\xa4", b"\xed", b"\xa0", b"\x9f", "😀".encode(), b"\xef\xbb\xbf", b"\0"]
+BITS = [
+    *(b"\xff\xfe", b"\xfe\xff", b"a\0", b"\0a", b"`", b"a" * 9, b"\xc3", b"\xa4", b"\xed", b"\xa0", b"\x9f"),
+    *("😀".encode(), b"\xef\xbb\xbf", b"\0"),
+]
 
 
 @settings(max_examples=max(1, int(300 * FUZZ)), deadline=None)
@@ -202,6 +215,7 @@ def test_any_bytes_are_told_as_the_decoder_tells_them(
     found, decoded = looked_at(native, *ground, data), decode(data)
     assert (found[8] >= 0) == (decoded is not None and decoded.encoding == "utf-8")
     assert is_plain(data) == (found[8] >= 0)
+    assert found[8] != NO_TEXT or decoded is None
     if found[8] >= 0:
         assert found[8] == max(map(len, re.findall(b"`+", data)), default=0)
 
@@ -227,3 +241,7 @@ def test_nothing_is_kept_of_what_was_read(native: ModuleType, folder: int, tmp_p
             return int(state.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     assert read(200) - read(3) < 50_000_000
+
+
+def test_a_binary_is_told_at_once(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    assert looked_at(native, folder, tmp_path, b"\x89PNG\0\1\2\3" * 3)[8] == NO_TEXT
