@@ -84,6 +84,7 @@ class Walk:
         self.root = root
         self.rules = rules
         self.judge = Judge(rules)
+        self.by_name = not self.judge.allow  # whether a name alone may decide, in whichever folder
         self.owner = os.fstat(root.fd).st_uid
         self.found = Findings(rules, self.owner)
         self.directories = 0
@@ -293,7 +294,7 @@ class Walk:
 
     def directory_verdict(self, frame: Frame, name: str, path: str) -> Verdict | None:
         node = frame.node
-        if node.live or self.judge.allow:
+        if node.live or not self.by_name:
             return self.judge.verdict(node, name, True, path)
         found = node.directories.get(name, _UNSEEN)
         if found is _UNSEEN:
@@ -343,7 +344,7 @@ class Walk:
     def files(self, frame: Frame, prefix: str, rows: Sequence[Row]) -> None:
         """The hot loop: one dictionary look-up for each file."""
         node, found, limit = frame.node, self.found, self.rules.skip_file_bytes
-        plain = not node.live and not self.judge.allow and frame.only_tracked is None
+        plain = self.by_name and not node.live and frame.only_tracked is None
         seen, mounts, owner, add = node.files, self.mounts, self.owner, found.entries.append
         for name, mode, size, mtime_ns, ctime_ns, inode, links, uid in rows:
             path = prefix + name

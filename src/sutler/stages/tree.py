@@ -81,6 +81,8 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
 
 def _leaves(names: Sequence[str], prefix: str, shown: Mapping[str, str]) -> str:
     """A folder's files, which follow its folders, in one piece: most rows of a drawing are files."""
+    if len(names) == 1:
+        return f"{prefix}└── {shown[names[0]]}\n"
     *others, last = sorted(names)
     upper = "".join([f"{prefix}├── {shown[name]}\n" for name in others])
     return f"{upper}{prefix}└── {shown[last]}\n"
