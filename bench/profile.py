@@ -75,7 +75,7 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     drawing = clock.take("draw", lambda: drawn_within(paths, len, None), _size)
 
     def read() -> list[bytes]:
-        with Root(tree) as root, root.reader() as reader:
+        with Root(project.place.root) as root, root.reader() as reader:  # which a tree below this folder is not
             found = (reader.read(choice.path) for choice in choices)
             return [b"" if isinstance(one, Problem) else one.data for one in found]
 
