@@ -31,19 +31,11 @@ from sutler.values.snapshot import FileCategory, FileEntry, FileFacts, FileType,
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+_HINT = "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl"
 _TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
 _API_WORD = r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?apis?(?:server|views?|router|gateway)?$"
 _AUTHOR = r"(?:co)?author(?:s|ed|ing|ship)?$"
-
-
-@cache
-def _hint() -> re.Pattern[str]:
-    return re.compile("auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl")
-
-
-@cache
-def _config_name() -> re.Pattern[str]:
-    return re.compile(names.CONFIG_NAME)
+_compiled = cache(re.compile)  # for those that most names are held against: re's own memory takes longer to ask
 
 
 class _Name(Struct, frozen=True, gc=False, eq=False):
@@ -193,7 +185,7 @@ def _type(ext: str, language: str, low: str) -> FileType:
 def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if low in names.KEY_CONFIG or ext in names.KEY_CONFIG_EXT:
         return "config", "critical", "config"
-    if (ext not in CODE or "config" in low or "rc." in low) and _config_name().match(low):
+    if (ext not in CODE or "config" in low or "rc." in low) and _compiled(names.CONFIG_NAME).match(low):
         return "config", None, "config"
     stem = low.split(".", 1)[0]
     if ext in DOC or (stem in names.DOC_NAMES and language not in PROGRAMMING):
@@ -211,7 +203,7 @@ def _judge(name: str, low: str, ext: str, language: str) -> tuple[FileCategory, 
 def _judge_code(name: str, low: str, stem: str, language: str) -> tuple[FileCategory, Importance | None, Tag]:
     if (stem in names.ENTRY_STEMS and low.count(".") == 1) or low in names.ENTRY_NAMES:
         return "entrypoint", "critical", "code"
-    if _hint().search(low):
+    if _compiled(_HINT).search(low):
         found = _theme(name)
         if found is not None:
             return found, "high", "code"
