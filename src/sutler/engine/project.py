@@ -257,7 +257,8 @@ class Project:
         entries = snapshot.entries
         ours = [entry for entry in entries if self.ours(entry.path)]
         if ours:
-            entries = tuple(entry for entry in entries if entry not in ours)
+            written = {entry.path for entry in ours}  # many, where our own cache lies in the project
+            entries = tuple(entry for entry in entries if entry.path not in written)
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
