@@ -150,17 +150,26 @@ sys.exit(run(["pack", "-q"]))
     assert done.stdout == sutler("pack", "-q", cwd=folder).out
 
 
-def test_the_native_part_does_not_show(plant: Plant, sutler: Sutler) -> None:
-    """A tree so large that files are read beside the work gives the same bytes and the same account without it."""
-    texts = {f"t{i}.md": f"{'`' * (i % 9)} é {i}\n" * 8_000 for i in range(80)}
+@pytest.mark.parametrize("format", ["markdown", "xml"])
+@pytest.mark.parametrize("lines", [8, 8_000], ids=["small", "large"])
+def test_the_native_part_does_not_show(plant: Plant, sutler: Sutler, format: str, lines: int) -> None:
+    """A tree, also one so large that files are read beside the work, gives the same bytes and the same account without
+    it. The account has the pack's id, which covers every byte."""
+    texts = {f"t{i}.md": f"{'`' * (i % 9)} é {i}\n" * lines for i in range(80)}
     odd = {
         "bom.txt": b"\xef\xbb\xbfmark\n",
         "latin.txt": b"caf\xe9\n",
         "no.bin": b"\0\1\2",
         "wide.txt": "x".encode("utf-16"),
+        "a b.txt": "space",
+        'q"uo`te.txt': "\n",
+        "<x>&.txt": "x\n",
+        "ä\n.txt": "x\r\n",
     }
     folder = plant({**texts, **odd, "empty.txt": "", "no-newline.txt": "x", "a": {"b": {"c.py": "c = 1\n"}}})
-    words = ["pack", "-q", "--no-budget", "--no-redact", "--cut-over", "0", "--counter", "none", "--json"]
+    (folder / "t1.md").chmod(0o755)
+    words = f"pack -q --no-budget --no-redact --cut-over 200k --counter none --json -f {format}".split()
+    (folder / "cut.txt").write_text("line\n" * 50_000)
     without = f"""
 import sys
 sys.modules["sutler.disk._native"] = None
@@ -170,7 +179,8 @@ sys.exit(run({words}))
     done = subprocess.run([sys.executable, "-c", without], cwd=folder, capture_output=True, check=True, timeout=60)
     there, absent = (json.loads(out)["report"] for out in (sutler(*words, cwd=folder).out, done.stdout))
     assert there == absent
-    assert (len(there["shown"]), len(there["excluded"])) == (86, 1)
+    assert (len(there["shown"]), len(there["excluded"])) == (91, 1)
+    assert {one["path"] for one in there["shown"] if one["level"] != "full"} == {"cut.txt"}
 
 
 def test_one_changed_file_changes_its_section_and_the_manifest(plant: Plant, sutler: Sutler) -> None:

@@ -31,8 +31,6 @@
 #define NO_SYMLINKS 0x04
 #define BENEATH 0x08
 #define SNIFF 8192
-#define UNSEEN -1
-#define NO_TEXT -2
 #define DENTS (1 << 15)
 
 struct how {
@@ -78,6 +76,22 @@ static ssize_t filled(int fd, char *data, size_t size) {
     return readv(fd, parts, 2);
 }
 
+#define STEP 64
+
+/* How many bytes of ASCII come first. In steps of so many that a compiler makes a few wide instructions of each. */
+static size_t ascii_in(const unsigned char *data, size_t size) {
+    size_t at = 0;
+    for (unsigned char any = 0; at + STEP <= size; at += STEP) {
+        for (size_t next = 0; next < STEP; next++)
+            any |= data[at + next];
+        if (any & 0x80)
+            break;
+    }
+    while (at < size && data[at] < 0x80)
+        at++;
+    return at;
+}
+
 /* Is this text in UTF-8, without a mark and without a NUL at its beginning? */
 static int is_plain(const unsigned char *data, size_t size) {
     if (memchr(data, 0, size < SNIFF ? size : SNIFF) != NULL || (size > 2 && memcmp(data, "\xef\xbb\xbf", 3) == 0))
@@ -85,11 +99,7 @@ static int is_plain(const unsigned char *data, size_t size) {
     for (size_t at = 0; at < size;) {
         unsigned char lead = data[at];
         if (lead < 0x80) {
-            uint64_t eight;
-            while (at + 8 <= size && (memcpy(&eight, data + at, 8), !(eight & 0x8080808080808080ULL)))
-                at += 8;
-            while (at < size && data[at] < 0x80)
-                at++;
+            at += ascii_in(data + at, size - at);
             continue;
         }
         size_t more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -106,17 +116,20 @@ static int is_plain(const unsigned char *data, size_t size) {
     return 1;
 }
 
-/* Is this no text at all? A NUL at its beginning, and neither a mark of UTF-16 or UTF-32 nor as many NULs as there are in
+/* Are these as many NULs as there are in the upper halves of UTF-16, and hardly any in the lower? */
+static int is_wide(size_t upper, size_t lower, size_t pairs) { return upper * 5 >= pairs * 2 && lower * 50 <= pairs; }
+
+/* Is this no text at all? A NUL at its beginning, and neither a mark of UTF-16 or UTF-32 nor NULs as there are in
    UTF-16. What is neither plain nor this is for others to find out. */
 static int is_no_text(const unsigned char *data, size_t size) {
-    size_t head = size < SNIFF ? size : SNIFF, zeros = 0;
+    size_t head = size < SNIFF ? size : SNIFF, pairs = head / 2, zeros[2] = {0, 0};
     if (memchr(data, 0, head) == NULL || (size > 1 && memcmp(data, "\xff\xfe", 2) == 0) ||
         (size > 1 && memcmp(data, "\xfe\xff", 2) == 0) || (size > 2 && memcmp(data, "\xef\xbb\xbf", 3) == 0) ||
         (size > 3 && memcmp(data, "\0\0\xfe\xff", 4) == 0))
         return 0;
     for (size_t at = 0; at < head; at++)
-        zeros += data[at] == 0;
-    return size % 2 || zeros * 5 < head / 2 * 2;
+        zeros[at % 2] += data[at] == 0;
+    return size % 2 || !pairs || !(is_wide(zeros[0], zeros[1], pairs) || is_wide(zeros[1], zeros[0], pairs));
 }
 
 /* The longest run of backticks. */
@@ -233,47 +246,16 @@ static void digest_of(char digits[64], const unsigned char *data, size_t size, B
         digits[at] = "0123456789abcdef"[state[at / 8] >> (28 - at % 8 * 4) & 15];
 }
 
-/* A file on its way into memory. */
-struct wanted {
-    PyObject *path, *data; /* as many bytes as it is said to have */
-    struct stat state;
-    int had; /* whether `data` is the whole file */
-    Py_ssize_t ticks; /* of a plain text; NO_TEXT, or UNSEEN */
-    char digest[64];
-};
-
-static void read_whole(struct wanted *one, int below) {
-    int fd = opened(below, PyBytes_AS_STRING(one->path), &one->state);
-    if (fd < 0)
-        return;
-    Py_ssize_t size = PyBytes_GET_SIZE(one->data);
-    unsigned char *bytes = (unsigned char *)PyBytes_AS_STRING(one->data);
-    if (S_ISREG(one->state.st_mode) && one->state.st_size == size)
-        one->had = filled(fd, (char *)bytes, (size_t)size) == size;
-    close(fd);
-    if (one->had && is_plain(bytes, (size_t)size)) {
-        one->ticks = (Py_ssize_t)ticks_in((char *)bytes, (size_t)size);
-        digest_of(one->digest, bytes, (size_t)size, fastest);
-    } else if (one->had && is_no_text(bytes, (size_t)size))
-        one->ticks = NO_TEXT;
-}
-
-static PyObject *blob_of(struct wanted *one) {
-    if (!one->had)
-        Py_RETURN_NONE;
-    const struct stat *state = &one->state;
-    int plain = one->ticks >= 0;
-    Py_INCREF(one->data);
-    PyObject *values[] = {one->data,
+/* A file's bytes and what was found out about it, as disk/calls.py has it. */
+static PyObject *contents_of(PyObject *data, const struct stat *state) {
+    PyObject *values[] = {data,
                           PyLong_FromLongLong(state->st_size),
                           nanoseconds(state->st_mtim),
                           nanoseconds(state->st_ctim),
                           PyLong_FromUnsignedLongLong(state->st_ino),
                           PyLong_FromUnsignedLong(state->st_mode),
-                          PyLong_FromUnsignedLong(state->st_nlink),
-                          PyUnicode_FromStringAndSize(one->digest, plain ? 64 : 0),
-                          PyLong_FromSsize_t(one->ticks)};
-    return tuple_of(9, values);
+                          PyLong_FromUnsignedLong(state->st_nlink)};
+    return tuple_of(7, values);
 }
 
 PyDoc_STRVAR(contents_doc,
@@ -286,75 +268,267 @@ static PyObject *contents(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "contents takes a descriptor, a path and a limit");
         return NULL;
     }
-    int below = (int)PyLong_AsLong(args[0]), fd;
+    int below = (int)PyLong_AsLong(args[0]), fd, had = 0;
     long long limit = PyLong_AsLongLong(args[2]);
-    struct wanted one = {0};
-    if (PyErr_Occurred() || !PyUnicode_FSConverter(args[1], &one.path))
+    struct stat state;
+    PyObject *path, *data = NULL;
+    if (PyErr_Occurred() || !PyUnicode_FSConverter(args[1], &path))
         return NULL;
-    one.ticks = UNSEEN;
     Py_BEGIN_ALLOW_THREADS;
-    fd = opened(below, PyBytes_AS_STRING(one.path), &one.state);
+    fd = opened(below, PyBytes_AS_STRING(path), &state);
     Py_END_ALLOW_THREADS;
-    Py_DECREF(one.path);
-    if (fd >= 0 && S_ISREG(one.state.st_mode) && one.state.st_size <= limit)
-        one.data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)one.state.st_size);
+    Py_DECREF(path);
+    if (fd >= 0 && S_ISREG(state.st_mode) && state.st_size <= limit)
+        data = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)state.st_size);
     Py_BEGIN_ALLOW_THREADS;
-    if (one.data != NULL)
-        one.had = filled(fd, PyBytes_AS_STRING(one.data), (size_t)one.state.st_size) == one.state.st_size;
+    if (data != NULL)
+        had = filled(fd, PyBytes_AS_STRING(data), (size_t)state.st_size) == state.st_size;
     if (fd >= 0)
         close(fd);
     Py_END_ALLOW_THREADS;
-    PyObject *blob = PyErr_Occurred() ? NULL : blob_of(&one);
-    Py_XDECREF(one.data);
-    return blob;
+    if (had)
+        return contents_of(data, &state);
+    Py_XDECREF(data);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(batch_doc,
-             "batch(fd, paths, sizes)\n--\n\n"
-             "Files beneath the directory `fd`, each of which should have the size that is said; see disk/calls.py.");
+/* Files between their frames. What stands around a file is a form: bytes in which a NUL and a letter are a place for
+   something that is only known of each file. */
 
-static PyObject *batch(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+#define NAME 'n'   /* its path */
+#define LENGTH 'l' /* its size in bytes */
+#define DIGEST 'd' /* of its content */
+#define BRIEF 'b'  /* the first digits of that, which must not stand in the content */
+#define ENDED 'e'  /* a newline, where the content does not end in one */
+#define DIGITS 64
+#define BRIEF_DIGITS 16
+
+struct form {
+    const char *data;
+    size_t size;
+};
+
+struct wanted {
+    const char *path;
+    size_t named; /* how long the path is */
+    Py_ssize_t size; /* what it is said to have */
+    struct form head, tail, line;
+    Py_ssize_t ticks; /* how many backticks in a row its frame can take; any, if less than 0 */
+    enum { ODD, NO_TEXT, PLAIN } found;
+    size_t text, frames, lines; /* where what comes after it begins */
+    char digest[DIGITS];
+};
+
+/* Has the path plain letters only, such as every format spells as they are? */
+static int is_simple(const char *path, size_t size) {
+    for (size_t at = 0; at < size; at++)
+        if (path[at] < ' ' || path[at] > '~' || strchr("\"\\`&<>", path[at]) != NULL)
+            return 0;
+    return size > 0 && path[0] != ' ' && path[size - 1] != ' ';
+}
+
+/* How much room a filled form takes at most. */
+static size_t room_of(const struct form *form, const struct wanted *one) {
+    size_t room = form->size;
+    for (size_t at = 0; at + 1 < form->size; at++)
+        if (form->data[at] == 0)
+            room += form->data[at + 1] == NAME ? one->named : DIGITS;
+    return room;
+}
+
+static int has_place(const struct form *form, char kind) {
+    for (size_t at = 0; at + 1 < form->size; at++)
+        if (form->data[at] == 0 && form->data[at + 1] == kind)
+            return 1;
+    return 0;
+}
+
+/* Writes the form with everything in its place; returns where it ends. */
+static char *fill(char *to, const struct form *form, const struct wanted *one, const char *content) {
+    const char *at = form->data, *end = at + form->size, *place;
+    while ((place = memchr(at, 0, (size_t)(end - at))) != NULL && place + 1 < end) {
+        memcpy(to, at, (size_t)(place - at));
+        to += place - at;
+        switch (place[1]) {
+        case NAME:
+            memcpy(to, one->path, one->named);
+            to += one->named;
+            break;
+        case LENGTH:
+            to += sprintf(to, "%zd", one->size);
+            break;
+        case DIGEST:
+            memcpy(to, one->digest, DIGITS);
+            to += DIGITS;
+            break;
+        case BRIEF:
+            memcpy(to, one->digest, BRIEF_DIGITS);
+            to += BRIEF_DIGITS;
+            break;
+        case ENDED:
+            if (one->size > 0 && content[one->size - 1] != '\n')
+                *to++ = '\n';
+        }
+        at = place + 2;
+    }
+    memcpy(to, at, (size_t)(end - at));
+    return to + (end - at);
+}
+
+/* Reads a file to where it is wanted, and looks at it. */
+static void look(struct wanted *one, int below, char *to) {
+    struct stat state;
+    int fd = one->size >= 0 ? opened(below, one->path, &state) : -1, had = 0;
+    if (fd < 0)
+        return;
+    size_t size = (size_t)one->size;
+    if (S_ISREG(state.st_mode) && state.st_size == one->size)
+        had = filled(fd, to, size) == one->size;
+    close(fd);
+    if (had && is_plain((unsigned char *)to, size)) {
+        if (one->ticks >= 0 && ticks_in(to, size) > (size_t)one->ticks)
+            return;
+        digest_of(one->digest, (unsigned char *)to, size, fastest);
+        if (!has_place(&one->head, BRIEF) || memmem(to, size, one->digest, BRIEF_DIGITS) == NULL)
+            one->found = PLAIN;
+    } else if (had && is_no_text((unsigned char *)to, size))
+        one->found = NO_TEXT;
+}
+
+/* A growing text, of which `end` is where it goes on. */
+struct run {
+    PyObject *bytes;
+    char *start, *end;
+};
+
+static int begin(struct run *run, size_t room) {
+    run->bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)room);
+    run->start = run->end = run->bytes == NULL ? NULL : PyBytes_AS_STRING(run->bytes);
+    return run->bytes != NULL;
+}
+
+/* What was written, as bytes; NULL when memory is short. */
+static PyObject *ended(struct run *run) {
+    if (run->bytes != NULL)
+        _PyBytes_Resize(&run->bytes, run->end - run->start);
+    return run->bytes;
+}
+
+/* One file after the other: its frame and content, its frame alone, its line. */
+static void frame_all(struct wanted *files, Py_ssize_t many, int below, struct run *text, struct run *frames,
+                      struct run *lines) {
+    for (Py_ssize_t at = 0; at < many; at++) {
+        struct wanted *one = &files[at];
+        /* The digest that a head may hold is not known before the content is there, but how long it is. */
+        memset(one->digest, '0', DIGITS);
+        char *content = fill(text->end, &one->head, one, NULL);
+        look(one, below, content);
+        if (one->found == PLAIN) {
+            fill(text->end, &one->head, one, NULL);
+            char *after = content + one->size, *end = fill(after, &one->tail, one, content);
+            memcpy(frames->end, text->end, (size_t)(content - text->end));
+            frames->end += content - text->end;
+            memcpy(frames->end, after, (size_t)(end - after));
+            frames->end += end - after;
+            lines->end = fill(lines->end, &one->line, one, content);
+            text->end = end;
+        }
+        one->text = (size_t)(text->end - text->start);
+        one->frames = (size_t)(frames->end - frames->start);
+        one->lines = (size_t)(lines->end - lines->start);
+    }
+}
+
+/* What was asked for, from Python's values; 0 when they are of another kind. The path in bytes is kept. */
+static int asked(struct wanted *one, PyObject *path, PyObject *size, PyObject *form, PyObject **kept) {
+    const char *parts[3];
+    Py_ssize_t sizes[3], ticks;
+    if (!PyTuple_Check(form)) {
+        PyErr_SetString(PyExc_TypeError, "a form is a tuple");
+        return 0;
+    }
+    if (!PyUnicode_FSConverter(path, kept) ||
+        !PyArg_ParseTuple(form, "y#y#y#n", &parts[0], &sizes[0], &parts[1], &sizes[1], &parts[2], &sizes[2], &ticks))
+        return 0;
+    one->path = PyBytes_AS_STRING(*kept);
+    one->named = (size_t)PyBytes_GET_SIZE(*kept);
+    one->size = PyLong_AsSsize_t(size);
+    one->ticks = ticks;
+    struct form *forms[] = {&one->head, &one->tail, &one->line};
+    for (int at = 0; at < 3; at++)
+        *forms[at] = (struct form){parts[at], (size_t)sizes[at]};
+    if (!is_simple(one->path, one->named) || one->size < 0)
+        one->size = -1; /* not ours to read */
+    return !PyErr_Occurred();
+}
+
+/* What came of each file: its digest, "" for one that is no text, or where in the three texts it belongs. */
+static PyObject *outcome(const struct wanted *one) {
+    if (one->found != ODD)
+        return PyUnicode_FromStringAndSize(one->digest, one->found == PLAIN ? DIGITS : 0);
+    return Py_BuildValue("nnn", (Py_ssize_t)one->text, (Py_ssize_t)one->frames, (Py_ssize_t)one->lines);
+}
+
+PyDoc_STRVAR(framed_doc,
+             "framed(fd, paths, sizes, forms)\n--\n\n"
+             "Files beneath the directory `fd`, each of which should have the size that is said, between their frames; "
+             "see disk/calls.py.");
+
+static PyObject *framed(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
-    if (count != 3 || !PyList_Check(args[1]) || !PyList_Check(args[2]) ||
-        PyList_GET_SIZE(args[1]) != PyList_GET_SIZE(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "batch takes a descriptor, a list of paths and a list of sizes");
+    int lists = count == 4;
+    for (Py_ssize_t at = 1; lists && at < 4; at++)
+        lists = PyList_Check(args[at]) && PyList_GET_SIZE(args[at]) == PyList_GET_SIZE(args[1]);
+    if (!lists) {
+        PyErr_SetString(PyExc_TypeError, "framed takes a descriptor and lists of paths, sizes and forms");
         return NULL;
     }
     int below = (int)PyLong_AsLong(args[0]);
     Py_ssize_t many = PyList_GET_SIZE(args[1]);
     struct wanted *files = PyErr_Occurred() ? NULL : PyMem_Calloc((size_t)many + 1, sizeof *files);
-    int whole = files != NULL;
+    PyObject **paths = files == NULL ? NULL : PyMem_Calloc((size_t)many + 1, sizeof *paths);
+    int whole = paths != NULL;
+    if (!whole && !PyErr_Occurred())
+        PyErr_NoMemory();
+    size_t room = 0, line_room = 0, frame_room = 0;
     for (Py_ssize_t at = 0; whole && at < many; at++) {
-        files[at].ticks = UNSEEN;
-        Py_ssize_t size = PyLong_AsSsize_t(PyList_GET_ITEM(args[2], at));
-        whole = !PyErr_Occurred() && PyUnicode_FSConverter(PyList_GET_ITEM(args[1], at), &files[at].path);
-        whole = whole && (files[at].data = PyBytes_FromStringAndSize(NULL, size)) != NULL;
+        whole = asked(&files[at], PyList_GET_ITEM(args[1], at), PyList_GET_ITEM(args[2], at),
+                      PyList_GET_ITEM(args[3], at), &paths[at]);
+        if (whole) {
+            size_t around = room_of(&files[at].head, &files[at]) + room_of(&files[at].tail, &files[at]);
+            frame_room += around;
+            room += around + (files[at].size > 0 ? (size_t)files[at].size : 0);
+            line_room += room_of(&files[at].line, &files[at]);
+        }
     }
+    struct run text = {0}, frames = {0}, lines = {0};
+    whole = whole && begin(&text, room) && begin(&frames, frame_room) && begin(&lines, line_room);
     if (whole) {
         Py_BEGIN_ALLOW_THREADS;
-        for (Py_ssize_t at = 0; at < many; at++)
-            read_whole(&files[at], below);
+        frame_all(files, many, below, &text, &frames, &lines);
         Py_END_ALLOW_THREADS;
     }
-    PyObject *made = whole ? PyList_New(many) : NULL;
-    for (Py_ssize_t at = 0; files != NULL && at < many; at++) {
-        if (made != NULL) {
-            PyObject *blob = blob_of(&files[at]);
-            if (blob == NULL)
-                Py_CLEAR(made);
-            else
-                PyList_SET_ITEM(made, at, blob);
-        }
-        Py_XDECREF(files[at].path);
-        Py_XDECREF(files[at].data);
+    PyObject *found = whole ? PyList_New(many) : NULL;
+    for (Py_ssize_t at = 0; found != NULL && at < many; at++) {
+        PyObject *one = outcome(&files[at]);
+        if (one == NULL)
+            Py_CLEAR(found);
+        else
+            PyList_SET_ITEM(found, at, one);
     }
+    for (Py_ssize_t at = 0; paths != NULL && at < many; at++)
+        Py_XDECREF(paths[at]);
+    PyMem_Free(paths);
     PyMem_Free(files);
-    return made;
+    PyObject *values[] = {ended(&text), ended(&frames), ended(&lines), found};
+    return tuple_of(4, values);
 }
 
 PyDoc_STRVAR(digest_doc,
              "digest(data, plainly)\n--\n\n"
-             "The SHA-256 digest as `batch` makes it; plainly: as it does where the processor has no instructions for it.");
+             "The SHA-256 digest as `framed` makes it; plainly: as it does where the processor has no instructions for it.");
 
 static PyObject *digest(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     (void)module;
@@ -511,9 +685,9 @@ static PyObject *listed(PyObject *module, PyObject *arg) {
 }
 
 static PyMethodDef methods[] = {
-    {"batch", (PyCFunction)(void (*)(void))batch, METH_FASTCALL, batch_doc},
     {"contents", (PyCFunction)(void (*)(void))contents, METH_FASTCALL, contents_doc},
     {"digest", (PyCFunction)(void (*)(void))digest, METH_FASTCALL, digest_doc},
+    {"framed", (PyCFunction)(void (*)(void))framed, METH_FASTCALL, framed_doc},
     {"listed", listed, METH_O, listed_doc},
     {NULL, NULL, 0, NULL},
 };

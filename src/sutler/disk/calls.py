@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Final
+
+from sutler.values.pack import Form
 
 Row = tuple[str, int, int, int, int, int, int, int]
 """A file as a folder lists it: name, mode, size, times of change of content and of state, inode, links, owner. One that
@@ -15,13 +16,13 @@ could not be looked at has the mode 0, and its error's number in place of the si
 Listed = tuple[list[str], list[Row], list[str]]
 """What lies in a folder, in no order: the names of folders, everything else, and every name that begins with a dot."""
 
-Contents = tuple[bytes, int, int, int, int, int, int, str, int]
-"""A file's bytes, its size, times of change of content and of state, inode, mode, links; and, where somebody has looked
-at the bytes and they are text in UTF-8 without a mark, their SHA-256 digest and the longest run of backticks: else ""
-and one of the next two."""
+Contents = tuple[bytes, int, int, int, int, int, int]
+"""A file's bytes, its size, times of change of content and of state, inode, mode and links."""
 
-UNSEEN: Final = -1
-NO_TEXT: Final = -2
+Place = tuple[int, int, int]
+Frames = tuple[bytes, bytes, bytes, list[str | Place]]
+"""Files one after the other: between their frames, their frames alone, their lines. Then what came of each: its SHA-256
+digest; "" for one that is no text; or where in the three texts it belongs, for whoever goes the long way with it."""
 
 
 def listed_by_os(fd: int) -> Listed:
@@ -54,13 +55,13 @@ contents: Callable[[int, str, int], Contents | None] | None = None
 """A regular file beneath a directory, through no link, of at most so many bytes. Whoever gets nothing, or finds nobody
 to ask, goes the long way, which knows what to say of a file."""
 
-batch: Callable[[int, list[str], list[int]], list[Contents | None]] | None = None
-"""Several such files, each of which should have the size that is said, and looked at. Without Python's lock: a thread
-may do it beside others."""
+framed: Callable[[int, list[str], list[int], list[Form]], Frames] | None = None
+"""Several such files, each of which should have the size that is said (less than 0: it is not to be read), framed as
+its form says. Without Python's lock: a thread may do it beside others."""
 
 try:
     from sutler.disk import _native
 except ImportError:
     pass
 else:
-    listed, contents, batch = _native.listed, _native.contents, _native.batch
+    listed, contents, framed = _native.listed, _native.contents, _native.framed

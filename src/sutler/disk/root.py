@@ -12,15 +12,16 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
 
-from sutler.disk.calls import UNSEEN, batch, contents
+from sutler.disk.calls import Frames, contents, framed
 from sutler.values.errors import UsageError
+from sutler.values.pack import Form
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sutler.disk.later import Later
     from sutler.disk.spare import Spare
 
+T = TypeVar("T")
 Method = Literal["openat2", "descriptor walk"]
 
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,8 +70,6 @@ class Blob(Struct, frozen=True, gc=False):
     inode: int
     mode: int
     links: int
-    digest: str = ""  # of a text in UTF-8 without a mark, where somebody has looked
-    ticks: int = UNSEEN  # the longest run of backticks in it, or NO_TEXT
 
     @property
     def sight(self) -> tuple[int, int, int, int]:
@@ -256,7 +256,7 @@ class Reader:
         self._entered = 0
         self._beneath: Callable[[str], int] | None = None
         self._contents = contents if root.may_open_beneath else None
-        self._ahead: Ahead | None = None
+        self._ahead: Ahead[Any] | None = None
         self._directory = ""
         self._fd = root.fd
 
@@ -268,22 +268,24 @@ class Reader:
             os.close(fd)
         self._fds = {}
 
-    @property
-    def reads_ahead(self) -> bool:
-        """Whether there is anybody to `expect` files."""
-        return batch is not None and self._root.may_open_beneath
-
-    def expect(self, paths: Sequence[RelPath], sizes: list[int]) -> None:
-        """Begin to read these files, in this order, and to look at them, while this thread does something else. Each
-        should have the size that is said."""
+    def ahead(self, work: Callable[[int], T], count: int) -> Ahead[T]:
+        """A thread for work with this reader, which ends with it."""
         from sutler.disk.ahead import Ahead
 
-        if batch is not None:
-            self._ahead = Ahead(batch, self._root.fd, list(paths), sizes)
+        self._ahead = made = Ahead(work, count)
+        return made
+
+    @property
+    def frames(self) -> bool:
+        """Whether `framed` may be called."""
+        return framed is not None and self._root.may_open_beneath
+
+    def framed(self, paths: list[str], sizes: list[int], forms: list[Form]) -> Frames:
+        """Files between their frames, in one native call; see `calls.framed`."""
+        assert framed is not None  # noqa: S101  # whoever calls has asked
+        return framed(self._root.fd, paths, sizes, forms)
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
-        if self._ahead is not None and (ready := self._ahead.take(path)) is not None:
-            return Blob(*ready)
         if ".." in path or "\0" in path:
             parse_relpath(path)
         if self._contents is not None and len(path) < _STEP // 4:

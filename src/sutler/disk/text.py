@@ -47,18 +47,6 @@ def decode(data: bytes) -> Decoded | None:
     return _marked(data) or _unmarked_utf16(data)
 
 
-def is_plain(data: bytes) -> bool:
-    """Whether these bytes are text in UTF-8 without a mark: `decode` would say so too, and make the text."""
-    if data.find(b"\0", 0, _SNIFF) >= 0:
-        return False
-    if data.isascii():
-        return True
-    try:
-        return data.decode()[0] != "\ufeff"
-    except UnicodeDecodeError:
-        return False
-
-
 def encode(text: str, encoding: str = "utf-8") -> bytes:
     """The bytes again. A character that a one-byte encoding lacks makes the whole text UTF-8."""
     mark, codec = _MARKED.get(encoding, (b"", encoding if encoding in ENCODINGS else "utf-8"))

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import TYPE_CHECKING, TypeVar
 
 from sutler.config import Settings
-from sutler.disk.calls import NO_TEXT, UNSEEN
+from sutler.disk.calls import Frames
 from sutler.disk.root import Blob, Reader
-from sutler.disk.text import decode, is_plain
+from sutler.disk.text import decode
 from sutler.engine.clean import Clean, Redactor, as_it_is
 from sutler.engine.memory import NOTHING, Memory, known_of
 from sutler.stages.fit import Material
-from sutler.values.pack import Choice, Loaded
+from sutler.values.pack import Choice, Form, Loaded
 from sutler.values.snapshot import Excluded, Problem, Reason, Rule
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
+
+if TYPE_CHECKING:
+    from sutler.disk.ahead import Ahead
+
+NO_FORM: Form = (b"", b"", b"", 0)
+
+T = TypeVar("T")
 
 _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
 
@@ -74,28 +82,32 @@ class Loader:
         return self._understood(choice, self._reader.read(choice.path, self._limit))
 
     @property
-    def reads_ahead(self) -> bool:
-        return self._reader.reads_ahead
+    def frames(self) -> bool:
+        """Whether `framed` may be called."""
+        return self._reader.frames
 
-    def expect(self, choices: Sequence[Choice]) -> None:
-        """Begin to read what will be asked for next, in this order."""
-        entries = [choice.entry for choice in choices if choice.entry.size <= self._limit]
-        self._reader.expect([entry.path for entry in entries], [entry.size for entry in entries])
+    def ahead(self, work: Callable[[int], T], count: int) -> Ahead[T]:
+        """Somebody who does pieces of work before they are asked for, for as long as files are read."""
+        return self._reader.ahead(work, count)
 
-    def plain(self, choice: Choice, most: int) -> Blob | Loaded | Excluded:
-        """As `load`, but a text in UTF-8 as it lies there, unless it has more than `most` bytes; 0 is no limit."""
-        blob = self._reader.read(choice.entry.path, self._limit)
-        if isinstance(blob, Problem) or 0 < most < len(blob.data):
-            return self._understood(choice, blob)
-        plain = is_plain(blob.data) if blob.ticks == UNSEEN else blob.ticks != NO_TEXT
-        return blob if plain else self._understood(choice, blob)
+    def framed(self, choices: Sequence[Choice], forms: list[Form | None], most: int) -> Frames:
+        """Whole files as they lie there, between their frames, without a text made of them. Those of more than `most`
+        bytes (0 is no limit), those that were named, of which more is to be told, and whatever else is out of the
+        ordinary are left for `open`."""
+        most = min(most or CEILING, self._limit)
+        entries = [choice.entry for choice in choices]
+        sizes = [
+            -1 if form is None or entry.named or entry.size > most else entry.size
+            for entry, form in zip(entries, forms, strict=True)
+        ]
+        return self._reader.framed([entry.path for entry in entries], sizes, [form or NO_FORM for form in forms])
 
     def _understood(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.path
         if isinstance(blob, Problem):
             self.problems.append(blob)
             return Excluded(path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail))
-        decoded = decode(blob.data) if blob.ticks != NO_TEXT else None
+        decoded = decode(blob.data)
         if decoded is None:
             if choice.entry.named:
                 self.problems.append(Problem(path, "binary", "not text"))

@@ -6,9 +6,8 @@ that no name has to be carried over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,14 +15,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.disk.root import Blob
+from sutler.disk.calls import Frames, Place
 from sutler.engine import forks, workers
 from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import LITTLE, make_ready, token_counter
 from sutler.stages.fit import Material, best_rung
-from sutler.stages.render import Dressed, Framed, dress_plain, dressed, dressed_text, framed, shape
-from sutler.values.pack import Choice, CleanText, Level, Loaded, Request, Section
+from sutler.stages.render import Dressed, Framed, dressed, dressed_text, form, framed, shape
+from sutler.values.pack import Choice, CleanText, Level, Loaded, Octets, Request, Section
 from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
 MANY_PLAIN_BYTES = 8_000_000
 """And from this many on that are only read and framed."""
+LARGE = 16_000_000
+"""A batch of more bytes than this is not made before it is asked for: several of them would wait in memory."""
 HALVES = range(8_000_000, 128_000_000)
 """With so many one process may clean and another count: that one needs more room than either did, and the tokenizer's
 memory of words, which is all in the one then, grows with what it has counted."""
@@ -109,10 +110,8 @@ class Maker:
         size = sum([choice.entry.size for choice in self._choices if choice.entry.path not in known])
         if self._counting and size > LITTLE:
             make_ready(self._request.budget.counter)
-        here = (self._make(index) for index in range(batches))
-        if size > MANY_PLAIN_BYTES and forks.cores() > 1 and self._bare() and self._loader.reads_ahead:
-            self._loader.expect(self._choices)
-            return here
+        if self._bare():
+            return self._as_they_are(size)
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
@@ -121,7 +120,7 @@ class Maker:
             if not redacting and not self._counting and forks.cores() == 2:
                 return workers.in_halves(batches, self._packed, _unpacked, self._make)
             return _all_unpacked(workers.in_children(batches, self._packed, forks.cores()))
-        return here
+        return (self._make(index) for index in range(batches))
 
     def count_ahead(self, done: Callable[[], bool]) -> None:
         """Until `done`, count files as they are: most need no redaction, and their count will hold."""
@@ -148,13 +147,16 @@ class Maker:
         batch, text = self._make(index)
         return [msgspec.msgpack.encode(batch), *text]
 
+    def _numbers(self, index: int) -> range:
+        return range(self._cuts[index], self._cuts[index + 1])
+
     def _make(self, index: int) -> Made:
-        batch, ready = self._batch(index, self._counting)
+        batch, ready = self._batch(self._numbers(index), self._counting)
         return Made(batch, framed(ready, self._request.format) if ready else NO_TEXT)
 
     def _uncounted(self, index: int) -> forks.Answer:
         """As `_packed`, with everything at hand for whoever counts."""
-        batch, ready = self._batch(index, counting=False)
+        batch, ready = self._batch(self._numbers(index), counting=False)
         start, line, glue = 0, 0, len(shape(self._request.format).GLUE.encode())
         for one in ready:
             end = start + len(one.head.encode()) + len(one.body) + len(one.tail.encode())
@@ -176,18 +178,15 @@ class Maker:
             begun = line
         return Made(batch, made)
 
-    def _batch(self, index: int, counting: bool) -> tuple[Batch, list[Dressed]]:
+    def _batch(self, numbers: range, counting: bool) -> tuple[Batch, list[Dressed]]:
         """In three rounds, to read, to look through and to count: taken together they would keep throwing each other
         out of the processor's caches."""
         batch = Batch([], [], [], [])
         self._before = len(self._loader.problems)
         ready: list[Dressed] = []
         waiting: list[tuple[int, Section, Known | None]] = []
-        numbers = range(self._cuts[index], self._cuts[index + 1])
-        found: Iterable[Found] = (
-            self._plain(numbers, batch) if self._bare() else [self._found(number, batch) for number in numbers]
-        )
-        for number, one in enumerate(found, self._cuts[index]):
+        found = [self._found(number, batch) for number in numbers]
+        for number, one in zip(numbers, found, strict=True):
             if isinstance(one, tuple):
                 if waiting:
                     self._finish(waiting, batch, ready, counting)
@@ -201,26 +200,50 @@ class Maker:
             self._finish(waiting, batch, ready, counting)
         return batch, ready
 
-    def _bare(self) -> bool:
-        """Whether files leave as they are: nobody looks through them, and nobody counts."""
-        request = self._request
-        verbatim = shape(request.format).VERBATIM and not request.line_numbers
-        return verbatim and not self._counting and self.watch is None and self._loader.bare
+    # Files that leave as they are ----------------------------------------------------------------------
 
-    def _plain(self, numbers: Iterable[int], batch: Batch) -> Iterator[Found]:
-        """As `_found`, of files that leave as they are: text in UTF-8 gets its frame at once."""
-        choices, load, form = self._choices, self._loader.plain, shape(self._request.format)
-        cut = self._request.cut.max_file_bytes
-        for number in numbers:
-            choice = choices[number]
-            found = load(choice, cut)
-            if isinstance(found, Blob):
-                data, digest = found.data, found.digest or sha256(found.data).hexdigest()
-                piece = Piece(number, "full", len(data), digest, None, (), (), None)
-                yield piece, dress_plain(form, choice, data, digest, found.ticks)
+    def _bare(self) -> bool:
+        """Whether files leave as they are: nobody looks through them, nobody counts, and there is a native way."""
+        request, loader = self._request, self._loader
+        verbatim = shape(request.format).VERBATIM and not request.line_numbers
+        return verbatim and not self._counting and self.watch is None and loader.bare and loader.frames
+
+    def _as_they_are(self, size: int) -> Generator[Made, None, None]:
+        """Every batch. A thread reads and frames the files of a large tree before they are asked for."""
+        batches = range(len(self._cuts) - 1)
+        if size <= MANY_PLAIN_BYTES or forks.cores() == 1:
+            return (self._made_of(index, self._frames(index)) for index in batches)
+        ahead = self._loader.ahead(self._frames_ahead, len(batches))
+        return (self._made_of(index, ahead.next() or self._frames(index)) for index in batches)
+
+    def _frames_ahead(self, index: int) -> Frames | None:
+        """None for so much that it should not wait in memory."""
+        size = sum([self._choices[number].entry.size for number in self._numbers(index)])
+        return self._frames(index) if size <= LARGE else None
+
+    def _frames(self, index: int) -> Frames:
+        choices, format = self._choices[self._cuts[index] : self._cuts[index + 1]], self._request.format
+        forms = [form(format, one.facts.language, one.entry.mode & 0o100 != 0, one.reason) for one in choices]
+        return self._loader.framed(choices, forms, self._request.cut.max_file_bytes)
+
+    def _made_of(self, index: int, frames: Frames) -> Made:
+        """A batch from its frames. What is out of the ordinary goes the long way, to its place among the others."""
+        batch = Batch([], [], [], [])
+        odd: list[tuple[Place, Framed]] = []
+        for number, one in enumerate(frames[3], self._cuts[index]):
+            if isinstance(one, tuple):
+                more, ready = self._batch(range(number, number + 1), counting=False)
+                batch.pieces.extend(more.pieces)
+                batch.out.extend(more.out)
+                batch.problems.extend(more.problems)
+                if ready:
+                    odd.append((one, framed(ready, self._request.format)))
+            elif one:
+                size = self._choices[number].entry.size
+                batch.pieces.append(Piece(number, "full", size, one, None, (), (), None))
             else:
-                self._tell(number, batch)
-                yield Out(number, found.reason, found.rule) if isinstance(found, Excluded) else found
+                batch.out.append(Out(number, *NOT_TEXT))
+        return Made(batch, _put_among(frames, odd) if odd else Framed(frames[:1], *frames[1:3]))
 
     def _found(self, number: int, batch: Batch) -> Found:
         """A file as it lies there, or as it is known, or why it stays out."""
@@ -356,6 +379,20 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
 def _all_unpacked(answers: Generator[forks.Came, None, None]) -> Generator[Made, None, None]:
     with closing(answers):
         yield from map(_unpacked, answers)
+
+
+def _put_among(frames: Frames, odd: Iterable[tuple[Place, Framed]]) -> Framed:
+    """The texts of a batch with more of them in their places."""
+    views = [memoryview(text) for text in frames[:3]]
+    parts: list[list[Octets]] = [[], [], []]
+    start: Place = (0, 0, 0)
+    for place, more in odd:
+        for kind, own in enumerate((more.text, (more.frames,), (more.lines,))):
+            parts[kind] += (views[kind][start[kind] : place[kind]], *own)
+        start = place
+    for part, view, begin in zip(parts, views, start, strict=True):
+        part.append(view[begin:])
+    return Framed(parts[0], b"".join(parts[1]), b"".join(parts[2]))
 
 
 def _unpacked(answer: forks.Came) -> Made:

@@ -15,6 +15,15 @@ Octets = bytes | memoryview
 Run = Sequence[Octets]
 """Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it first."""
 
+Form = tuple[bytes, bytes, bytes, int]
+"""How whole files of a kind stand in a pack: what comes before and after their text, their lines in the manifest, and
+how many backticks in a row they may hold (-1: any number). A NUL and one of `FORM_PLACES` stand for what is only known
+of each file."""
+FORM_PLACES = {"name": b"n", "length": b"l", "digest": b"d", "brief": b"b", "ended": b"e"}
+"""Its path; its length in bytes; the digest of its text; the first `BRIEF` digits of that, which its text must not
+hold; a newline if its text ends without one."""
+BRIEF = 16
+
 Format = Literal["markdown", "xml", "json"]
 Unit = Literal["tokens", "chars", "bytes"]
 PackType = Literal["full", "summary"]

@@ -18,10 +18,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.disk import calls
-from sutler.disk.calls import NO_TEXT, UNSEEN, Contents, listed_by_os
+from sutler.disk.calls import Place, listed_by_os
 from sutler.disk.root import FILE, Blob, read_descriptor
-from sutler.disk.text import decode, is_plain
+from sutler.disk.text import decode
+from sutler.values.pack import Form
 from tests.stores import FUZZ
+
+FORM: Form = (b"<\0n \0b>\n", b"\0e</\0b>", b"\0n, \0l bytes: \0d\n", -1)
+
+
+def around(data: bytes, name: bytes = b"file") -> bytes:
+    return filled(data, name)[0]
+
+
+def filled(data: bytes, name: bytes = b"file") -> tuple[bytes, bytes, bytes]:
+    """The form as it should be filled for a file."""
+    digest = sha256(data).hexdigest().encode()
+    head = b"<%b %b>\n" % (name, digest[:16])
+    tail = b"%b</%b>" % (b"\n" if data and data[-1:] != b"\n" else b"", digest[:16])
+    return head + data + tail, head + tail, b"%b, %d bytes: %b\n" % (name, len(data), digest)
+
 
 SIZES = [0, 1, 2, 55, 56, 57, 63, 64, 65, 119, 120, 121, 127, 128, 129, 1_000, 8_191, 8_192, 8_193, 100_000]
 
@@ -53,7 +69,7 @@ def in_order(found: calls.Listed) -> calls.Listed:
 
 
 def test_the_native_calls_are_the_ones_in_use(native: ModuleType) -> None:
-    assert (calls.listed, calls.contents, calls.batch) == (native.listed, native.contents, native.batch)
+    assert (calls.listed, calls.contents, calls.framed) == (native.listed, native.contents, native.framed)
 
 
 def test_a_folder_is_listed_as_by_os(native: ModuleType, folder: int, tmp_path: Path) -> None:
@@ -123,30 +139,50 @@ def test_what_is_out_of_the_ordinary_is_left_to_others(
     os.mkfifo(tmp_path / "pipe")
     (tmp_path.parent / "canary").write_bytes(b"outside")
     assert native.contents(folder, path, 1 << 30) is None
-    assert native.batch(folder, [path], [7]) == [None]
+    assert native.framed(folder, [path], [7], [FORM]) == (b"", b"", b"", [(0, 0, 0)])
 
 
 def test_a_file_of_another_size_than_was_said_is_left_to_others(
     native: ModuleType, folder: int, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"1234")
-    found = native.batch(folder, ["file"] * 3, [3, 4, 5])
-    assert [one and one[0] for one in found] == [None, b"1234", None]
+    sizes = [3, 4, 5, -1]
+    text, _, _, found = native.framed(folder, ["file"] * 4, sizes, [FORM] * 4)
+    assert text == around(b"1234")
+    end = tuple(map(len, filled(b"1234")))
+    assert found == [(0, 0, 0), sha256(b"1234").hexdigest(), end, end]
 
 
-@pytest.mark.parametrize("words", [(), (1,), (1, ["a"], []), (1, ("a",), (1,)), ("x", [], []), (0, ["a\0b"], [1])])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        (1,),
+        (1, ["a"], [], []),
+        (1, ["a"], [1], []),
+        (1, ("a",), (1,), (FORM,)),
+        ("x", [], [], []),
+        (0, ["a\0b"], [1], [FORM]),
+        (0, ["a"], ["1"], [FORM]),
+        (0, ["a"], [1], [None]),
+        (0, ["a"], [1], [FORM[:2]]),
+        (0, ["a"], [1], [("a", "b", "c", 1)]),
+    ],
+)
 def test_arguments_of_another_kind_are_refused(native: ModuleType, words: tuple[object, ...]) -> None:
     with pytest.raises((TypeError, ValueError)):
-        native.batch(*words)
+        native.framed(*words)
     with pytest.raises((TypeError, ValueError)):
         native.contents(*words)
 
 
-def looked_at(native: ModuleType, folder: int, tmp_path: Path, data: bytes) -> Contents:
+def looked_at(native: ModuleType, folder: int, tmp_path: Path, data: bytes, form: Form = FORM) -> str | Place:
+    """What came of a file with this content; its frames must be right."""
     (tmp_path / "file").write_bytes(data)
-    (found,) = native.batch(folder, ["file"], [len(data)])
-    assert found[0] == data
-    return tuple(found)
+    *texts, (found,) = native.framed(folder, ["file"], [len(data)], [form])
+    plain = isinstance(found, str) and found != ""
+    assert tuple(texts) == (filled(data) if plain else (b"", b"", b""))
+    return found if isinstance(found, str) else (0, 0, 0)
 
 
 SPECIAL = [
@@ -186,11 +222,9 @@ SPECIAL = [
 def test_text_is_told_as_the_decoder_tells_it(native: ModuleType, folder: int, tmp_path: Path, data: bytes) -> None:
     found, decoded = looked_at(native, folder, tmp_path, data), decode(data)
     if decoded is not None and decoded.encoding == "utf-8":
-        ticks = max(map(len, re.findall(b"`+", data)), default=0)
-        assert found[7:] == (sha256(data).hexdigest(), ticks)
+        assert found == sha256(data).hexdigest()
     else:
-        assert found[7] == ""
-        assert found[8] in ((UNSEEN,) if decoded is not None else (UNSEEN, NO_TEXT))
+        assert found in ((0, 0, 0), *(() if decoded is not None else ("",)))
 
 
 @pytest.fixture(scope="module")
@@ -213,11 +247,12 @@ def test_any_bytes_are_told_as_the_decoder_tells_them(
     native: ModuleType, ground: tuple[int, Path], data: bytes
 ) -> None:
     found, decoded = looked_at(native, *ground, data), decode(data)
-    assert (found[8] >= 0) == (decoded is not None and decoded.encoding == "utf-8")
-    assert is_plain(data) == (found[8] >= 0)
-    assert found[8] != NO_TEXT or decoded is None
-    if found[8] >= 0:
-        assert found[8] == max(map(len, re.findall(b"`+", data)), default=0)
+    plain = decoded is not None and decoded.encoding == "utf-8"
+    assert (found == sha256(data).hexdigest()) == plain
+    assert found != "" or decoded is None
+    if plain:
+        ticks = max(map(len, re.findall(b"`+", data)), default=0)
+        assert (looked_at(native, *ground, data, (*FORM[:3], 2)) == found) == (ticks <= 2)
 
 
 @pytest.mark.parametrize("plainly", [False, True])
@@ -234,9 +269,11 @@ def test_nothing_is_kept_of_what_was_read(native: ModuleType, folder: int, tmp_p
 
     def read(times: int) -> int:
         for _ in range(times):
-            native.batch(folder, ["file", "missing"], [1_000_000, 1])
+            native.framed(folder, ["file", "missing"], [1_000_000, 1], [FORM] * 2)
             native.contents(folder, "file", 1 << 30)
-            native.batch(folder, ["file"], [999_999])
+            native.framed(folder, ["file"], [999_999], [FORM])
+            with pytest.raises(TypeError):
+                native.framed(folder, ["file", "file"], [1_000_000, 1_000_000], [FORM, None])
         with open("/proc/self/statm", "rb") as state:
             return int(state.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -244,4 +281,30 @@ def test_nothing_is_kept_of_what_was_read(native: ModuleType, folder: int, tmp_p
 
 
 def test_a_binary_is_told_at_once(native: ModuleType, folder: int, tmp_path: Path) -> None:
-    assert looked_at(native, folder, tmp_path, b"\x89PNG\0\1\2\3" * 3)[8] == NO_TEXT
+    assert looked_at(native, folder, tmp_path, b"\x89PNG\0\1\2\3" * 3) == ""
+    assert looked_at(native, folder, tmp_path, b"\xde\x12\x04\x95\0\0\0\0" * 90) == ""  # NULs in both halves
+
+
+@pytest.mark.parametrize(
+    "name", [" a", "a ", "a`b", 'a"b', "a\\b", "<a>", "a&b", "a\nb", "ä", "a\x7f", os.fsdecode(b"\xff")]
+)
+def test_a_name_that_a_format_may_spell_otherwise_is_left_to_others(
+    native: ModuleType, folder: int, tmp_path: Path, name: str
+) -> None:
+    for one in (name, "a b", "~!#$%'()*+,-.:;=?@[]^_{|}"):
+        (tmp_path / one).write_text("x")
+    found = native.framed(folder, [name, "a b", "~!#$%'()*+,-.:;=?@[]^_{|}"], [1] * 3, [FORM] * 3)[3]
+    assert [isinstance(one, str) for one in found] == [False, True, True]
+
+
+def test_what_is_left_to_others_has_its_place(native: ModuleType, folder: int, tmp_path: Path) -> None:
+    contents = {"a": b"one", "b": b"\0", "c": b"caf\xe9", "d": b"two\n", "e": b"\xef\xbb\xbf"}
+    for name, data in contents.items():
+        (tmp_path / name).write_bytes(data)
+    sizes = [len(data) for data in contents.values()]
+    *texts, found = native.framed(folder, list(contents), sizes, [FORM] * 5)
+    first, last = filled(b"one", b"a"), filled(b"two\n", b"d")
+    assert texts == [one + other for one, other in zip(first, last, strict=True)]
+    digests = [sha256(contents[name]).hexdigest() for name in "ad"]
+    after_first, at_the_end = tuple(map(len, first)), tuple(map(len, texts))
+    assert found == [digests[0], "", after_first, digests[1], at_the_end]

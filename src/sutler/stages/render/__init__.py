@@ -7,7 +7,7 @@ pieces themselves, so that their cost can be counted before the pack is rendered
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
@@ -18,13 +18,13 @@ from sutler.stages.render.pieces import (
     Shape,
     assemble,
     dress,
-    dress_plain,
+    form_of,
     frame_of,
     line_of,
     numbered,
 )
 from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import Format, Pack, Preamble, Run, Section
+from sutler.values.pack import Form, Format, Pack, Preamble, Run, Section
 
 if TYPE_CHECKING:
     from sutler.stages.render.split import group, merge, portion
@@ -34,10 +34,10 @@ __all__ = [
     "Framed",
     "Shape",
     "assembled",
-    "dress_plain",
     "dressed",
     "dressed_text",
     "encoded",
+    "form",
     "framed",
     "group",
     "merge",
@@ -93,6 +93,12 @@ def dressed(section: Section, format: Format, line_numbers: bool = False) -> Dre
 def framed(sections: Iterable[Dressed], format: Format) -> Framed:
     """Sections between their frames, ready for `assembled`. At least one."""
     return frame_of(shape(format), sections)
+
+
+@lru_cache(maxsize=1 << 10)  # languages and reasons repeat
+def form(format: Format, language: str, executable: bool, reason: str) -> Form | None:
+    """How whole files of a kind stand in a pack, if they can be shown as they lie there."""
+    return form_of(shape(format), language, executable, reason)
 
 
 def encoded(

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.json import encode
 
-from sutler.values.pack import Choice, Level, Listing, Octets, Part, Preamble, Run, Section
+from sutler.values.pack import BRIEF, FORM_PLACES, Form, Level, Listing, Octets, Part, Preamble, Run, Section
 from sutler.values.paths import RelPath, quote
 
 LateListing = Callable[[], Listing] | Listing
@@ -151,15 +151,51 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> Dressed:
     return Dressed(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
 
 
-def dress_plain(shape: Shape, choice: Choice, data: bytes, digest: str, ticks: int) -> Dressed:
-    """As `dress`, of a whole file that is shown as it lies there: its text need not be made for that."""
-    entry, language = choice.entry, choice.facts.language
-    name = quote(entry.path)
-    head, tail = shape.around(name, "full", language, Body(data, digest, ticks))
-    mode = "100755" if entry.mode & 0o100 else None
-    spoken, reason = _quoted(language), _quoted(choice.reason)
-    line = Line(name, len(data), digest, None, None, None, None, mode, spoken, reason)
-    return Dressed(head, data, tail, shape.manifest_line(line))
+class _Sample(NamedTuple):
+    """A file that does not exist."""
+
+    name: str
+    length: int
+    digest: str
+
+
+_SAMPLES = (
+    _Sample("a/name/of/a/file", 987_654_321, "0f1e2d3c4b5a6978" * 4),
+    _Sample("another", 246_813_579, "123456789abcdef0" * 4),
+)
+_SHORT, _LONG = 2, 100  # runs of backticks
+
+
+def form_of(shape: Shape, language: str, executable: bool, reason: str) -> Form | None:
+    """How whole files stand in a pack that are shown as they lie there: found out by framing two that do not exist.
+    None where what they have in common is not the whole form."""
+    one, other = (_form(shape, language, "100755" if executable else None, reason, sample) for sample in _SAMPLES)
+    return one if one == other else None
+
+
+def _form(shape: Shape, language: str, mode: str | None, reason: str, sample: _Sample) -> Form | None:
+    def framed(data: bytes, ticks: int) -> tuple[str, str]:
+        return shape.around(sample.name, "full", language, Body(data, sample.digest, ticks))
+
+    head, tail = framed(b"\n", 0)
+    if shape.GLUE or not shape.VERBATIM or framed(b"x", _SHORT) != (head, f"\n{tail}"):
+        return None
+    line = shape.manifest_line(Line(*sample, None, None, None, None, mode, _quoted(language), _quoted(reason)))
+    most = -1 if framed(b"\n", _LONG) == (head, tail) else _SHORT
+    return _opened(head, sample), _place("ended") + _opened(tail, sample), _opened(line, sample), most
+
+
+def _opened(text: str, sample: _Sample) -> bytes:
+    """The text with places for what belongs to the sample alone."""
+    known = {"name": sample.name, "length": sample.length, "digest": sample.digest, "brief": sample.digest[:BRIEF]}
+    data = text.encode()
+    for what, value in known.items():
+        data = data.replace(str(value).encode(), _place(what))
+    return data
+
+
+def _place(what: str) -> bytes:
+    return b"\0" + FORM_PLACES[what]
 
 
 def frame_of(shape: Shape, sections: Iterable[Dressed]) -> Framed:

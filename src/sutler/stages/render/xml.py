@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sutler.stages.render.pieces import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
-from sutler.values.pack import Level, Listing, Preamble, Section
+from sutler.values.pack import BRIEF, Level, Listing, Preamble, Section
 from sutler.values.paths import RelPath, quote, unquote
 
 GLUE = ""
@@ -93,10 +93,10 @@ def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
 
 
 def _boundary(body: Body) -> str:
-    boundary, bumps = body.digest[:16], 0
+    boundary, bumps = body.digest[:BRIEF], 0
     while boundary.encode() in body.data:
         bumps += 1
-        boundary = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:16]
+        boundary = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:BRIEF]
     return boundary
 
 

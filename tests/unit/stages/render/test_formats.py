@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 
 import pytest
 from msgspec.structs import replace
 
-from sutler.stages.render import json, markdown, parse, render, xml
+from sutler.stages.render import dressed, form, json, markdown, parse, render, xml
 from sutler.stages.render.pieces import numbered
 from sutler.values.errors import RefusedError
-from sutler.values.pack import CleanText, Listing, Pack, Preamble, Section
+from sutler.values.pack import CleanText, Format, Listing, Pack, Preamble, Section
 from sutler.values.paths import RelPath
 
 
@@ -49,6 +50,36 @@ def test_a_heading_holds_any_name_on_one_line(path: str, heading: str) -> None:
 def test_only_a_plain_language_names_the_fence(language: str, info: str) -> None:
     head, _ = markdown.frame(replace(section_of("a", ""), language=language))
     assert head.endswith(f"\n```{info}\n")
+
+
+def filled(part: bytes, section: Section) -> str:
+    """A part of a form with everything in its place."""
+    last = "" if section.body.text[-1:] in ("", "\n") else "\n"
+    known = {"n": section.path, "l": str(section.length), "d": section.sha256, "b": section.sha256[:16], "e": last}
+    return re.sub("\0(.)", lambda place: known[place[1]], part.decode())
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml"])
+@pytest.mark.parametrize("text", ["", "x", "x\n", "``", "é\n\n"])
+@pytest.mark.parametrize("mode", [0o100644, 0o100755])
+@pytest.mark.parametrize(("language", "reason"), [("python", "source"), ("", ""), ("c++", 'said "so" & <more>')])
+def test_a_filled_form_is_the_frame(format: Format, text: str, mode: int, language: str, reason: str) -> None:
+    """What is made of a form is what is made of the file itself."""
+    section = replace(section_of("a/b c.py", text), mode=mode, language=language, reason=reason)
+    made = form(format, language, mode == 0o100755, reason)
+    assert made is not None
+    done = dressed(section, format)
+    assert tuple(filled(part, section) for part in made[:3]) == (done.head, done.tail, done.line)
+
+
+def test_a_form_says_how_many_backticks_it_can_take() -> None:
+    forms = [form(format, "python", False, "source") for format in ("markdown", "xml")]
+    assert [made and made[3] for made in forms] == [2, -1]
+
+
+def test_there_is_no_form_where_it_could_be_mistaken() -> None:
+    assert form("json", "python", False, "source") is None
+    assert form("markdown", "python", False, "changed since a/name/of/a/file") is None
 
 
 def test_a_boundary_moves_until_the_body_does_not_hold_it() -> None:
