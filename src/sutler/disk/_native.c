@@ -562,6 +562,7 @@ struct list {
     size_t used, room;
     struct row *rows;
     size_t count, space;
+    size_t folders, dotted; /* how many there are of them */
 };
 
 static int has_room(struct list *list, size_t length) {
@@ -599,6 +600,8 @@ static int add(struct list *list, int fd, const struct dent *dent) {
         row->state.st_mode = S_IFDIR;
     else if (fstatat(fd, dent->name, &row->state, AT_SYMLINK_NOFOLLOW) < 0)
         row->error = errno;
+    list->dotted += dent->name[0] == '.';
+    list->folders += !row->error && S_ISDIR(row->state.st_mode);
     return 1;
 }
 
@@ -614,7 +617,6 @@ static int gather(struct list *list, int fd) {
             if (!add(list, fd, (struct dent *)(dents + at)))
                 error = ENOMEM;
     }
-    lseek(fd, 0, SEEK_SET); /* as os.scandir does: who lists it next begins at the beginning */
     return error;
 }
 
@@ -658,6 +660,23 @@ static int sorted_out(const struct list *list, PyObject *folders, PyObject *file
     return 1;
 }
 
+/* What was gathered, for Python; NULL with an error when that fails, or gathering did. */
+static PyObject *lists_of(struct list *list, int error) {
+    PyObject *made = NULL;
+    if (error) {
+        errno = error;
+        PyErr_SetFromErrno(PyExc_OSError);
+    } else {
+        PyObject *lists[] = {PyList_New(0), PyList_New(0), PyList_New(0)};
+        made = tuple_of(3, lists);
+        if (made != NULL && !sorted_out(list, lists[0], lists[1], lists[2]))
+            Py_CLEAR(made);
+    }
+    free(list->names);
+    free(list->rows);
+    return made;
+}
+
 PyDoc_STRVAR(listed_doc, "listed(fd)\n--\n\nWhat lies in the directory `fd`, in the kernel's order; see disk/calls.py.");
 
 static PyObject *listed(PyObject *module, PyObject *arg) {
@@ -668,25 +687,61 @@ static PyObject *listed(PyObject *module, PyObject *arg) {
     struct list list = {0};
     Py_BEGIN_ALLOW_THREADS;
     error = gather(&list, fd);
+    lseek(fd, 0, SEEK_SET); /* as os.scandir does: who lists it next begins at the beginning */
     Py_END_ALLOW_THREADS;
-    PyObject *made = NULL;
-    if (error) {
-        errno = error;
-        PyErr_SetFromErrno(PyExc_OSError);
-    } else {
-        PyObject *lists[] = {PyList_New(0), PyList_New(0), PyList_New(0)};
-        made = tuple_of(3, lists);
-        if (made != NULL && !sorted_out(&list, lists[0], lists[1], lists[2]))
-            Py_CLEAR(made);
+    return lists_of(&list, error);
+}
+
+PyDoc_STRVAR(entered_doc,
+             "entered(fd, name, device)\n--\n\n"
+             "The directory of this name in the directory `fd`, opened and listed; see disk/calls.py.");
+
+static PyObject *entered(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "entered takes a descriptor, a name and a device");
+        return NULL;
     }
-    free(list.names);
-    free(list.rows);
-    return made;
+    int above = (int)PyLong_AsLong(args[0]), fd, error = 0;
+    long long device = PyLong_AsLongLong(args[2]);
+    PyObject *name, *lists;
+    if (PyErr_Occurred() || !PyUnicode_FSConverter(args[1], &name))
+        return NULL;
+    struct list list = {0};
+    struct stat state;
+    int here = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    fd = openat(above, PyBytes_AS_STRING(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &state) < 0)
+        error = errno;
+    else if ((here = device < 0 || (unsigned long long)state.st_dev == (unsigned long long)device))
+        error = gather(&list, fd);
+    if (!error && (list.folders || list.dotted))
+        lseek(fd, 0, SEEK_SET);
+    else if (fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(name);
+    if (here || error)
+        lists = lists_of(&list, error);
+    else
+        lists = Py_NewRef(Py_None);
+    if (lists == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    PyObject *values[] = {PyLong_FromLong(fd), PyLong_FromUnsignedLongLong(error ? 0 : state.st_dev),
+                          PyLong_FromUnsignedLongLong(error ? 0 : state.st_ino), lists};
+    return tuple_of(4, values);
 }
 
 static PyMethodDef methods[] = {
     {"contents", (PyCFunction)(void (*)(void))contents, METH_FASTCALL, contents_doc},
     {"digest", (PyCFunction)(void (*)(void))digest, METH_FASTCALL, digest_doc},
+    {"entered", (PyCFunction)(void (*)(void))entered, METH_FASTCALL, entered_doc},
     {"framed", (PyCFunction)(void (*)(void))framed, METH_FASTCALL, framed_doc},
     {"listed", listed, METH_O, listed_doc},
     {NULL, NULL, 0, NULL},

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from threading import Semaphore, Thread
 from typing import Final, Generic, TypeVar
 
-WAITING: Final = 32
+WAITING: Final = 16
 """Pieces of work that may wait to be asked for."""
 
 T = TypeVar("T")

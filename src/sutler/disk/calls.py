@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Final
 
 from sutler.values.pack import Form
+
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Row = tuple[str, int, int, int, int, int, int, int]
 """A file as a folder lists it: name, mode, size, times of change of content and of state, inode, links, owner. One that
@@ -15,6 +18,10 @@ could not be looked at has the mode 0, and its error's number in place of the si
 
 Listed = tuple[list[str], list[Row], list[str]]
 """What lies in a folder, in no order: the names of folders, everything else, and every name that begins with a dot."""
+
+Entered = tuple[int, int, int, Listed | None]
+"""A folder's descriptor, its device and inode, and what lies in it: nothing is said of one on another device. A folder
+without others in it and without names that begin with a dot is closed at once, since nobody needs it any more: -1."""
 
 Contents = tuple[bytes, int, int, int, int, int, int]
 """A file's bytes, its size, times of change of content and of state, inode, mode and links."""
@@ -49,7 +56,24 @@ def listed_by_os(fd: int) -> Listed:
     return folders, files, dotted
 
 
+def entered_by_os(fd: int, name: str, device: int) -> Entered:
+    """The folder of this name in the folder `fd`, if it is a folder and no link. On this device, if one is named: -1 is
+    any."""
+    below = os.open(name, DIRECTORY, dir_fd=fd)
+    try:
+        state = os.fstat(below)
+        found = listed(below) if device in (state.st_dev, -1) else None
+    except BaseException:
+        os.close(below)
+        raise
+    if found is None or not (found[0] or found[2]):
+        os.close(below)
+        below = -1
+    return below, state.st_dev, state.st_ino, found
+
+
 listed: Callable[[int], Listed] = listed_by_os
+entered: Callable[[int, str, int], Entered] = entered_by_os
 
 contents: Callable[[int, str, int], Contents | None] | None = None
 """A regular file beneath a directory, through no link, of at most so many bytes. Whoever gets nothing, or finds nobody
@@ -64,4 +88,4 @@ try:
 except ImportError:
     pass
 else:
-    listed, contents, framed = _native.listed, _native.contents, _native.framed
+    listed, entered, contents, framed = _native.listed, _native.entered, _native.contents, _native.framed

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
 
+from sutler.disk.calls import DIRECTORY as DIRECTORY
 from sutler.disk.calls import Frames, contents, framed
 from sutler.values.errors import UsageError
 from sutler.values.pack import Form
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Method = Literal["openat2", "descriptor walk"]
 
-DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
 MANY_DIRECTORIES: Final = 256

@@ -44,7 +44,7 @@ def spread(walk: Walk, share: Share) -> None:
         if child is None:
             continue
         if not walk.fill(child, below) or not child.todo:
-            os.close(child.fd)
+            child.close()
             continue
         opened.append(child)
         waiting.extend((child, below, name) for name in reversed(child.todo))

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.calls import Row, listed
-from sutler.disk.descriptors import Key, count_below, mounts_below, reopened
+from sutler.disk.calls import Listed, Row, entered, listed
+from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
 from sutler.disk.findings import Findings
 from sutler.disk.ignore import IGNORE_FILES, Node
 from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
@@ -30,9 +30,10 @@ _PROC: Final = os.path.isdir("/proc/self/fd")
 
 
 class Frame:
-    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to visit."""
+    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to visit. `listed`: what
+    lies in it, until it is decided."""
 
-    __slots__ = ("depth", "fd", "ground", "key", "node", "only_tracked", "prefix_length", "todo")
+    __slots__ = ("depth", "fd", "ground", "key", "listed", "node", "only_tracked", "prefix_length", "todo")
 
     def __init__(self, fd: int, key: Key, node: Node, ground: Ground) -> None:
         self.fd = fd
@@ -42,7 +43,12 @@ class Frame:
         self.only_tracked: Rule | None = None
         self.prefix_length = 0
         self.depth = 0
+        self.listed: Listed | None = None
         self.todo: list[str] = []
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
 
 
 def scan(
@@ -147,12 +153,12 @@ class Walk:
                 self.found.problems.append(Problem(path, "missing", "no such file"))
             return None
         if not named:
-            return self.enter(frame, name, prefix)
+            return self.enter(frame, name, prefix, alone=True)
         verdict = self.judge.binding(frame.node, name, True, prefix + name)
         if verdict is not None:
             self.found.prune(frame.fd, name, prefix + name, verdict)
             return None
-        return self.open(frame, name, prefix + name)
+        return self.open(frame, name, prefix + name, alone=True)
 
     def prepare(self, frame: Frame, prefix: str, named: bool) -> bool:
         """Load the rules of a directory on the way to a single path; remembered for the next one."""
@@ -208,7 +214,7 @@ class Walk:
         stack = [frame]
         closed = 0  # frames below this index hold no descriptor
         if not self.fill(frame, prefix):
-            os.close(frame.fd)
+            frame.close()
             return
         while stack:
             frame = stack[-1]
@@ -225,7 +231,7 @@ class Walk:
             below = f"{prefix}{name}/"
             child.prefix_length = len(below)
             if not self.fill(child, below) or not child.todo:
-                os.close(child.fd)
+                child.close()
                 continue
             prefix = below
             stack.append(child)
@@ -246,10 +252,10 @@ class Walk:
                     self.found.problems.append(Problem(where, "vanished", "moved while it was scanned"))
                 parent.todo = []
                 parent.fd = os.dup(self.root.fd)
-        os.close(left.fd)
+        left.close()
 
-    def enter(self, frame: Frame, name: str, prefix: str) -> Frame | None:
-        """Open a directory that the rules admit, or record why not."""
+    def enter(self, frame: Frame, name: str, prefix: str, *, alone: bool = False) -> Frame | None:
+        """Open a directory that the rules admit, or record why not. It is listed too, unless it is wanted `alone`."""
         path = prefix + name
         tracked_rule = frame.only_tracked
         verdict = self.directory_verdict(frame, name, path)
@@ -267,29 +273,34 @@ class Walk:
         if self.rules.depth is not None and frame.depth >= self.rules.depth:
             self.found.prune(frame.fd, name, path, Verdict("depth", Rule("depth", str(self.rules.depth))))
             return None
-        child = self.open(frame, name, path)
+        child = self.open(frame, name, path, alone)
         if child is not None:
             child.only_tracked = tracked_rule
         return child
 
-    def open(self, frame: Frame, name: str, path: str) -> Frame | None:
+    def open(self, frame: Frame, name: str, path: str, alone: bool) -> Frame | None:
         if len(path) > PATH_LIMIT:
             self.found.problems.append(
                 Problem(path[:200] + "…", "too_large", f"path longer than {PATH_LIMIT} characters")
             )
             return None
+        found: Listed | None = None
         try:
-            fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
+            if alone:
+                fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
+                device, inode = key_of(fd)
+            else:
+                fd, device, inode, found = entered(frame.fd, name, self.device if self.rules.one_filesystem else -1)
         except OSError as error:
             self.found.problems.append(problem_of(path, error))
             return None
-        state = os.fstat(fd)
-        if (state.st_dev != self.device and self.rules.one_filesystem) or path in self.mounts:
-            os.close(fd)
+        child = Frame(fd, (device, inode), frame.node.child(name), frame.ground)
+        if (device != self.device and self.rules.one_filesystem) or path in self.mounts:
+            child.close()
             self.found.excluded.append(Excluded(path + "/", "mount_point", Rule("one_filesystem"), 0))
             return None
-        child = Frame(fd, (state.st_dev, state.st_ino), frame.node.child(name), frame.ground)
         child.depth = frame.depth + 1
+        child.listed = found
         return child
 
     def directory_verdict(self, frame: Frame, name: str, path: str) -> Verdict | None:
@@ -306,10 +317,11 @@ class Walk:
     def fill(self, frame: Frame, prefix: str) -> bool:
         """List a directory: decide its files now, keep its folders for later. False when it is not ours."""
         try:
-            folders, files, dotted = listed(frame.fd)
+            folders, files, dotted = frame.listed or listed(frame.fd)
         except OSError as error:
             self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
+        frame.listed = None
         # Every ignore file begins with a dot, and so does `.git`.
         if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False

@@ -28,9 +28,9 @@ from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 if TYPE_CHECKING:
     from sutler.engine.load import Loader
 
-BATCH = 1 << 18
+BATCH = 1 << 19
 """Bytes of files that are made at once."""
-BATCH_FILES = 128
+BATCH_FILES = 256
 MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
 MANY_PLAIN_BYTES = 8_000_000

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sutler.disk import calls
-from sutler.disk.calls import Place, listed_by_os
+from sutler.disk.calls import Place, entered_by_os, listed_by_os
 from sutler.disk.root import FILE, Blob, read_descriptor
 from sutler.disk.text import decode
 from sutler.values.pack import Form
@@ -69,7 +69,8 @@ def in_order(found: calls.Listed) -> calls.Listed:
 
 
 def test_the_native_calls_are_the_ones_in_use(native: ModuleType) -> None:
-    assert (calls.listed, calls.contents, calls.framed) == (native.listed, native.contents, native.framed)
+    names = ("listed", "entered", "contents", "framed")
+    assert [getattr(calls, name) for name in names] == [getattr(native, name) for name in names]
 
 
 def test_a_folder_is_listed_as_by_os(native: ModuleType, folder: int, tmp_path: Path) -> None:
@@ -107,6 +108,43 @@ def test_what_cannot_be_listed_is_an_error(native: ModuleType, folder: int, tmp_
         native.listed(fd)
     with pytest.raises(TypeError):
         native.listed("folder")
+
+
+@pytest.mark.parametrize("inside", [(), ("file",), (".hidden",), ("folder/",), (".git/", "file", "folder/")])
+@pytest.mark.parametrize("device", ["any", "its own", "another"])
+def test_a_folder_is_entered_as_by_os(
+    native: ModuleType, folder: int, tmp_path: Path, inside: tuple[str, ...], device: str
+) -> None:
+    """And it is closed at once where nobody needs it any more."""
+    (tmp_path / "sub").mkdir()
+    for name in inside:
+        (tmp_path / "sub" / name).mkdir() if name.endswith("/") else (tmp_path / "sub" / name).touch()
+    state = os.stat(tmp_path / "sub")
+    wanted = {"any": -1, "its own": state.st_dev, "another": state.st_dev + 1}[device]
+    outcomes = []
+    for enter in (native.entered, entered_by_os):
+        fd, *key, found = enter(folder, "sub", wanted)
+        assert key == [state.st_dev, state.st_ino]
+        if fd >= 0:
+            assert os.fstat(fd).st_ino == state.st_ino
+            assert sorted(os.listdir(fd)) == sorted(name.rstrip("/") for name in inside)  # from its beginning
+            os.close(fd)
+        outcomes.append((fd >= 0, found and in_order(found)))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == (device != "another" and inside not in ((), ("file",)))
+
+
+@pytest.mark.parametrize("enter", ["native", "os"])
+def test_what_is_no_folder_is_not_entered(native: ModuleType, folder: int, tmp_path: Path, enter: str) -> None:
+    """T06: a folder that has become a link leads nowhere."""
+    call = native.entered if enter == "native" else entered_by_os
+    (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "file").touch()
+    for name in ("link", "file", "missing"):
+        with pytest.raises(OSError, match=r"Not a directory|No such file|symbolic links"):
+            call(folder, name, -1)
+    with pytest.raises((TypeError, ValueError)):
+        call(folder, "a\0b", -1)
 
 
 def python_says(path: Path) -> Blob:
