@@ -35,7 +35,7 @@ MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
 MANY_PLAIN_BYTES = 8_000_000
 """And from this many on that are only read and framed."""
-LARGE = 16_000_000
+LARGE = 4_000_000
 """A batch of more bytes than this is not made before it is asked for: several of them would wait in memory."""
 HALVES = range(8_000_000, 128_000_000)
 """With so many one process may clean and another count: that one needs more room than either did, and the tokenizer's
