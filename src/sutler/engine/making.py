@@ -332,9 +332,11 @@ class Maker:
     def shown(self, piece: Piece) -> Shown:
         """The piece as the report has it; what is worth knowing next time is remembered."""
         choice = self._choices[piece.number]
-        self._memory.learn(choice.path, piece.known)
+        path = choice.entry.path
+        if piece.known is not None:
+            self._memory.learn(path, piece.known)
         return Shown(
-            choice.path,
+            path,
             piece.level,
             piece.length,
             piece.tokens,
@@ -351,8 +353,9 @@ class Maker:
 
     def excluded(self, out: Out) -> Excluded:
         entry = self._choices[out.number].entry
-        sight = self._memory.trusted(entry.sight) if (out.reason, out.rule) == NOT_TEXT else ()
-        self._memory.learn(entry.path, Known(NO_CONTENT, sight=sight))
+        if self._memory:
+            sight = self._memory.trusted(entry.sight) if (out.reason, out.rule) == NOT_TEXT else ()
+            self._memory.learn(entry.path, Known(NO_CONTENT, sight=sight))
         return Excluded(entry.path, out.reason, out.rule)
 
 
