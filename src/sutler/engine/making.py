@@ -6,24 +6,23 @@ that no name has to be carried over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.disk.calls import Frames, Place
 from sutler.engine import forks, workers
+from sutler.engine.batches import MANY_PLAIN_BYTES, NO_TEXT, NOT_TEXT, Batch, Made, Out, Piece
 from sutler.engine.memory import NO_CONTENT, UNCOUNTED, Known, Memory, about, known_of
 from sutler.engine.report import Shown
 from sutler.stages.count import LITTLE, make_ready, token_counter
 from sutler.stages.fit import Material, best_rung
-from sutler.stages.render import Dressed, Framed, dressed, dressed_text, form, framed, shape
-from sutler.values.pack import Choice, CleanText, Level, Loaded, Octets, Request, Section
-from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
+from sutler.stages.render import Dressed, Framed, dressed, dressed_text, framed, shape
+from sutler.values.pack import Choice, CleanText, Loaded, Request, Section
+from sutler.values.snapshot import Excluded, Problem, ProblemKind
 
 if TYPE_CHECKING:
     from sutler.engine.load import Loader
@@ -33,59 +32,13 @@ BATCH = 1 << 19
 BATCH_FILES = 256
 MANY_BYTES = 1_500_000
 """From this many bytes on that must be looked through or counted, more processes are worth their start."""
-MANY_PLAIN_BYTES = 8_000_000
-"""And from this many on that are only read and framed."""
-LARGE = 4_000_000
-"""A batch of more bytes than this is not made before it is asked for: several of them would wait in memory."""
 HALVES = range(8_000_000, 128_000_000)
 """With so many one process may clean and another count: that one needs more room than either did, and the tokenizer's
 memory of words, which is all in the one then, grows with what it has counted."""
 
 
-NO_TEXT = Framed((), b"", b"")
-
-
-class Piece(Struct, frozen=True, array_like=True, gc=False):
-    """One file that enters, as the report has it."""
-
-    number: int
-    level: Level
-    length: int
-    sha256: str
-    tokens: int | None
-    rules: tuple[str, ...]
-    hidden: tuple[tuple[str, int], ...]
-    known: Known | None  # to be remembered: a file that is shown whole
-
-
-NOT_TEXT: tuple[Reason, Rule] = ("binary", Rule("content", "not text"))
-
-
-class Out(Struct, frozen=True, array_like=True, gc=False):
-    number: int
-    reason: Reason
-    rule: Rule
-
-
-class Batch(Struct, frozen=True, array_like=True):
-    """`spans` are given when the pieces are yet to be counted: where in the text each begins and ends, and where in the
-    lines its own ends."""
-
-    pieces: list[Piece]
-    out: list[Out]
-    problems: list[tuple[int, ProblemKind, str]]
-    spans: list[tuple[int, int, int]]
-
-
 Found = tuple[Piece, Dressed] | Out | Loaded | Material
 """A file on its way: done, or out, or yet to be looked through."""
-
-
-class Made(NamedTuple):
-    """A batch and its text."""
-
-    batch: Batch
-    framed: Framed
 
 
 class Maker:
@@ -111,7 +64,9 @@ class Maker:
         if self._counting and size > LITTLE:
             make_ready(self._request.budget.counter)
         if self._bare():
-            return self._as_they_are(size)
+            from sutler.engine.verbatim import AsTheyAre
+
+            return AsTheyAre(self._choices, self._cuts, self._loader, self._request, self._long_way).made(size)
         if size > (MANY_BYTES if redacting or self._counting else MANY_PLAIN_BYTES) and self._may_have_children():
             self._loader.prepare()
             halves = self._counting and redacting and not known and size in HALVES  # about as much work each
@@ -200,50 +155,14 @@ class Maker:
             self._finish(waiting, batch, ready, counting)
         return batch, ready
 
-    # Files that leave as they are ----------------------------------------------------------------------
-
     def _bare(self) -> bool:
         """Whether files leave as they are: nobody looks through them, nobody counts, and there is a native way."""
         request, loader = self._request, self._loader
         verbatim = shape(request.format).VERBATIM and not request.line_numbers
         return verbatim and not self._counting and self.watch is None and loader.bare and loader.frames
 
-    def _as_they_are(self, size: int) -> Generator[Made, None, None]:
-        """Every batch. A thread reads and frames the files of a large tree before they are asked for."""
-        batches = range(len(self._cuts) - 1)
-        if size <= MANY_PLAIN_BYTES or forks.cores() == 1:
-            return (self._made_of(index, self._frames(index)) for index in batches)
-        ahead = self._loader.ahead(self._frames_ahead, len(batches))
-        return (self._made_of(index, ahead.next() or self._frames(index)) for index in batches)
-
-    def _frames_ahead(self, index: int) -> Frames | None:
-        """None for so much that it should not wait in memory."""
-        size = sum([self._choices[number].entry.size for number in self._numbers(index)])
-        return self._frames(index) if size <= LARGE else None
-
-    def _frames(self, index: int) -> Frames:
-        choices, format = self._choices[self._cuts[index] : self._cuts[index + 1]], self._request.format
-        forms = [form(format, one.facts.language, one.entry.mode & 0o100 != 0, one.reason) for one in choices]
-        return self._loader.framed(choices, forms, self._request.cut.max_file_bytes)
-
-    def _made_of(self, index: int, frames: Frames) -> Made:
-        """A batch from its frames. What is out of the ordinary goes the long way, to its place among the others."""
-        batch = Batch([], [], [], [])
-        odd: list[tuple[Place, Framed]] = []
-        for number, one in enumerate(frames[3], self._cuts[index]):
-            if isinstance(one, tuple):
-                more, ready = self._batch(range(number, number + 1), counting=False)
-                batch.pieces.extend(more.pieces)
-                batch.out.extend(more.out)
-                batch.problems.extend(more.problems)
-                if ready:
-                    odd.append((one, framed(ready, self._request.format)))
-            elif one:
-                size = self._choices[number].entry.size
-                batch.pieces.append(Piece(number, "full", size, one, None, (), (), None))
-            else:
-                batch.out.append(Out(number, *NOT_TEXT))
-        return Made(batch, _put_among(frames, odd) if odd else Framed(frames[:1], *frames[1:3]))
+    def _long_way(self, number: int) -> tuple[Batch, list[Dressed]]:
+        return self._batch(range(number, number + 1), counting=False)
 
     def _found(self, number: int, batch: Batch) -> Found:
         """A file as it lies there, or as it is known, or why it stays out."""
@@ -382,20 +301,6 @@ def _piece(number: int, section: Section, tokens: int | None, known: Known | Non
 def _all_unpacked(answers: Generator[forks.Came, None, None]) -> Generator[Made, None, None]:
     with closing(answers):
         yield from map(_unpacked, answers)
-
-
-def _put_among(frames: Frames, odd: Iterable[tuple[Place, Framed]]) -> Framed:
-    """The texts of a batch with more of them in their places."""
-    views = [memoryview(text) for text in frames[:3]]
-    parts: list[list[Octets]] = [[], [], []]
-    start: Place = (0, 0, 0)
-    for place, more in odd:
-        for kind, own in enumerate((more.text, (more.frames,), (more.lines,))):
-            parts[kind] += (views[kind][start[kind] : place[kind]], *own)
-        start = place
-    for part, view, begin in zip(parts, views, start, strict=True):
-        part.append(view[begin:])
-    return Framed(parts[0], b"".join(parts[1]), b"".join(parts[2]))
 
 
 def _unpacked(answer: forks.Came) -> Made:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from sutler.disk.output import write_atomic, write_runs
 from sutler.disk.root import Root
+from sutler.engine.batches import Made
 from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
 from sutler.engine.database import compiled_ahead
 from sutler.engine.load import Loader
-from sutler.engine.making import Made, Maker
+from sutler.engine.making import Maker
 from sutler.engine.memory import NOTHING, UNCOUNTED, Memory, memory_of
 from sutler.engine.problems import Ask, judge, named_but_out
 from sutler.engine.report import Report, Shown, shown_of
