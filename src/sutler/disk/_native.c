@@ -246,7 +246,7 @@ static void digest_of(char digits[64], const unsigned char *data, size_t size, B
         digits[at] = "0123456789abcdef"[state[at / 8] >> (28 - at % 8 * 4) & 15];
 }
 
-/* A file's bytes and what was found out about it, as disk/calls.py has it. */
+/* A file's bytes and its state, as disk/calls.py has them. */
 static PyObject *contents_of(PyObject *data, const struct stat *state) {
     PyObject *values[] = {data,
                           PyLong_FromLongLong(state->st_size),
@@ -724,18 +724,18 @@ static PyObject *entered(PyObject *module, PyObject *const *args, Py_ssize_t cou
     }
     Py_END_ALLOW_THREADS;
     Py_DECREF(name);
-    if (here || error)
-        lists = lists_of(&list, error);
-    else
-        lists = Py_NewRef(Py_None);
-    if (lists == NULL) {
+    lists = here || error ? lists_of(&list, error) : Py_NewRef(Py_None);
+    if (lists == NULL) { /* always so after an error */
         if (fd >= 0)
             close(fd);
         return NULL;
     }
-    PyObject *values[] = {PyLong_FromLong(fd), PyLong_FromUnsignedLongLong(error ? 0 : state.st_dev),
-                          PyLong_FromUnsignedLongLong(error ? 0 : state.st_ino), lists};
-    return tuple_of(4, values);
+    PyObject *values[] = {PyLong_FromLong(fd), PyLong_FromUnsignedLongLong(state.st_dev),
+                          PyLong_FromUnsignedLongLong(state.st_ino), lists};
+    PyObject *made = tuple_of(4, values);
+    if (made == NULL && fd >= 0)
+        close(fd);
+    return made;
 }
 
 static PyMethodDef methods[] = {

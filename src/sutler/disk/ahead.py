@@ -16,14 +16,15 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """Does pieces of work, by their number, in order; ask for `next` that often. `close` it, whatever happened."""
+    """Does pieces of work, by their number, in order; ask for `next` that often. What goes wrong with a piece is raised
+    there. `close` it, whatever happened."""
 
     def __init__(self, work: Callable[[int], T], count: int) -> None:
         self._work = work
         self._todo = deque(range(count))
         self._asked = 0
-        self._ready: dict[int, T | MemoryError] = {}
-        self._came: deque[tuple[int, T | MemoryError]] = deque()  # from the thread
+        self._ready: dict[int, T | Exception] = {}
+        self._came: deque[tuple[int, T | Exception]] = deque()  # from the thread
         self._arrivals = Semaphore(0)
         self._room = Semaphore(WAITING)
         self._thread = Thread(target=self._go_on, daemon=True)
@@ -40,7 +41,7 @@ class Ahead(Generic[T]):
                 self._room.release()
             self._ready[mine[0]] = mine[1]
         found = self._ready.pop(number)
-        if isinstance(found, MemoryError):
+        if isinstance(found, Exception):
             raise found
         return found
 
@@ -54,7 +55,7 @@ class Ahead(Generic[T]):
             self._came.append(mine)
             self._arrivals.release()
 
-    def _done(self) -> tuple[int, T | MemoryError] | None:
+    def _done(self) -> tuple[int, T | Exception] | None:
         """A piece that nobody has taken yet, done; None where there is none left."""
         try:
             number = self._todo.popleft()
@@ -62,5 +63,5 @@ class Ahead(Generic[T]):
             return None
         try:
             return number, self._work(number)
-        except MemoryError as error:  # for whoever asks, and can tell somebody
+        except Exception as error:  # for whoever asks, and would wait for ever otherwise
             return number, error

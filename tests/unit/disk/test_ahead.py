@@ -71,11 +71,18 @@ def test_it_can_be_closed_before_anybody_asked() -> None:
     Ahead(Work().do, 0).close()
 
 
-def test_who_asks_hears_that_memory_is_short() -> None:
+@pytest.mark.parametrize("error", [MemoryError, OSError, ValueError])
+def test_who_asks_hears_what_went_wrong(error: type[Exception]) -> None:
+    """And does not wait for ever: the thread goes on with the next piece."""
+
     def work(number: int) -> int:
-        raise MemoryError
+        if number % 2:
+            raise error(f"piece {number}")
+        return number
 
     ahead = Ahead(work, MANY)
-    with pytest.raises(MemoryError):
-        ahead.next()
+    for number in range(0, MANY, 2):
+        assert ahead.next() == number
+        with pytest.raises(error, match=f"piece {number + 1}$"):
+            ahead.next()
     ahead.close()
