@@ -128,6 +128,7 @@ def _fetch(package: str, into: str) -> None:
             capture_output=True,
             text=True,
             check=False,
+            timeout=600,
         )
         if done.returncode != 0:
             raise SystemExit(f"pip could not download {package}: {done.stderr.strip().splitlines()[-1:]}")

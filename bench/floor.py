@@ -18,7 +18,7 @@ def build(folder: str) -> Found | None:
     if compiler is None:
         return None
     program = os.path.join(folder, "floor")
-    done = subprocess.run([compiler, "-O2", "-o", program, _SOURCE], capture_output=True, check=False)
+    done = subprocess.run([compiler, "-O2", "-o", program, _SOURCE], capture_output=True, check=False, timeout=600)
     return Found(TOOL, (program,), "C") if done.returncode == 0 else None
 
 

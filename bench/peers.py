@@ -18,17 +18,7 @@ WORK = ("raw", "tokens", "full", "budgeted")
 
 # In a recipe TREE is the folder, OUT the output file, LIST the list of text files.
 # A recipe without OUT writes to standard output, which then goes to that file.
-_PACK = (
-    "pack",
-    "TREE",
-    "--no-budget",
-    "--skip-over",
-    "0",
-    "--cut-over",
-    "0",
-    "--no-default-excludes",
-    "--quiet",
-)
+_PACK = ("pack", "TREE", "--no-budget", "--quiet")
 _GOAL = "QuerySet.bulk_create ignores unique constraints when update_conflicts is set"
 SUTLER = {
     "raw": (*_PACK, "--counter", "none", "--no-redact", "-o", "OUT"),

@@ -50,20 +50,20 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     clock = Clock(runs)
     begin = time.process_time()
     from sutler import config
-    from sutler.disk.output import write_runs
+    from sutler.disk.output import write_atomic
     from sutler.disk.root import Root
     from sutler.disk.text import decode
-    from sutler.engine import Project
+    from sutler.engine.project import Project
+    from sutler.formats import encoded, section_text
     from sutler.stages.choose import display_key
     from sutler.stages.count import token_counter
     from sutler.stages.fit import Material, best_rung
-    from sutler.stages.render import encoded, section_text
     from sutler.stages.tree import drawn_within
     from sutler.values.pack import CleanText, Listing, Loaded, Preamble
     from sutler.values.snapshot import Problem
 
     clock.stages.append(Stage("import", time.process_time() - begin, f"{len(sys.modules)} modules"))
-    wish = {"max_bytes": 0, "skip_over": 0, "cut_over": 0, "default_excludes": False, "counter": "none"}
+    wish = {"max_bytes": 0, "counter": "none"}
     project = Project(tree, settings=config.resolve([config.layer_from_table(wish, "bench")]))
     request = project.request()
     snapshot = clock.take("walk", project.scan, lambda found: f"{len(found.entries):,} files")
@@ -111,7 +111,7 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
         out = os.path.join(folder, "pack.md")
 
         def write() -> str:
-            write_runs(out, rendered)
+            write_atomic(out, map(b"".join, rendered))
             return out
 
         clock.take("write", write, _written)

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from sutler.engine import Project
+from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker

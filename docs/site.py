@@ -22,10 +22,15 @@ PAGES = {
     "docs/durability.md": ("durability.html", "Durability"),
     "docs/security-figures.md": ("security-figures.html", "Attacks tried"),
     "bench/README.md": ("bench.html", "Benchmarks"),
+    "docs/GLOSSARY.md": ("glossary.html", "Glossary"),
     "ARCHITECTURE.md": ("architecture.html", "Architecture"),
+    "SHORTCOMINGS.md": ("shortcomings.html", "Shortcomings"),
     "SECURITY.md": ("security.html", "Security"),
     "CONTRIBUTING.md": ("contributing.html", "Contributing"),
     "CHANGELOG.md": ("changes.html", "Changes"),
+} | {
+    f"docs/decisions/{page.name}": (f"decision-{page.stem}.html", f"Decision: {page.stem}")
+    for page in sorted((ROOT / "docs/decisions").glob("*.md"))
 }
 """Source, address and title, in the order of the navigation."""
 PICTURES = (".png", ".svg")

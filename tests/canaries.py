@@ -15,6 +15,7 @@ from urllib.parse import quote as percent
 
 from sutler.stages.redact.checksums import base62
 from tests.conftest import grow
+from tests.limits import LIMIT
 
 COUNT = 200
 WORDS = string.ascii_letters + string.digits
@@ -193,7 +194,7 @@ def _history(folder: Path, places: dict[str, list[Canary]]) -> None:
     git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
 
     def run(*words: str) -> None:
-        subprocess.run([*git, *words], cwd=folder, check=True, capture_output=True)
+        subprocess.run([*git, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
 
     run("init", "-q", "-b", "main")
     run("add", "README.md", "log.txt", "src")

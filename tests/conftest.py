@@ -16,6 +16,7 @@ import pytest
 
 from tests.browsers import chromium
 from tests.doors import door_state, open_door
+from tests.limits import LONG
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
 __all__ = ["FUZZ", "OpenStore", "chromium", "door_state", "open_door", "open_store", "postgres_url", "store"]
@@ -38,6 +39,29 @@ for _codec in (
 # Whoever runs the tests in the background of a shell may have told them to ignore interrupts; children would too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+FAST_FOLDERS = ("unit/", "contract/")
+SLOW_FILES = (
+    "contract/test_mcp_clients.py",
+    "contract/test_mcp_http.py",
+    "contract/test_mcp_killed.py",
+    "contract/test_picker_terminal.py",
+    "contract/test_processes.py",
+    "contract/test_tera_differential.py",
+    "contract/test_write_faults.py",
+    "unit/bench/",
+)
+"""Files of the fast folders that start servers, terminals or many processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the fast set by folder, so that a new test belongs to it without a decorator."""
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix()
+        if place.startswith(FAST_FOLDERS) and not place.startswith(SLOW_FILES):
+            item.add_marker("fast")
+
 
 Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
@@ -83,7 +107,7 @@ def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     SUTLER_KEEP=1 keeps everything for a look."""
     yield
     if not os.environ.get("SUTLER_KEEP"):
-        subprocess.run(["rm", "-rf", str(tmp_path_factory.getbasetemp())], check=False)
+        subprocess.run(["rm", "-rf", str(tmp_path_factory.getbasetemp())], check=False, timeout=LONG)
 
 
 @pytest.fixture(autouse=True)

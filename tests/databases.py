@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import compress
 
-from sutler.engine.database import MACHINE
+from sutler.engine.clean import MACHINE
 from sutler.stages.redact import compile_database, engines
 
 PLACE = Path(engines.__file__).with_name(engines.READY_MADE)

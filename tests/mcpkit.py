@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from tests.limits import Lines
+
 NEW = "2026-07-28"
 META = "io.modelcontextprotocol/"
 ENVELOPE = {f"{META}protocolVersion": NEW, f"{META}clientCapabilities": {}}
@@ -28,9 +30,8 @@ class Wire:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
         assert process.stdin is not None
-        assert process.stdout is not None
         self._in: IO[bytes] = process.stdin
-        self._out: IO[bytes] = process.stdout
+        self._out = Lines(process.stdout)
         self._number = 0
 
     def send(self, line: bytes) -> None:
@@ -39,7 +40,7 @@ class Wire:
 
     def line(self) -> dict[str, Any]:
         """The next line of stdout, which must be one message."""
-        found = json.loads(self._out.readline())
+        found = json.loads(self._out.line())
         assert found["jsonrpc"] == "2.0"
         return dict(found)
 
@@ -59,7 +60,7 @@ class Wire:
     def close(self) -> tuple[bytes, int]:
         """Close our end: what else came, and the exit code."""
         self._in.close()
-        rest = self._out.read()
+        rest = self._out.rest()
         return rest, self.process.wait(30)
 
 
@@ -77,7 +78,7 @@ def stdio(project: Path, *words: str, env: dict[str, str] | None = None, err: An
         yield Wire(process)
     finally:
         process.kill()
-        process.wait()
+        process.wait(30)
         for end in (process.stdin, process.stdout):
             if end:
                 try:
@@ -133,11 +134,10 @@ def http_server(project: Path, *words: str, env: dict[str, str] | None = None) -
     )
     assert process.stderr is not None
     try:
-        said: list[str] = []
-        while not said or "serving" not in said[-1]:
-            line = process.stderr.readline()
-            assert line, "".join(said)
-            said.append(line)
+        lines, said = Lines(process.stderr), [""]
+        while "serving" not in said[-1]:
+            said.append(lines.line().decode())
+            assert said[-1], "".join(said)
         port = re.search(r":(\d+)/mcp", said[-1])
         assert port
         token = next((said[n + 1].strip() for n, line in enumerate(said) if "shown this once" in line), "")

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sutler.stages.merge import merge
+from sutler.edits.merge import merge
+from tests.limits import LIMIT, Lines
 
 Triple = tuple[bytes, bytes, bytes]
 
@@ -42,7 +43,7 @@ def by_git(folder: Path, triple: Triple) -> tuple[bool, bytes]:
     for name, data in zip(("base", "ours", "theirs"), triple, strict=True):
         (folder / name).write_bytes(data)
     words = ["git", "merge-file", "-p", "-q", "ours", "base", "theirs"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=LIMIT)
     return done.returncode == 0, done.stdout
 
 
@@ -77,26 +78,26 @@ class _Blobs:
     def __init__(self, repository: str) -> None:
         words = ["git", "-C", repository, "cat-file", "--batch"]
         self._child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._out = Lines(self._child.stdout)
 
     def get(self, name: str) -> bytes:
         assert self._child.stdin
-        assert self._child.stdout
         self._child.stdin.write(f"{name}\n".encode())
         self._child.stdin.flush()
-        head = self._child.stdout.readline().split()
+        head = self._out.line().split()
         if len(head) < 3:
             return b""
-        return self._child.stdout.read(int(head[2]) + 1)[:-1]
+        return self._out.take(int(head[2]) + 1)[:-1]
 
     def close(self) -> None:
-        self._child.communicate()
+        self._child.communicate(timeout=LIMIT)
 
 
 def history(repository: str, count: int) -> Iterator[Triple]:
     """(base, ours, theirs) of files that both parents of a merge commit changed, at most eight of one commit."""
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", repository, *words], capture_output=True, check=False)
+        done = subprocess.run(["git", "-C", repository, *words], capture_output=True, check=False, timeout=LIMIT)
         return done.stdout.decode("utf-8", "replace")
 
     def changed(base: str, tip: str) -> dict[str, tuple[str, str]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from sutler.engine import Project, picks
+from sutler.engine import picks
+from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker

@@ -45,7 +45,7 @@ def on_terminal(
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.wait(30)
         os.close(leader)
 
 

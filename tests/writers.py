@@ -13,8 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,13 +21,10 @@ from sutler.access.audit import Ledger, chain
 from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
-from sutler.access.reconcile import reconcile
 from sutler.access.setup import Setup
-from sutler.access.writing import Writer
-from sutler.disk.aio import start_sync
-from sutler.disk.later import Later
 from sutler.disk.root import TEMPORARY, Root
-from sutler.disk.spare import Spare
+from sutler.edits.recovery import recover
+from sutler.edits.writer import Writer
 from sutler.store.base import Store
 from sutler.store.postgres import open_postgres
 from sutler.store.sqlite import open_sqlite
@@ -37,6 +33,7 @@ from sutler.values.access import GENESIS, Caller
 from sutler.values.errors import SutlerError
 from sutler.values.snapshot import ScanRules
 from tests.doors import fake_clean
+from tests.limits import LONG, exit_code
 
 FREE = Rules(rules=(PolicyRule("allow", "**", ("write",)),))
 NAMES = ("a.txt", "b.txt", "c/d.txt")
@@ -48,15 +45,11 @@ def free_door(tree: str, state: str, session: str = "s", url: str = "", *, stric
     private_dir(state)
     store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
     try:
-        with Root(tree) as root, closing(Later(store.settled)) as later, closing(Spare()) as spare:
+        with Root(tree) as root:
             ledger = Ledger(store, state, b"k" * 32)
             gate = Gate(ledger, FREE, Caller("c", session), fake_clean, strict=strict)
-            if not strict:
-                root.later, root.spare = later, spare
-                ledger.sign_ahead()
-                store.sync_by(partial(start_sync, data_only=True))
             door = Door(root, gate, Setup(ScanRules(skip_file_bytes=None), len, "1"))
-            reconcile(door)
+            recover(door)
             yield door
     finally:
         store.close()
@@ -125,7 +118,7 @@ def _killed(tree: str, state: str, seed: int, rnd: random.Random) -> dict[str, s
     select.select([back], [], [], 20)
     time.sleep(rnd.random() * 0.06)
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    exit_code(child)
     with os.fdopen(back, "rb") as pipe:
         lines = pipe.read().decode().split("\n")[:-1]
     assert lines, "the child never started"
@@ -203,7 +196,7 @@ def crowd(tree: str, state: str, count: int) -> tuple[int, int]:
             finally:
                 os._exit(code)
         children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    codes = [exit_code(child, LONG) for child in children]
     assert set(codes) <= {0, 4}, codes
     there = Path(tree, "shared.txt").read_text().split("\n")
     return codes.count(0), sum(f"edited {n}" in there for n in range(count) if codes[n] == 0)

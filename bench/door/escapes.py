@@ -35,13 +35,13 @@ from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.setup import Setup
-from sutler.disk.replace import _renameat2
 from sutler.disk.root import Root
-from sutler.engine.database import COMPILE_ABOVE, engine_for
+from sutler.edits.replacement import _renameat2
+from sutler.engine.clean import COMPILE_ABOVE, engine_for
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
-from sutler.toolbox import TOOLS, Tool, call
+from sutler.tools import TOOLS, Tool, call
 from sutler.values.access import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
 from sutler.values.errors import SutlerError
 from sutler.values.pack import CleanText

@@ -29,7 +29,7 @@ def build(folder: str) -> None:
 
 
 def one(project: str, case: str) -> None:
-    from sutler.toolbox import open_door
+    from sutler.tools import open_door
     from sutler.values.access import Caller
     from sutler.values.errors import SutlerError
 
@@ -59,7 +59,7 @@ def main() -> None:
         build(project)
         environment = {**os.environ, "XDG_STATE_HOME": os.path.join(folder, "state")}
         for case in CASES:
-            subprocess.run([sys.executable, __file__, project, case], env=environment, check=True)
+            subprocess.run([sys.executable, __file__, project, case], env=environment, check=True, timeout=600)
         print(f"load {os.getloadavg()[0]:.1f}")
 
 

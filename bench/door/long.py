@@ -15,8 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from sutler.edits.merge import merge
 from sutler.stages.difference import unified
-from sutler.stages.merge import merge
 
 T = TypeVar("T")
 Texts = tuple[list[str], list[str], list[str]]

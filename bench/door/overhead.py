@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from sutler.access.door import Door
-from sutler.toolbox import open_door
+from sutler.tools import open_door
 from sutler.values.access import Call, Caller, Outcome
 from sutler.values.paths import RelPath
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sutler.access.door import Door
-from sutler.toolbox import TOOLS, call, open_door
+from sutler.tools import TOOLS, call, open_door
 from sutler.values.access import Caller
 from sutler.values.errors import SutlerError
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sutler.languages.terms import terms_of
 from sutler.stages.rank.index import Reader
 from sutler.stages.rank.lexical import idf
-from sutler.stages.terms import terms_of
 
 _K1, _B = 1.2, 0.75
 

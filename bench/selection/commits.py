@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from bench.selection.data import Gold, Instance, mirror_of
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 
 _MENDS = re.compile(r"\bfix|\bbug|\bcrash|\bincorrect|\bwrong|\bfail", re.IGNORECASE)
 _TRAILER = re.compile(r"\s*(?:signed-off-by|co-authored-by|reviewed-by|closes?|pr-url|change-id)\b", re.IGNORECASE)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _git(mirror: str, *words: str) -> str:
-    done = subprocess.run(["git", "--git-dir", mirror, *words], capture_output=True, check=True)
+    done = subprocess.run(["git", "--git-dir", mirror, *words], capture_output=True, check=True, timeout=600)
     return done.stdout.decode("utf-8", "replace")
 
 

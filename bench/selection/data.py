@@ -15,8 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from sutler.disk.history import read_commits
-from sutler.stages.facts import extract
-from sutler.values.facts import FACTS_VERSION, Commit, Facts
+from sutler.languages.extract import extract
+from sutler.languages.version import facts_version
+from sutler.values.facts import Commit, Facts
 from sutler.values.paths import basename, extension
 
 MAX_BLOB = 1_000_000
@@ -74,7 +75,7 @@ def mirror_of(repos: str, repo: str) -> str:
 def list_tree(git_dir: str, commit: str) -> dict[str, Blob]:
     """Regular files of a commit up to the size cap, by path."""
     words = ["git", "--git-dir", git_dir, "ls-tree", "-r", "-l", "-z", commit]
-    out = subprocess.run(words, capture_output=True, check=True).stdout
+    out = subprocess.run(words, capture_output=True, check=True, timeout=600).stdout
     tree: dict[str, Blob] = {}
     for entry in out.split(b"\0"):
         if entry:
@@ -106,7 +107,7 @@ class Blobs:
         return data
 
     def close(self) -> None:
-        self._process.communicate()
+        self._process.communicate(timeout=600)
 
 
 def read_blobs(git_dir: str, wanted: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -138,7 +139,7 @@ class FactsCache:
 
     @staticmethod
     def key(path: str, blob: Blob) -> str:
-        return f"{blob.id}.{extension(path) or basename(path)}.{FACTS_VERSION}"
+        return f"{blob.id}.{extension(path) or basename(path)}.{facts_version()}"
 
     def fill(self, git_dir: str, tree: dict[str, Blob]) -> int:
         """Extract what is missing; the number of files parsed."""
@@ -191,7 +192,7 @@ class FactsCache:
 def read_history(git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000) -> tuple[Commit, ...]:
     """The commits before and at `commit`, newest first; `cache` is shared by the instances of one project."""
     words = ["git", "--git-dir", git_dir, "rev-list", f"--max-count={limit}", commit]
-    ids = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
+    ids = subprocess.run(words, capture_output=True, check=True, text=True, timeout=600).stdout.split()
     missing = [id_ for id_ in ids if id_ not in cache]
     if missing:
         cache.update((found.id, found) for found in read_commits(git_dir, missing))

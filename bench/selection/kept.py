@@ -8,8 +8,9 @@ import time
 import msgspec
 
 from bench.selection.data import Blob, FactsCache, Instance, read_history
+from sutler.languages.version import facts_version
 from sutler.stages.rank import Index, Past, build, dumps, loads, summarise
-from sutler.values.facts import FACTS_VERSION, Commit, History
+from sutler.values.facts import Commit, History
 
 
 class Shelf:
@@ -23,7 +24,7 @@ class Shelf:
 
     def index(self, instance: Instance, git_dir: str, tree: dict[str, Blob]) -> tuple[Index, float]:
         """The index, and the seconds of CPU that building it took: 0 where it was kept."""
-        path = os.path.join(self._folder, f"{instance.id}.{FACTS_VERSION}.idx")
+        path = os.path.join(self._folder, f"{instance.id}.{facts_version()}.idx")
         if os.path.exists(path):
             with open(path, "rb") as file:
                 index = loads(file.read())

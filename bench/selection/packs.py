@@ -13,14 +13,13 @@ from hashlib import sha256
 from bench.selection.data import Blob, Blobs, Instance, text_of
 from sutler.config import resolve
 from sutler.engine.clean import cleaner
+from sutler.formats import parse
+from sutler.scan.classify import facts_of
 from sutler.stages.choose import choose
-from sutler.stages.classify import facts_of
-from sutler.stages.compose import compose_within
-from sutler.stages.fit import Material
+from sutler.stages.fit import Ledger, Material, fit_whole_text
 from sutler.stages.rank import Index
 from sutler.stages.rank.index import Reader
-from sutler.stages.render import parse
-from sutler.stages.task_fit import Ranking
+from sutler.stages.task_fit import Ranking, task_order
 from sutler.stages.tree import drawing_limit, drawn_within
 from sutler.values.errors import RefusedError
 from sutler.values.facts import Ranked
@@ -60,7 +59,9 @@ class Bench:
         preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
         ranking = Ranking(query, Reader(self._index), ranked)
         try:
-            return compose_within(selection.choices, self._fetch, request, preamble, len, ranking).text
+            ledger = Ledger(request, len, preamble, len(selection.choices))
+            materials = map(self._fetch, task_order(selection.choices, ranking))
+            return fit_whole_text(selection.choices, materials, ledger, preamble, ranking).text
         except RefusedError:
             return ""
 

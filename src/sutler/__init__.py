@@ -12,11 +12,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
-    from sutler.engine import Packing, Project, Report, Shown
     from sutler.engine.options import Options
+    from sutler.engine.project import Project
     from sutler.engine.tasks import ContextPacker
+    from sutler.formats import parse
+    from sutler.pack.packing import Packing
+    from sutler.pack.report import Report, Shown
     from sutler.stages.pack_diff import diff_packs
-    from sutler.stages.render import parse
     from sutler.stages.serial import deserialize, serialize
     from sutler.values.errors import SutlerError
     from sutler.values.pack import Pack, Request, Section
@@ -34,21 +36,21 @@ _HOMES = {
     "Options": "sutler.engine.options",
     "Pack": "sutler.values.pack",
     "PackConstraints": "sutler.values.wire",
-    "Packing": "sutler.engine",
+    "Packing": "sutler.pack.packing",
     "Problem": "sutler.values.snapshot",
-    "Project": "sutler.engine",
+    "Project": "sutler.engine.project",
     "ProjectSnapshot": "sutler.values.wire",
-    "Report": "sutler.engine",
+    "Report": "sutler.pack.report",
     "Request": "sutler.values.pack",
     "Section": "sutler.values.pack",
-    "Shown": "sutler.engine",
+    "Shown": "sutler.pack.report",
     "Snapshot": "sutler.values.snapshot",
     "SummaryPack": "sutler.values.wire",
     "SutlerError": "sutler.values.errors",
     "TaskSpec": "sutler.values.task",
     "deserialize": "sutler.stages.serial",
     "diff_packs": "sutler.stages.pack_diff",
-    "parse": "sutler.stages.render",
+    "parse": "sutler.formats",
     "serialize": "sutler.stages.serial",
 }
 

@@ -7,7 +7,6 @@ import sys
 
 TYPE_CHECKING = False  # typing costs more than a short command
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import NoReturn
 
 
@@ -41,9 +40,6 @@ def main() -> int:
         gc.set_threshold(100_000, 50, 50)
         from sutler.fronts.cli.main import run
 
-        if len(words) > 1 and words[1] not in ("-h", "--help"):
-            _load_argparse()
-            _load_msgspec()
         return run(words)
     except KeyboardInterrupt:  # while modules were still loading
         return 130
@@ -52,58 +48,9 @@ def main() -> int:
     except OSError as error:
         sys.stderr.write(f"sutler: cannot write to stdout: {error.strerror}\n")
         return 1
-
-
-def _load_argparse() -> None:
-    """Load argparse without what would translate its few words, which takes as long; `parsing` gives it ours."""
-    if "argparse" in sys.modules or "gettext" in sys.modules:
-        return
-    module = type(sys)("gettext")
-    module.gettext = module.ngettext = str  # type: ignore[attr-defined]  # a module made a moment ago
-    sys.modules["gettext"] = module
-    try:
-        import argparse  # noqa: F401  # loaded for the others
-    finally:
-        del sys.modules["gettext"]
-
-
-def _load_msgspec() -> None:
-    """Load msgspec without what it asks for and a command hardly ever needs: a third of the time it takes.
-
-    It takes typing where typing_extensions is absent. The others are there the moment something of theirs is used.
-    """
-    if "msgspec" in sys.modules:
-        return
-    absent = [name for name in _STAND_INS if name not in sys.modules]
-    sys.modules.update((name, _stand_in(name)) for name in absent)
-    if "typing_extensions" not in sys.modules:
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # the documented way to make an import fail
-        absent.append("typing_extensions")
-    try:
-        import msgspec  # noqa: F401  # loaded for the others
-    finally:
-        for name in absent:
-            del sys.modules[name]
-
-
-_STAND_INS = ("decimal", "msgspec.inspect", "platform", "textwrap")
-
-
-def _stand_in(name: str) -> ModuleType:
-    """A module that is loaded when it is first asked for anything but the one thing asked for at once."""
-    module = type(sys)(name)
-
-    def late(attribute: str) -> object:
-        import importlib
-
-        return getattr(importlib.import_module(name), attribute)
-
-    module.__getattr__ = late  # type: ignore[method-assign]  # how a module answers for what it does not have
-    if name == "platform":
-        module.system = lambda: os.uname().sysname  # type: ignore[attr-defined]  # for uuid, which asks while it loads
-    if name == "decimal":  # msgspec wants to know it by sight, and no value of ours is one
-        module.Decimal = type("Decimal", (), {})  # type: ignore[attr-defined]  # a module made a moment ago
-    return module
+    except Exception as error:  # before the command could start: a damaged installation
+        sys.stderr.write(f"sutler: cannot start: {type(error).__name__}\n  next: install sutler again\n")
+        return 1
 
 
 def _settle_streams() -> None:

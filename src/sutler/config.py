@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
+from sutler.formats import FORMATS
 from sutler.values.errors import UsageError
 from sutler.values.pack import Format, Mode, Unit
 
@@ -35,52 +36,66 @@ class Key(Struct, frozen=True):
 
 
 KEYS: tuple[Key, ...] = (
-    Key("include", "list", (), "globs that a file must match to enter; empty means every file"),
-    Key("exclude", "list", (), "globs that keep a file out"),
-    Key("depth", "int", None, "how many directory levels to descend; 0 is this directory only"),
-    Key("hidden", "bool", True, "whether names that begin with a dot are scanned, as git does"),
-    Key("max_files", "int", None, "at most this many files in the pack"),
+    Key("include", "list", (), "only files that match one of these globs; empty: every file"),
+    Key("exclude", "list", (), "leave out files that match one of these globs"),
+    Key("depth", "int", None, "maximum levels to descend; 0: this folder only"),
+    Key("hidden", "bool", True, "scan names that begin with a dot, as git does"),
+    Key("max_files", "int", None, "maximum number of files in the pack"),
     Key("max_tokens", "size", None, "budget in tokens of `counter`"),
     Key("max_chars", "size", None, "budget in characters"),
-    Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; the default when no other budget is set"),
+    Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; applies if no other budget is set"),
     Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
-    Key("counter", "text", "o200k_base", "token vocabulary, or `none` to count nothing"),
+    Key("counter", "text", "o200k_base", "token vocabulary; `none`: no tokens are counted"),
     Key(
         "type",
         "choice",
         None,
-        "full, summary, or auto to let limits choose; makes json the wire document",
+        "full: file contents; summary: facts only; auto: full if it fits. With json: a document",
         ("auto", "full", "summary"),
     ),
-    Key("provider_limits", "list", (), "bytes by provider for `type = auto`, such as anthropic=400k"),
-    Key("format", "choice", "markdown", "how the pack is written", get_args(Format)),
+    Key("provider_limits", "list", (), "limits in bytes by provider for `type = auto`, such as anthropic=400k"),
+    Key("format", "choice", "markdown", "output format of the pack", tuple(FORMATS)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(
         "cut_over",
         "size",
         50_000,
-        "a file above this many bytes keeps 100 head and 50 tail lines; 0 never cuts",
+        "show only 100 head and 50 tail lines of larger files, in bytes; 0: never",
     ),
-    Key("skip_over", "size", 1_048_576, "a file above this many bytes stays out; 0 means no limit"),
+    Key("skip_over", "size", 1_048_576, "leave out larger files, in bytes; 0: no limit"),
     Key(
         "on_decode_error",
         "choice",
         "replace",
-        "what to do with bytes no encoding explains",
+        "bytes that are not text in any known encoding: replace them, or skip the file",
         ("replace", "skip"),
     ),
-    Key("mode", "choice", "flexible", "what a problem on the way means", get_args(Mode)),
-    Key("redact", "bool", True, "whether secrets are replaced by markers before anything leaves", own=True),
-    Key("allow_secrets", "list", (), "tags of findings that are no secrets, as `sutler secrets` shows them", own=True),
-    Key("allow_lines", "list", (), "texts that excuse a finding on their line, such as a comment of yours", own=True),
-    Key("default_excludes", "bool", True, "whether the built-in exclusion patterns apply", own=True),
-    Key("allow", "list", (), "globs of files whose name looks like a credential but is none", own=True),
-    Key("deny", "list", (), "globs that agents may neither read nor write; a project's add to the user's"),
-    Key("ask", "list", (), "globs that agents may touch only with approval; a project's add to the user's"),
+    Key(
+        "mode",
+        "choice",
+        "flexible",
+        "on a problem, strict: stop; flexible: ask about named files; ignore: record it",
+        get_args(Mode),
+    ),
+    Key("redact", "bool", True, "replace secrets by markers before any text leaves", own=True),
+    Key(
+        "allow_secrets", "list", (), "tags of findings that are not secrets, as `sutler secrets` prints them", own=True
+    ),
+    Key("allow_lines", "list", (), "texts that exempt findings on their line, such as a comment", own=True),
+    Key("default_excludes", "bool", True, "apply the built-in exclusion patterns", own=True),
+    Key("allow", "list", (), "admit files whose name only looks like a credential", own=True),
+    Key("deny", "list", (), "globs that agents may neither read nor write; the project's are added to the user's"),
+    Key("ask", "list", (), "globs that agents may use only with approval; the project's are added to the user's"),
     Key("writable", "list", (), "globs that agents may write without approval", own=True),
-    Key("review", "list", (), "a program and its arguments that proposes how to settle a conflict of edits", own=True),
-    Key("portable_names", "bool", True, "whether agents create only names that every platform can have", own=True),
-    Key("summary_command", "text", "", "a program that sums up the text it gets; empty: from structure", own=True),
+    Key("review", "list", (), "program and arguments that propose a resolution of edit conflicts", own=True),
+    Key("portable_names", "bool", True, "allow agents to create only names that are valid on every platform", own=True),
+    Key(
+        "summary_command",
+        "text",
+        "",
+        "program that summarizes text from stdin; empty: summaries from structure",
+        own=True,
+    ),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
@@ -117,7 +132,7 @@ class Settings(Struct, frozen=True):
         return value if isinstance(value, tuple) else ()
 
     def format(self) -> Format:
-        return cast("Format", self.values["format"])
+        return self.text("format")
 
     def overlaid(self, layer: Layer) -> Settings:
         """These settings with one more layer on top."""

@@ -16,6 +16,7 @@ from sutler.disk.root import FILE, Blob, Method, Root
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Problem
+from tests.limits import joined
 
 CANARY = b"outside the root"
 METHODS: list[Method] = ["openat2", "descriptor walk"]
@@ -237,7 +238,7 @@ def test_a_directory_swapped_for_a_link(root: Root, tmp_path: Path) -> None:
         seen = [found for _ in range(1500) for found in read_both_ways(root, "sub/file.txt")]
     finally:
         stop.set()
-        thread.join()
+        joined(thread)
     assert {found.data for found in seen if isinstance(found, Blob)} <= {b"inside"}
 
 

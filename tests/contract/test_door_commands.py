@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sutler.toolbox import open_door
+from sutler.tools import open_door
 from sutler.values.access import Caller
 from sutler.values.errors import SutlerError
 from tests.conftest import Plant, Sutler

@@ -13,11 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from sutler.toolbox import call, open_door, open_store
-from sutler.toolbox.answers import as_object, failure
+from sutler.tools import call, open_door, open_store
+from sutler.tools.answers import as_object, failure
 from sutler.values.access import CLOUD, Caller, unseal
 from sutler.values.errors import SutlerError
 from tests.conftest import Plant, grow
+from tests.limits import LIMIT
 from tests.mcpkit import http_server, stdio
 
 TREE = {
@@ -72,7 +73,7 @@ def _shell(project: Path, env: dict[str, str]) -> list[Any]:
     answers = []
     for name, arguments in CALLS:
         words = [sys.executable, "-m", "sutler", "call", name, json.dumps(arguments), "--json"]
-        done = subprocess.run(words, cwd=project, env=env, capture_output=True, check=False)
+        done = subprocess.run(words, cwd=project, env=env, capture_output=True, check=False, timeout=LIMIT)
         answers.append(json.loads(done.stdout))
         del answers[-1]["schema_version"]
     return answers

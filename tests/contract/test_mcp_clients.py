@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from sutler.fronts.mcp.tools import DEFAULT
+from sutler.tools import DEFAULT
 from tests.conftest import Plant, Sutler
+from tests.limits import LIMIT
 from tests.mcpkit import http_server, stdio
 
 TREE = {"README.md": "# Hello\n", "src/app.py": "def main():\n    return 1\n", ".env": "KEY=1\n"}
@@ -104,7 +105,9 @@ def _approved(id: str, project: Path) -> bool:
     parent, child = pty.openpty()
     os.write(parent, b"y\n")
     words = [sys.executable, "-m", "sutler", "approve", id]
-    done = subprocess.run(words, cwd=project, stdin=child, stderr=child, stdout=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        words, cwd=project, stdin=child, stderr=child, stdout=subprocess.DEVNULL, check=False, timeout=LIMIT
+    )
     os.close(parent)
     os.close(child)
     return done.returncode == 0

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Plant, Sutler
+from tests.limits import LIMIT
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is what gives these tests a terminal")
 
@@ -32,10 +33,10 @@ class Terminal:
         config.write_text(f"set -g default-terminal {term}\nset -g status off\n")
         self._words = ["tmux", "-f", str(config), "-S", self._socket]
         command = [*self._words, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", str(folder), line]
-        subprocess.run(command, env=env, check=True, capture_output=True)
+        subprocess.run(command, env=env, check=True, capture_output=True, timeout=LIMIT)
 
     def tmux(self, *words: str) -> str:
-        return subprocess.run([*self._words, *words], check=False, capture_output=True, text=True).stdout
+        return subprocess.run([*self._words, *words], check=False, capture_output=True, text=True, timeout=LIMIT).stdout
 
     def press(self, *keys: str) -> None:
         self.tmux("send-keys", *keys)

@@ -17,10 +17,11 @@ import pytest
 from sutler.access.audit import Ledger
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_file
-from sutler.toolbox import call, open_door, open_store
+from sutler.tools import call, open_door, open_store
 from sutler.values.access import Caller, unseal
 from sutler.values.errors import SutlerError
 from tests.conftest import FUZZ, Plant
+from tests.limits import joined
 
 PROCESSES = 8
 CALLS = max(12, int(12.5 * FUZZ))
@@ -71,8 +72,7 @@ def test_processes_share_one_store(
     for worker in workers:
         worker.start()
     found = dict(answers.get(timeout=600) for _ in workers)
-    for worker in workers:
-        worker.join()
+    joined(*workers)
     assert found == {number: [] for number in range(PROCESSES)}
     store, ledger = open_store(root, os.environ)
     try:
@@ -101,5 +101,5 @@ def test_a_store_that_another_process_is_making_is_waited_for(tmp_path: Path) ->
     try:
         open_sqlite(path, "p").close()
     finally:
-        done.join()
+        joined(done)
         maker.close()

@@ -27,6 +27,7 @@ from sutler.values.access import (
 )
 from sutler.values.errors import DeniedError, SutlerError
 from sutler.values.paths import RelPath
+from tests.limits import joined
 from tests.stores import OpenStore, entry
 
 NASTY = RelPath('odd/"na\nme"\x1b\u2028\udcff')
@@ -54,13 +55,6 @@ def approval(id: str) -> Approval:
         created="2026-01-01T00:00:00Z",
         expires="2026-01-01T00:15:00Z",
     )
-
-
-def test_the_first_name_wins(store: Store) -> None:
-    """A named value is written once; later writers get the first one back."""
-    assert store.named("k") is None
-    assert store.name_once("k", b"\0one") == b"\0one"
-    assert store.name_once("k", b"two") == b"\0one"
 
 
 def test_registry_returns_sorted_rows_and_forgets_the_gone(store: Store) -> None:
@@ -183,7 +177,6 @@ def test_dropping_old_rows_keeps_the_chain_going(store: Store) -> None:
 def test_projects_do_not_meet(open_store: OpenStore) -> None:
     """Nothing that one project stores is visible to another in the same database."""
     one, two = open_store("one"), open_store("two")
-    one.name_once("k", b"v")
     one.put_blob("d", b"x")
     one.put_fact("d", "k", "1", b"x")
     one.add_version(version("a", b"x"))
@@ -191,8 +184,8 @@ def test_projects_do_not_meet(open_store: OpenStore) -> None:
     one.append(entry("c", bytes=1))
     one.update_registry([RegistryRow(RelPath("a"), 1, "d", 1, "v")])
     one.put_receipt(Receipt(pack="p", at="t", body="{}"))
-    seen = (two.named("k"), two.blob("d"), two.fact("d", "k", "1"), two.approval("x"))
-    assert seen == (None, None, None, None)
+    seen = (two.blob("d"), two.fact("d", "k", "1"), two.approval("x"))
+    assert seen == (None, None, None)
     assert (two.versions("a"), two.registry(), two.receipts(), two.audit(), two.tally()) == ((), (), (), (), ())
     assert two.head() == (0, GENESIS)
 
@@ -227,8 +220,7 @@ def test_threads_share_one_store(store: Store) -> None:
     work = [threading.Thread(target=_append_many, args=(lambda _: store, n, 20)) for n in range(4)]
     for thread in work:
         thread.start()
-    for thread in work:
-        thread.join()
+    joined(*work)
     rows = store.audit()
     assert [row.seq for row in rows] == list(range(1, 81))
     assert all(unseal(after).prev == before.hash for before, after in pairwise(rows))
@@ -250,7 +242,7 @@ def test_a_store_carried_through_a_fork_says_so(store: Store) -> None:
     child = context.Process(target=_carried, args=(store, answer))
     child.start()
     assert answer.get(timeout=120) == "a store was carried into another process"
-    child.join()
+    joined(child)
 
 
 def test_a_path_is_held_by_one(open_store: OpenStore) -> None:
@@ -276,21 +268,6 @@ def test_an_intent_waits_until_its_outcome(store: Store) -> None:
     """Entries, contents and versions are recorded together, and an intent is pending until its outcome is there."""
     version = Version(id="v", path=RelPath("a.py"), digest="d", size=1, at="t", author="c", call="1", mode=0o644)
     store.record([entry("1", phase="intent", effect="write")], blobs=[("d", b"x")])
-    assert ([one.row.call for one in store.pending()], store.blob("d")) == (["1"], b"x")
+    assert ([row.call for row in store.pending()], store.blob("d")) == (["1"], b"x")
     store.record([entry("1", effect="write")], versions=[version, version])
     assert (store.pending(), store.versions("a.py")) == ((), (version,))
-
-
-def test_the_last_step_is_inside_the_transaction(open_store: OpenStore) -> None:
-    """What changes a file when its outcome is written: nobody sees the row before, and none stays if it fails."""
-    store, other, seen = open_store("p"), open_store("p"), list[int]()
-
-    def fail() -> None:
-        raise OSError
-
-    store.record([entry("1", phase="intent", effect="write")], still={"1": "m"})
-    with pytest.raises(OSError, match=r"^$"):
-        store.record([entry("1", effect="write")], last=fail)
-    assert (store.head()[0], [one.done for one in store.pending()]) == (1, [False])
-    store.record([entry("1", effect="write")], last=lambda: seen.append(other.head()[0]))
-    assert (seen, store.head()[0], store.pending()) == ([1], 2, ())

@@ -1,4 +1,4 @@
-"""Our Tera against Tera itself: equal text where it renders, an error where it errs."""
+"""Templates through the bounded child against Tera in this process: equal text, or an error from both."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 
 from sutler.goals.template import TemplateError, render
 
-pytera = pytest.importorskip("pytera", reason="compared with Tera itself")
+pytera = pytest.importorskip("pytera", reason="no wheel for Windows on ARM")
 
 CASES = json.loads(Path(__file__).with_name("tera_cases.json").read_text("utf-8"))
 TEMPLATES: list[str] = CASES["templates"]
-FAMILY = "{% for c in family %}{{ c }}.{% endfor %}"
 
 
 def oracle(folder: Path, template: str) -> str | None:
@@ -34,7 +33,7 @@ def oracle(folder: Path, template: str) -> str | None:
 
 def ours(template: str) -> str | None:
     try:
-        return render(template, CASES["context"], load=CASES["siblings"].get)
+        return render(template, CASES["context"], files=CASES["siblings"], environ=os.environ)
     except TemplateError:
         return None
 
@@ -48,9 +47,3 @@ def test_renders_as_tera(template: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_enough_templates_are_compared() -> None:
     assert len(TEMPLATES) == len(set(TEMPLATES)) >= 400
-    rendered = [template for template in TEMPLATES if ours(template) is not None]
-    assert 150 <= len(rendered) <= len(TEMPLATES) - 100
-
-
-def test_a_loop_over_clusters_works_where_tera_panics() -> None:
-    assert ours(FAMILY) == "a.e\u0301.x.🇩🇪.👩\u200d👩\u200d👧.z."

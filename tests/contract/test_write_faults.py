@@ -14,16 +14,19 @@ from typing import Any
 import pytest
 
 from sutler.access.door import Door
-from sutler.access.writing import Writer
-from sutler.disk import replace
+from sutler.edits import replacement as replace
+from sutler.edits.writer import Writer
 from sutler.store.sql import SqlStore
 from sutler.values.errors import SutlerError
+from tests.limits import LONG
 from tests.stores import FUZZ
 from tests.writers import check, digest_of, free_door, plant
 
 
 def _run(*words: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "tests.writers", *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.writers", *words], capture_output=True, text=True, check=False, timeout=LONG
+    )
     assert done.returncode == 0, done.stderr[-2_000:]
     return done.stdout
 
@@ -90,7 +93,7 @@ def test_every_call_to_the_disk_may_fail(
             patched.setattr(os, "write", faults.wrap(os.write, short=True))
             exchange = replace._renameat2()
             if exchange is not None and number:
-                patched.setattr(replace, "_renameat2", partial(faults.wrap, exchange.__call__))
+                patched.setattr(replace, "_renameat2", partial(faults.wrap, exchange))
             if number:
                 patched.setattr(SqlStore, "record", faults.wrap(SqlStore.record))
             with free_door(tree, state) as door:

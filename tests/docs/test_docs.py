@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from sutler.engine import picks
+from sutler.scan.ignore_files import DENIALS
 from tests.conftest import Plant
 from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, opens_screen, sets_up
+from tests.limits import LIMIT
 from tests.terminals import on_terminal
 
 TREE = {
@@ -38,6 +40,7 @@ def git(folder: Path, *words: str) -> None:
         cwd=folder,
         check=True,
         capture_output=True,
+        timeout=LIMIT,
     )
 
 
@@ -81,6 +84,12 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+def test_the_guide_names_every_ai_ignore_file() -> None:
+    """The guide's list is the table's, so that a new row is documented."""
+    [item] = re.findall(r"^3\. AI-ignore files: `([^`]+)`", GUIDE.read_text(), re.M)
+    assert sorted(item.split()) == sorted(DENIALS)
 
 
 def test_every_command_has_help_and_is_in_the_usage() -> None:

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from docs.make_reference import DOCUMENTS, PAGES, page_of
 from docs.site import PAGES as SITE
 from docs.site import build, slug
 from sutler.fronts.cli.main import BY_NAME
-from sutler.fronts.cli.reference import DOCUMENTS, PAGES, page_of
 from tests.docs.blocks import REPOSITORY
+from tests.limits import LIMIT
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_the_page_is_what_the_program_says(path: str) -> None:
-    """Run `python -m sutler.fronts.cli.reference` after changing a command, an option or a setting."""
+    """Run `python -m docs.make_reference` after changing a command, an option or a setting."""
     assert (REPOSITORY / path).read_text() == PAGES[path]()
 
 
@@ -37,7 +38,10 @@ def test_every_option_is_in_reference_and_man_page(name: str) -> None:
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff reads the man page here")
 def test_the_man_page_reads_without_complaint() -> None:
     done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", str(REPOSITORY / "docs/sutler.1")], capture_output=True, check=True
+        ["groff", "-man", "-Tutf8", "-ww", str(REPOSITORY / "docs/sutler.1")],
+        capture_output=True,
+        check=True,
+        timeout=LIMIT,
     )
     assert done.stderr == b""
     shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout.decode())

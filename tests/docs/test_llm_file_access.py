@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sutler.fronts.cli.manual import manual
-from sutler.toolbox import BY_NAME, TOOLS, checked
+from docs.make_file_access import manual
+from sutler.tools import BY_NAME, TOOLS, checked
 
 PAGE = Path(__file__).parents[2] / "docs" / "LLM_FILE_ACCESS.md"
 SECTIONS = [
@@ -25,7 +25,7 @@ SECTIONS = [
 
 
 def test_the_page_is_what_the_table_says() -> None:
-    """Run `python -m sutler.fronts.cli.manual > docs/LLM_FILE_ACCESS.md` after changing a tool."""
+    """Run `python -m docs.make_file_access > docs/LLM_FILE_ACCESS.md` after changing a tool."""
     assert PAGE.read_text() == manual()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.blocks import REPOSITORY, opens_screen, steps
 from tests.docs.test_docs import environment
+from tests.limits import LIMIT
 from tests.terminals import on_terminal
 
 TOUR = REPOSITORY / "docs/tutorial.md"
@@ -45,7 +46,7 @@ def walk(command: str, folder: Path, seconds: float) -> str:
 
 @pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="there is no repository to clone in an unpacked archive")
 def test_the_tour_takes_five_minutes_and_shows_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True)
+    subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True, timeout=LIMIT)
     began = time.monotonic()
     for body, expected in steps(TOUR):
         left = SECONDS - (time.monotonic() - began)  # the promise itself, and what keeps a hang from hanging us

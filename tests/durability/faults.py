@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sutler.access.door import Door
-from sutler.access.writing import Writer
+from sutler.edits.writer import Writer
 from sutler.values.errors import SutlerError
+from tests.limits import LIMIT
 from tests.writers import check, digest_of, free_door, plant
 
 NAMES = ("a.txt", "b.txt", "c/d.txt", "e.txt", "n/e/w.txt")
@@ -118,7 +119,7 @@ def main(words: list[str]) -> None:
         library = top / "faults.so"
         source = Path(__file__).with_name("faults.c")
         build = ["cc", "-O1", "-shared", "-fPIC", "-D_LARGEFILE64_SOURCE", "-o", str(library), str(source), "-ldl"]
-        subprocess.run(build, check=True)
+        subprocess.run(build, check=True, timeout=LIMIT)
         os.environ["LD_PRELOAD"] = str(library)
         os.execv(sys.executable, [sys.executable, "-m", "tests.durability.faults", *words])  # noqa: S606  # ourselves
     points, done = run(top, int(words[1]) if len(words) > 1 else 1)

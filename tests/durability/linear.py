@@ -22,8 +22,9 @@ from typing import NamedTuple
 import msgspec
 
 from sutler.access.door import Door
-from sutler.access.writing import Writer
+from sutler.edits.writer import Writer
 from sutler.values.errors import ConflictError, SutlerError
+from tests.limits import LONG, exit_code
 from tests.writers import free_door
 
 FILES = ("one.txt", "two.txt")
@@ -123,7 +124,7 @@ def run(top: Path, url: str, processes: int, operations: int, seed: int) -> tupl
             finally:
                 os._exit(code)
         children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    codes = [exit_code(child, LONG) for child in children]
     assert codes == [0] * processes, codes
     done = [
         one for n in range(processes) for one in msgspec.json.decode((top / f"p{n}.json").read_bytes(), type=list[Op])

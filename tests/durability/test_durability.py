@@ -11,12 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.durability.linear import Op, judge, run
+from tests.limits import LONG
 from tests.stores import FUZZ
 
 
 def command(name: str, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.durability.{name}", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", f"tests.durability.{name}", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     return done.stdout

@@ -8,18 +8,18 @@ from hashlib import sha256
 
 import pytest
 
-from sutler.stages.classify import facts_of
-from sutler.stages.compose import compose_within
-from sutler.stages.count import counter_for
-from sutler.stages.fit import Fetch, Material
-from sutler.stages.render import parse
+from sutler.formats import FORMATS as TABLE
+from sutler.formats import parse
+from sutler.scan.classify import facts_of
+from sutler.stages.count import Counter, counter_for
+from sutler.stages.fit import Ledger, Material, WholeText, fit_whole_text, worth_loading
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Budget, Choice, CleanText, Cut, Format, Loaded, Preamble, Request, Unit
 from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, FileEntry
+from sutler.values.snapshot import FileEntry
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
-FORMATS: tuple[Format, ...] = ("markdown", "xml", "json")
+FORMATS: tuple[Format, ...] = tuple(TABLE)
 UNITS: tuple[Unit, ...] = ("chars", "bytes", "tokens")
 WORDS = (
     "def ",
@@ -56,14 +56,17 @@ def choices_of(tree: dict[str, str]) -> list[Choice]:
     return rows
 
 
-def fetch_from(tree: dict[str, str]) -> Fetch:
-    def fetch(choice: Choice) -> Material | Excluded:
-        text = tree[choice.path]
-        data = text.encode()
-        loaded = Loaded(choice.path, text, sha256(data).hexdigest(), len(data))
-        return Material(choice, loaded, CleanText(text))
+def material(choice: Choice, text: str) -> Material:
+    data = text.encode()
+    loaded = Loaded(choice.path, text, sha256(data).hexdigest(), len(data))
+    return Material(choice, loaded, CleanText(text))
 
-    return fetch
+
+def fitted(tree: dict[str, str], request: Request, preamble: Preamble, count: Counter) -> WholeText:
+    choices = choices_of(tree)
+    ledger = Ledger(request, count, preamble, len(choices))
+    materials = (material(choice, tree[choice.path]) for choice in worth_loading(choices, ledger))
+    return fit_whole_text(choices, materials, ledger, preamble)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -84,13 +87,13 @@ def test_the_text_never_costs_more_than_the_limit(seed: int) -> None:
         goal = CleanText(rng.choice(("", "mend the wheel", "x" * 500)))
         count = counter_for(unit, "o200k_base")
         try:
-            done = compose_within(choices_of(tree), fetch_from(tree), request, Preamble("p", goal), count)
+            done = fitted(tree, request, Preamble("p", goal), count)
         except RefusedError as error:
             assert "required text costs" in str(error)
             refused += 1
             continue
         assert count(done.text) == done.used <= limit
-        accounted = len(done.sections) + len(done.fitted.listing.paths) + done.fitted.listing.unnamed
+        accounted = len(done.fitted.sections) + len(done.fitted.listing.paths) + done.fitted.listing.unnamed
         assert accounted == len(tree)
         assert parse(done.text).preamble.goal == goal
     assert refused < 400 * FUZZ
@@ -102,7 +105,7 @@ def test_more_budget_never_shows_less() -> None:
     shown = []
     for limit in range(1_500, 30_000, 1_500):
         request = Request(budget=Budget(limit, "chars"))
-        done = compose_within(choices_of(tree), fetch_from(tree), request, Preamble("p"), len)
-        shown.append(sum(section.length for section in done.sections))
+        done = fitted(tree, request, Preamble("p"), len)
+        shown.append(sum(section.length for section in done.fitted.sections))
     assert shown == sorted(shown)
     assert shown[-1] == sum(map(len, tree.values()))

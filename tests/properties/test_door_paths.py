@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bench.door import escapes
-from sutler.toolbox import TOOLS, Tool, call
+from sutler.tools import TOOLS, Tool, call
 from sutler.values.errors import SutlerError
 from tests.conftest import FUZZ
 from tests.doors import OpenDoor

@@ -1,6 +1,4 @@
-"""Files that leave as they lie on the disk are framed by a native call. Whatever they hold and are called, the pack is
-the one that goes the long way, and the files come back from it.
-"""
+"""Whatever files hold and are called, they come back from a pack without redaction, and watching changes nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ import pytest
 
 from sutler import Project
 from sutler.disk.text import decode
-from sutler.engine import Packing
-from sutler.stages.render import parse
+from sutler.formats import parse
+from sutler.pack.packing import Packing
 from sutler.values.pack import Format
 from tests.properties.test_render_round_trip import BITS, FUZZ, NAMES
 
@@ -58,13 +56,13 @@ def packing(folder: Path, format: Format) -> Packing:
 
 @pytest.mark.parametrize("format", ["markdown", "xml"])
 @pytest.mark.parametrize("seed", range(20 * FUZZ))
-def test_they_are_framed_as_on_the_long_way(tmp_path: Path, format: Format, seed: int) -> None:
+def test_files_come_back_as_they_are(tmp_path: Path, format: Format, seed: int) -> None:
     files = planted(tmp_path, Random(f"{format} {seed}"))
-    native, other = packing(tmp_path, format), packing(tmp_path, format)
-    other.watch = lambda section: None  # whoever looks at sections sends every file the long way
-    text = native.text()
-    assert text == other.text()
-    assert native.report == other.report
+    plain, watched = packing(tmp_path, format), packing(tmp_path, format)
+    watched.watch = lambda section: None
+    text = plain.text()
+    assert text == watched.text()
+    assert plain.report == watched.report
     whole = {path: data for path, data in files.items() if (found := decode(data)) and found.encoding == "utf-8"}
     bodies = {os.fsencode(section.path): section.body.text.encode() for section in parse(text).sections}
     assert {path: bodies[os.fsencode(path)] for path in whole} == whole

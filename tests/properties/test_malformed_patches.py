@@ -9,10 +9,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from sutler.access.applying import apply
-from sutler.access.patch import parse
 from sutler.access.policy import PolicyRule, Rules
-from sutler.access.writing import Writer
+from sutler.edits.hunks import apply
+from sutler.edits.patch import parse
+from sutler.edits.writer import Writer
 from sutler.stages.difference import unified
 from sutler.values.errors import SutlerError
 from tests.doors import OpenDoor

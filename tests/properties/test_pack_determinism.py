@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+from tests.limits import LIMIT
+
 PROGRAM = """
 import hashlib
 from sutler.stages.packs import Material, build_full, build_summary
@@ -34,7 +36,9 @@ print(digest.hexdigest())
 
 def run(seed: str) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=LIMIT
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

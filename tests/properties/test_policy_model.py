@@ -26,20 +26,25 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 
-def model_regex(glob: str) -> str:
-    parts = glob.split("/")
+def model_regex(glob: str, below: str = "(?:/.*)?") -> str:
+    parts, tail = glob.split("/"), "(?:/.*)?"
     while len(parts) > 1 and parts[-1] == "**":  # a match covers what lies below, so a trailing `**` adds nothing
         parts.pop()
+        tail = below  # but the directory itself, of which nothing says that it is one, is only closed by it
     if parts == ["**"]:
         return "(?s:.*)"
     out = "" if "/" in glob else "(?:[^/]+/)*"
     for part in parts[:-1]:
         out += "(?:[^/]+/)*" if part == "**" else model_name(part) + "/"
-    return f"(?s:{out}{model_name(parts[-1])}(?:/.*)?)"
+    return f"(?s:{out}{model_name(parts[-1])}{tail})"
 
 
 def model_name(part: str) -> str:
     return part.replace(".", "\\.").replace("*", "[^/]*").replace("?", "[^/]").replace("[!", "[^")
+
+
+def as_bytes(text: str) -> str:
+    return text.encode().decode("latin-1")
 
 
 def model_matches(glob: str, path: str, *, closing: bool) -> bool:
@@ -52,9 +57,11 @@ def model_matches(glob: str, path: str, *, closing: bool) -> bool:
                 return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
             return unicodedata.normalize(form, text) if form else text  # type: ignore[arg-type]  # typed loosely here
 
+        if not closing:  # a wildcard is a byte, as in git
+            return re.fullmatch(model_regex(as_bytes(spell(glob)), "/.*"), as_bytes(spell(path))) is not None
         return re.fullmatch(model_regex(spell(glob)), spell(path)) is not None
 
-    if closing:
+    if closing:  # it may be a byte or a character; of these globs only characters can make a difference
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
         mixed = re.fullmatch(model_regex(glob), folded) is not None
         return mixed or any(one(form) for form in ("", "NFC", "NFD", "fold"))

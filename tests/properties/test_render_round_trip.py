@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
-from sutler.stages.render import parse, render, section_text, shape
-from sutler.stages.render.pieces import numbered
+from sutler.formats import FORMATS as TABLE
+from sutler.formats import parse, render, section_text, shape
+from sutler.formats.assembly import numbered
 from sutler.values.errors import SutlerError
 from sutler.values.pack import (
     CleanText,
@@ -32,7 +33,7 @@ from sutler.values.pack import (
 from sutler.values.paths import RelPath, parse_relpath, quote
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
-FORMATS: tuple[Format, ...] = ("markdown", "xml", "json")
+FORMATS: tuple[Format, ...] = tuple(TABLE)
 LEVELS: tuple[Level, ...] = ("full", "head_tail", "listed")
 
 BITS = (

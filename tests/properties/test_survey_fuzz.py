@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import random
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.code import code_facts
 from sutler.stages.survey.entries import commands_in, routes_in
 from sutler.stages.survey.found import tree_of
@@ -15,6 +15,11 @@ from sutler.stages.survey.project import survey_manifest
 from sutler.stages.survey.readme import first_sentence
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import FileEntry
+
+LANGUAGES = {
+    "py": "python", "ts": "typescript", "go": "go", "java": "java", "c": "c", "rb": "ruby",
+    "rs": "rust", "php": "php", "kt": "kotlin", "ex": "elixir", "vue": "vue",
+}  # fmt: skip
 
 ROUNDS = 60 * int(os.environ.get("SUTLER_FUZZ", "1"))
 SEEDS = {
@@ -105,7 +110,7 @@ def test_long_runs_end_quickly() -> None:
     for text in hostile:
         read_all(dict.fromkeys(SEEDS, text), tree_of(SEEDS))
         first_sentence(text)
-        for language in ("python", "typescript", "go", "java", "c", "ruby", "rust", "php", "kotlin"):
-            code_facts(language, text)
+        for suffix, language in LANGUAGES.items():
+            code_facts(f"a.{suffix}", text)
             routes_in(language, text[:300_000])
             commands_in(language, text[:300_000])

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from sutler.access.writing import Writer
+from sutler.edits.writer import Writer
 from sutler.values.errors import ConflictError, SutlerError
+from tests.limits import exit_code
 from tests.stores import FUZZ
 from tests.writers import free_door
 
@@ -146,7 +147,7 @@ class Writes(RuleBasedStateMachine):
                     Writer(door).write_file(name, text, base="any")
             finally:
                 os._exit(0)
-        os.waitpid(child, 0)
+        exit_code(child)
         self.open()
         path = Path(self.tree) / name
         found = path.read_text() if path.exists() else None

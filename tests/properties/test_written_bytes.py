@@ -6,11 +6,10 @@ import os
 import random
 from pathlib import Path
 
-from sutler.access.audit import stamp
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
-from sutler.access.writing import Writer
-from sutler.values.access import Approval
+from sutler.edits.writer import Writer
+from sutler.values.access import Approval, stamp
 from sutler.values.errors import SutlerError
 from tests.doors import OpenDoor
 from tests.stores import FUZZ

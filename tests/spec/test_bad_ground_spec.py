@@ -13,6 +13,7 @@ import pytest
 
 import sutler as api
 from tests.conftest import Plant, Sutler
+from tests.limits import LIMIT
 
 TREE = {"a.py": "x = 1\n", "b.py": "y = 2\n"}
 
@@ -81,7 +82,9 @@ def test_no_space_is_said(plant: Plant, sutler: Sutler) -> None:
 def test_a_closed_pipe_is_no_error(plant: Plant) -> None:
     folder = plant({"big.py": "x = 1\n" * 40_000})
     shell = f"{sys.executable} -m sutler pack --cut-over 0 | head -c 10"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {shell}"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {shell}"], cwd=folder, capture_output=True, check=False, timeout=LIMIT
+    )
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from sutler.access.registry import opening
-from sutler.toolbox import TOOLS, call
+from sutler.tools import TOOLS, call
 from sutler.values.access import REVIEW
 from sutler.values.errors import SutlerError
 from tests.canaries import COUNT, Planted, needles, plant_canaries, written

@@ -18,6 +18,7 @@ import pytest
 
 import sutler as api
 from tests.conftest import Plant, Sutler
+from tests.limits import Lines
 from tests.terminals import on_terminal
 
 SUTLER = [sys.executable, "-m", "sutler"]
@@ -336,10 +337,11 @@ def test_an_interrupt_is_130_and_keeps_the_old_file(plant: Plant, tmp_path: Path
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    assert process.stderr is not None
-    assert process.stderr.readline() == b"reading\n"
+    lines = Lines(process.stderr)
+    assert lines.line() == b"reading\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    err = lines.rest()
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in err
     assert err.rstrip().endswith(b"sutler: interrupted")

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from sutler.access.registry import opening
-from sutler.toolbox import TOOLS, call, open_door
+from sutler.tools import TOOLS, call, open_door
 from sutler.values.access import REVIEW, Caller
 from sutler.values.errors import SutlerError
 from tests.conftest import Plant

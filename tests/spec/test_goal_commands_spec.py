@@ -13,6 +13,7 @@ import pytest
 from sutler.goals.discovery import find_bases, list_goals
 from tests.conftest import Plant, Sutler
 from tests.goalkit import Capture, cli, go, job, program, write_goal
+from tests.limits import LIMIT
 
 PARAMS = """\
 name: Test Params
@@ -208,7 +209,7 @@ def test_a_real_process_from_end_to_end(folder: Path, sutler: Sutler) -> None:
 
 def git(folder: Path, *words: str) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
 
 
 @pytest.mark.parametrize("name", ["review", "explain", "tests"])

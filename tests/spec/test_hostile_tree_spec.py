@@ -433,7 +433,7 @@ def test_a_hostile_config_file_is_a_usage_error(plant: Plant, sutler: Sutler, na
 @pytest.mark.parametrize("project", ["../escape", "/tmp/sutler-escape", "..", ".", "", "a/b"])
 def test_a_pack_does_not_choose_where_it_is_unpacked(tmp_path: Path, project: str) -> None:
     """T01: without -d the folder is the project's name, and a pack from a stranger may call its project anything."""
-    from sutler.stages.render import render
+    from sutler.formats import render
     from sutler.values.pack import CleanText, Listing, Preamble
 
     work = tmp_path / "one" / "two"

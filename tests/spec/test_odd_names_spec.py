@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Sutler
+from tests.limits import LIMIT
 
 NAME = b"p\xff"
 SHOWN = '"p\\377/__main__.py"'
@@ -38,12 +39,12 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open(os.path.join(here, b"latin\xfe.txt"), "wb") as file:
         file.write("Straße überall\n".encode("latin-1") * 20)
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "init", "-q"], check=True, timeout=LIMIT)
     for message in ("Fix main", "Break main"):
         with open(os.path.join(here, b"m\xfe.py"), "a") as file:
             file.write("# more\n")
-        subprocess.run([*git, "add", "-A"], check=True)
-        subprocess.run([*git, "commit", "-qm", message], check=True)
+        subprocess.run([*git, "add", "-A"], check=True, timeout=LIMIT)
+        subprocess.run([*git, "commit", "-qm", message], check=True, timeout=LIMIT)
     (root / "task.json").write_text(TASK)
     return root
 

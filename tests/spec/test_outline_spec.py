@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from sutler.stages.facts import extract
-from sutler.stages.outline import outline, render_outline
+from sutler.languages.extract import extract
+from sutler.languages.outline import outline, render_outline
 
 PACKAGES = ["asyncio", "email", "unittest"]
 

@@ -10,10 +10,11 @@ from hashlib import sha256
 import pytest
 from msgspec.structs import replace
 
-from sutler.stages.render import parse, render
+from sutler.formats import parse, render
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.pack import CleanText, Format, Listing, Pack, Part, Preamble, Section
 from sutler.values.paths import RelPath
+from tests.limits import LIMIT
 
 FORMATS: tuple[Format, ...] = ("markdown", "xml", "json")
 every_format = pytest.mark.parametrize("format", FORMATS)
@@ -92,7 +93,7 @@ def test_sections_are_taken_one_by_one(format: Format) -> None:
 def test_the_same_pack_is_the_same_bytes_in_any_process(format: Format) -> None:
     """Neither the hash seed nor the locale may show."""
     code = (
-        "import sys; from sutler.stages.render import parse, render; p = parse(sys.stdin.buffer.read());"
+        "import sys; from sutler.formats import parse, render; p = parse(sys.stdin.buffer.read());"
         "t = ''.join(render(p.preamble, p.sections, p.listing, format=sys.argv[1]));"
         "sys.stdout.buffer.write(t.encode())"
     )
@@ -100,7 +101,9 @@ def test_the_same_pack_is_the_same_bytes_in_any_process(format: Format) -> None:
     for seed, locale in (("1", "C"), ("2", "C.UTF-8")):
         world = {**os.environ, "PYTHONHASHSEED": seed, "LANG": locale, "LC_ALL": locale, "PYTHONUTF8": "0"}
         world["PYTHONPATH"] = os.pathsep.join(sys.path)
-        run = subprocess.run([sys.executable, "-c", code, format], input=text, env=world, capture_output=True)
+        run = subprocess.run(
+            [sys.executable, "-c", code, format], input=text, env=world, capture_output=True, timeout=LIMIT
+        )
         assert run.stdout == text, run.stderr.decode()
 
 

@@ -111,7 +111,6 @@ def test_readdir_order_does_not_show(plant: Plant, sutler: Sutler) -> None:
     folder = plant({f"d{i % 7}/f{i}.py": f"x = {i}\n" for i in range(60)})
     shuffled = """
 import os, random, sys
-sys.modules["sutler.disk._native"] = None  # so that os is asked
 real = os.scandir
 class Shuffled(list):
     def __init__(self, *where):
@@ -130,31 +129,11 @@ sys.exit(run(["pack", "-q"]))
     assert done.stdout == sutler("pack", "-q", cwd=folder).out
 
 
-def test_the_order_in_which_the_kernel_lists_does_not_show(plant: Plant, sutler: Sutler) -> None:
-    """As above, of whoever asks the kernel."""
-    folder = plant({f"d{i % 7}/f{i}.py": f"x = {i}\n" for i in range(60)})
-    shuffled = """
-import random, sys
-from sutler.disk import calls
-real = calls.listed
-def listed(fd):
-    found = real(fd)
-    for rows in found:
-        random.Random(5).shuffle(rows)
-    return found
-calls.listed = listed
-from sutler.fronts.cli.main import run
-sys.exit(run(["pack", "-q"]))
-"""
-    done = subprocess.run([sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60)
-    assert done.stdout == sutler("pack", "-q", cwd=folder).out
-
-
 @pytest.mark.parametrize("format", ["markdown", "xml"])
 @pytest.mark.parametrize("lines", [8, 8_000], ids=["small", "large"])
-def test_the_native_part_does_not_show(plant: Plant, sutler: Sutler, format: str, lines: int) -> None:
-    """A tree, also one so large that files are read beside the work, gives the same bytes and the same account without
-    it. The account has the pack's id, which covers every byte."""
+def test_worker_processes_do_not_show(plant: Plant, sutler: Sutler, format: str, lines: int) -> None:
+    """A tree, also one so large that worker processes build it, gives the same bytes and the same account on one core.
+    The account has the pack's id, which covers every byte."""
     texts = {f"t{i}.md": f"{'`' * (i % 9)} é {i}\n" * lines for i in range(80)}
     odd = {
         "bom.txt": b"\xef\xbb\xbfmark\n",
@@ -168,11 +147,11 @@ def test_the_native_part_does_not_show(plant: Plant, sutler: Sutler, format: str
     }
     folder = plant({**texts, **odd, "empty.txt": "", "no-newline.txt": "x", "a": {"b": {"c.py": "c = 1\n"}}})
     (folder / "t1.md").chmod(0o755)
-    words = f"pack -q --no-budget --no-redact --cut-over 200k --counter none --json -f {format}".split()
+    words = f"pack -q --no-budget --cut-over 200k --json -f {format}".split()
     (folder / "cut.txt").write_text("line\n" * 50_000)
     without = f"""
-import sys
-sys.modules["sutler.disk._native"] = None
+import os, sys
+os.sched_getaffinity = lambda _: {{0}}
 from sutler.fronts.cli.main import run
 sys.exit(run({words}))
 """

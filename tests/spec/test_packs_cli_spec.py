@@ -18,6 +18,7 @@ import sutler as api
 from sutler.fronts.cli.main import run
 from sutler.fronts.cli.setup import schemas
 from tests.conftest import Plant, Ran, Sutler, Tree
+from tests.limits import LIMIT
 
 Capture = pytest.CaptureFixture[bytes]
 KEY = "AKIAQ3EGRYZ5QJ7MTN4W"
@@ -120,7 +121,7 @@ def test_a_tree_too_deep_for_json_is_refused_with_a_way_out(sutler: Sutler, plan
         assert (ran.code, "--depth" in ran.err, "Traceback" in ran.err) == (3, True, False)
         assert sutler("scan", "--json", "--depth", "5", cwd=folder).code == 0
     finally:  # shutil, and so pytest, cannot remove what is nested this deep
-        subprocess.run(["rm", "-rf", str(folder / "d")], check=True)
+        subprocess.run(["rm", "-rf", str(folder / "d")], check=True, timeout=LIMIT)
 
 
 # full and summary packs

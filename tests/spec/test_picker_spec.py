@@ -15,7 +15,7 @@ from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.asking import Question
 from sutler.fronts.tui.commands import SLASHES
 from sutler.fronts.tui.plan import bar_line
-from sutler.toolbox import open_store
+from sutler.tools import open_store
 from sutler.values.access import unseal
 from tests.conftest import Plant
 from tests.pickers import drive, say, screen, settled, status, until

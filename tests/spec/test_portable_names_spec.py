@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sutler.access.policy import PolicyRule, Rules
-from sutler.access.writing import Writer
+from sutler.edits.writer import Writer
 from sutler.values.errors import DeniedError, SutlerError
 from tests.conftest import Plant, Sutler
 from tests.doors import OpenDoor

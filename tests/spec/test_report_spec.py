@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, Position, expect
 
 from tests.browsers import Sight, until, watching
 from tests.conftest import Plant, Sutler, grow
+from tests.limits import LIMIT
 
 SECRET = "ghp_" + "Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9Jj0Kk1Ll2"  # no token of anybody
 TREE = {
@@ -44,6 +45,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, An
         env={**os.environ, "HOME": str(place / "home")},
         capture_output=True,
         check=True,
+        timeout=LIMIT,
     )
     account: dict[str, Any] = json.loads(done.stdout)["report"]
     return place / "report.html", account
@@ -149,7 +151,7 @@ def test_a_click_opens_outline_and_excerpt(chromium: Browser, report: tuple[Path
         page.locator("#map").click(position=middle)
         sheet = page.get_by_role("dialog")
         expect(sheet).to_contain_text("class Cart:")
-        expect(sheet.get_by_role("list", name="Outline")).to_contain_text("def roll(self) -> int:")
+        expect(sheet.get_by_role("list", name="Outline")).to_contain_text("def roll(self) -> int")
         page.keyboard.press("Escape")
         expect(sheet).not_to_be_visible()
 

@@ -14,9 +14,10 @@ import pytest
 
 from sutler.access.door import Door
 from sutler.access.pages import WHOLE
-from sutler.toolbox import TOOLS, Tool, call
+from sutler.tools import TOOLS, Tool, call
 from sutler.values.errors import RefusedError, SutlerError
 from tests.doors import OpenDoor
+from tests.limits import Lines
 
 CONTENT = [
     tool for tool in TOOLS if tool.name in ("read_file", "read_lines", "get_excerpt", "outline", "summarize_file")
@@ -60,8 +61,7 @@ def restless(log: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 @contextmanager
 def process(program: str, path: Path) -> Iterator[None]:
     with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        child.stdout.readline()
+        Lines(child.stdout).line()
         try:
             yield
         finally:

@@ -11,7 +11,7 @@ import pytest
 from bench.door.escapes import arguments, targets
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
-from sutler.toolbox import Tool, call
+from sutler.tools import Tool, call
 from sutler.values.errors import SutlerError
 from tests.conftest import Plant
 from tests.doors import OpenDoor

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk import walk
-from sutler.disk.calls import listed, listed_by_os
 from sutler.disk.root import Root
 from sutler.disk.walk import explain, scan
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Reason, ScanRules, Snapshot
+from tests.limits import joined
 
 
 @pytest.fixture(autouse=True)
@@ -26,15 +25,6 @@ def quiet_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-
-
-@pytest.fixture(autouse=True, params=["native", "os"])
-def lister(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever lists folders, the promises are the same."""
-    if request.param == "os":
-        monkeypatch.setattr(walk, "listed", listed_by_os)
-    elif listed is listed_by_os:
-        pytest.skip("the native part was not built here")
 
 
 def make(top: Path, tree: Mapping[str, str | bytes]) -> str:
@@ -392,7 +382,6 @@ def test_the_order_of_readdir_does_not_show(tmp_path: Path, monkeypatch: pytest.
             pass
 
     monkeypatch.setattr(os, "scandir", Shuffled)
-    monkeypatch.setattr(walk, "listed", listed_by_os)
     assert scanned(tmp_path) == expected
 
 
@@ -482,7 +471,7 @@ def test_a_tree_that_changes_underneath(tmp_path: Path) -> None:
         seen = [path for _ in range(40) for path in paths(scanned(work))]
     finally:
         stop.set()
-        thread.join()
+        joined(thread)
     assert not [path for path in seen if "canary" in path]
 
 

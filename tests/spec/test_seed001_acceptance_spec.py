@@ -66,7 +66,8 @@ def test_ac6_exclusion_filters(plant: Plant) -> None:
 def test_ac7_ignore_mode_goes_on_without_denied_files(plant: Plant) -> None:
     """AC7: permission denied is logged in ignore mode and the rest is included."""
     folder = plant({"p": {"a.txt": "A", "locked.txt": "S"}})
-    write_goal(folder)
+    # No tags: a template would start a Python that this user may not run.
+    write_goal(folder, text="name: Plain\nprompt: hello\n")
     (folder / "p/locked.txt").chmod(0)
     with without_privileges(folder):
         done = go(job(folder, "plain", "p", mode="ignore"))

@@ -23,6 +23,7 @@ from tests.goalkit import (
     without_privileges,
     write_goal,
 )
+from tests.limits import LIMIT
 
 
 def paths(folder: Path, *given: str, depth: int | None = None, mode: str = "strict") -> list[str]:
@@ -102,7 +103,7 @@ def test_fr2_5_gitignore_is_respected(plant: Plant) -> None:
         "out": {"x": ""},
     }
     folder = plant({**tree, "sub": {".gitignore": "b.py\n", "b.py": "", "c.py": ""}, **configured("")})
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=LIMIT)
     assert paths(folder, ".") == ["a.py", "keep.log", "sub/c.py"]
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import Plant
 from tests.goalkit import Files, program, write_goal
+from tests.limits import exit_code
 
 QUESTION = "Do you want to continue with the available files? (y/n): "
 LIMIT = 60.0
@@ -62,7 +63,7 @@ def talk(folder: Path, words: list[str], answer: bytes) -> tuple[int, str]:
             os.write(fd, answer)
             asked = True
     os.close(fd)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode("utf-8", "replace")
+    return exit_code(pid), shown.decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from sutler.stages.classify import KeyLimits, facts_of, key_files
+from sutler.scan.classify import KeyLimits, facts_of, key_files
 from sutler.stages.documents import MAX_YAML_CHARS
 from sutler.stages.packs import (
     Material,

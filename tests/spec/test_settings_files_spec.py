@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sutler.engine import project_config
+from sutler.engine.place import project_config
 from sutler.values.errors import UsageError
 from tests.conftest import Plant, Sutler
 

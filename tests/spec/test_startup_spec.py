@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sutler.stages.languages import words
+from sutler.scan.key_names import words
+from tests.limits import LIMIT
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -23,11 +24,11 @@ WORDS_ONLY = words(
 
 NOT_FOR_PACK = words(
     """
-    asyncio ctypes decimal difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
+    asyncio ctypes difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile textual tomllib unittest urllib.request yaml
     sutler.access sutler.disk.deposit sutler.disk.openat2 sutler.engine.parts sutler.fronts.cli.clipboard
     sutler.fronts.cli.look sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals
-    sutler.stages.render.json sutler.stages.render.reading sutler.stages.render.split sutler.stages.render.xml
+    sutler.formats.parser sutler.formats.split
     """
 )
 """What a plain pack of a small project without token counts does not need."""
@@ -42,7 +43,13 @@ def loaded_by(*words: str, cwd: Path) -> set[str]:
     """The modules that a command adds to those of the bare interpreter."""
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, *words], cwd=cwd, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", _CHILD, *words],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.rpartition("LOADED ")[2].split())
@@ -55,12 +62,11 @@ def test_words_cost_no_machinery(word: str, tmp_path: Path) -> None:
 
 
 def test_pack_loads_what_it_uses(tmp_path: Path) -> None:
-    """A pack does not load other commands, other formats, the reader of packs, or the tokenizer when it counts none."""
+    """A pack does not load other commands, the parser of packs, or the tokenizer when it counts none."""
     (tmp_path / "main.py").write_text("print('hello')\n")
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     loaded = loaded_by("pack", "--quiet", "--counter", "none", "-o", "out.md", cwd=tmp_path)
     assert (tmp_path / "out.md").exists()
-    assert "sutler.stages.render.markdown" in loaded
     assert loaded.isdisjoint(NOT_FOR_PACK), sorted(loaded.intersection(NOT_FOR_PACK))
 
 
@@ -75,19 +81,18 @@ def test_a_small_pack_is_counted_without_the_tokenizer(words: tuple[str, ...], t
     assert "splintr" in loaded_by("pack", "--no-budget", "-o", "out.md", cwd=tmp_path)
 
 
-def test_another_format_loads_only_itself(tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("print('hello')\n")
-    loaded = loaded_by("pack", "--quiet", "--counter", "none", "-f", "xml", "-o", "out.xml", cwd=tmp_path)
-    assert "sutler.stages.render.xml" in loaded
-    assert "sutler.stages.render.markdown" not in loaded
-
-
 def test_importing_the_package_loads_no_part_of_it(tmp_path: Path) -> None:
     """`import sutler` is free; names are loaded when they are first used."""
     program = "import sys; bare = set(sys.modules); import sutler; print(*sorted(set(sys.modules) - bare))"
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LIMIT,
     )
     assert set(done.stdout.split()) <= {"sutler", "__future__"}
 
@@ -101,7 +106,9 @@ def test_one_core_and_two_give_the_same_answer(tmp_path: Path) -> None:
         env = {**os.environ, "PYTHONPATH": str(SOURCE), "RAYON_NUM_THREADS": threads}
         words = [sys.executable, "-m", "sutler", "pack", "--no-budget"]
         texts = [
-            subprocess.run([*words, *more], cwd=tmp_path, env=env, capture_output=True, check=True).stdout
+            subprocess.run(
+                [*words, *more], cwd=tmp_path, env=env, capture_output=True, check=True, timeout=LIMIT
+            ).stdout
             for more in ((), ("--json",))
         ]
         answers.append(texts)

@@ -11,6 +11,7 @@ import pytest
 
 import sutler as api
 from tests.conftest import Plant, Sutler
+from tests.limits import LIMIT
 
 
 def module(name: str, functions: int) -> str:
@@ -37,7 +38,7 @@ GOAL = "grease_bearing() fails on a None bearing"
 
 def git(folder: Path, *words: str) -> None:
     identity = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
 
 
 @pytest.fixture
@@ -127,7 +128,9 @@ def test_the_diff_is_what_git_would_show(repository: Path, sutler: Sutler) -> No
     text = (repository / "src/axle.py").read_text()
     (repository / "src/axle.py").write_text(text.replace("return bearing.strip()", "return bearing or ''", 1))
     ours = sections(sutler("pack", "--diff", cwd=repository).out)["git/changes.diff"][1]
-    theirs = subprocess.run(["git", "diff", "HEAD"], cwd=repository, check=True, capture_output=True, text=True).stdout
+    theirs = subprocess.run(
+        ["git", "diff", "HEAD"], cwd=repository, check=True, capture_output=True, text=True, timeout=LIMIT
+    ).stdout
     changed = [line for line in theirs.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert [line for line in ours.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")] == changed
 

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browsers import watching
 from tests.conftest import Plant, Sutler
+from tests.limits import Lines
 
 TREE = {
     "README.md": "# Cart\n",
@@ -70,7 +71,7 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
     )
     assert process.stdout is not None
     try:
-        yield Served(process.stdout.readline().strip(), process)
+        yield Served(Lines(process.stdout).line().decode().strip(), process)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=30)

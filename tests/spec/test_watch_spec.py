@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.limits import LIMIT, Lines, until
+
 SOURCE = Path(__file__).parents[2] / "src"
-PATIENCE = 60.0
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -25,31 +26,20 @@ def environment(home: Path) -> dict[str, str]:
 
 def sutler(*words: str, cwd: Path, home: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sutler", *words]
-    return subprocess.run(command, cwd=cwd, env=environment(home), capture_output=True, text=True, check=False)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for something that another process does; a deadline only so that a failure ends."""
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    return subprocess.run(
+        command, cwd=cwd, env=environment(home), capture_output=True, text=True, check=False, timeout=LIMIT
+    )
 
 
 @contextmanager
-def watching(tree: Path, home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def watching(tree: Path, home: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], Lines]]:
     command = [sys.executable, "-m", "sutler", "pack", "--watch", "-o", str(home / "out.md"), *words]
-    child = subprocess.Popen(command, cwd=tree, env=environment(home), stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, cwd=tree, env=environment(home), stderr=subprocess.PIPE)
     try:
-        yield child
+        yield child, Lines(child.stderr)
     finally:
         child.kill()
-        child.communicate()
-
-
-def heard(child: subprocess.Popen[str], words: str) -> None:
-    assert child.stderr is not None
-    until(lambda: words in child.stderr.readline())  # type: ignore[union-attr]  # checked above
+        child.communicate(timeout=LIMIT)
 
 
 @pytest.fixture
@@ -64,15 +54,16 @@ def tree(tmp_path: Path) -> Path:
 def test_a_change_packs_again_and_an_interrupt_ends_it(tree: Path, tmp_path: Path) -> None:
     """What changed is in the pack soon after; Ctrl-C is the way out and no failure."""
     out = tmp_path / "out.md"
-    with watching(tree, tmp_path) as child:
-        heard(child, "watching for changes")
+    with watching(tree, tmp_path) as (child, lines):
+        lines.until("watching for changes")
         assert "first = 1" in out.read_text()
         (tree / "a.py").write_text("second = 2\n")
         until(lambda: "second = 2" in out.read_text())
         (tree / "b.py").write_text("third = 3\n")
         until(lambda: "third = 3" in out.read_text())
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=PATIENCE)
+        errors = lines.rest().decode()
+        child.wait(LIMIT)
     assert child.returncode == 0
     assert "Traceback" not in errors
     assert "changed: b.py" in errors
@@ -80,21 +71,20 @@ def test_a_change_packs_again_and_an_interrupt_ends_it(tree: Path, tmp_path: Pat
 
 def test_what_is_ignored_packs_nothing(tree: Path, tmp_path: Path) -> None:
     """A change that no pack would show is no reason for one: of two changes the second is told first."""
-    with watching(tree, tmp_path) as child:
-        heard(child, "watching for changes")
+    with watching(tree, tmp_path) as (_, lines):
+        lines.until("watching for changes")
         (tree / "build").mkdir()
         (tree / "build" / "x.o").write_text("object")
         time.sleep(1.0)  # longer than one burst: the ignored change has been seen by now
         (tree / "a.py").write_text("second = 2\n")
-        assert child.stderr is not None
-        assert child.stderr.readline() == "changed: a.py\n"
+        assert lines.line() == b"changed: a.py\n"
 
 
 def test_a_refused_pack_does_not_end_the_watch(tree: Path, tmp_path: Path) -> None:
-    with watching(tree, tmp_path, "--max-chars", "2500", "--mode", "strict") as child:
-        heard(child, "watching for changes")
+    with watching(tree, tmp_path, "--max-chars", "2500", "--mode", "strict") as (_, lines):
+        lines.until("watching for changes")
         (tree / "latin.txt").write_bytes(b"Stra\xdfe\n")
-        heard(child, "sutler:")
+        lines.until("sutler:")
         (tree / "latin.txt").unlink()
         (tree / "a.py").write_text("again = 1\n")
         until(lambda: "again = 1" in (tmp_path / "out.md").read_text())

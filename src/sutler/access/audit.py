@@ -4,10 +4,9 @@ Every row carries the hash of the row before, over canonical JSON, so an edit, a
 the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
 with every 64th row, and whenever the door closes, the head's number and hash go to a file outside the database, signed
 with the installation's key. The transaction that appends such a row signs the head it found before it commits, so that
-no interruption leaves a checkpoint missing or one that the chain does not hold. A server sees the need one row ahead
-and signs in the background, so that the transaction mostly finds it done; else it waits or does it itself. The
-signature is an HMAC: key and file belong to the same user on the same machine, where a public-key signature would prove
-no more, since its private half would lie in the same place.
+no interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an HMAC: key and file
+belong to the same user on the same machine, where a public-key signature would prove no more, since its private half
+would lie in the same place.
 
 What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
 (at most 64 and those of one call) can be cut off by someone who can write both tables of the database. Nothing more.
@@ -17,10 +16,7 @@ from __future__ import annotations
 
 import hmac
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -74,34 +70,17 @@ class Ledger:
         self._path = os.path.join(directory, "checkpoints.jsonl")
         self._shared = shared
         self.key = key
-        self._signing = threading.Lock()
         self._signed: tuple[str, int, str] | None = None
         store.witness(EVERY, self._sign_head)
-
-    def sign_ahead(self) -> None:
-        """From now on a head that the next row needs signed is signed in the background; see the first lines."""
-        self.store.witness(EVERY, self._sign_head, self._sign_soon)
 
     def _sign_head(self, seq: int, hash: str, at: str) -> None:
         self.sign("head", seq, hash, at)
 
-    def _sign_soon(self, seq: int, hash: str, at: str) -> None:
-        def work() -> None:
-            with suppress(SutlerError):  # the transaction that needs it tries again, and fails where it can be told
-                self._sign_once("head", seq, hash, at)
-
-        self.store.then(work)
-
     def sign(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
-        if self._signed != (kind, seq, hash):
+        if self._signed != (kind, seq, hash):  # a transaction that is tried again signs once
             self.store.flush()  # a checkpoint must not outlive its row in a power cut
-            self._sign_once(kind, seq, hash, at)
-
-    def _sign_once(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
-        with self._signing:
-            if self._signed != (kind, seq, hash):
-                self._write(kind, seq, hash, at)
-                self._signed = kind, seq, hash
+            self._write(kind, seq, hash, at)
+            self._signed = kind, seq, hash
 
     def _write(self, kind: Literal["head", "base"], seq: int, hash: str, at: str) -> None:
         plain = Checkpoint(kind, self.store.project, seq, hash, at)
@@ -340,16 +319,3 @@ def _exported(line: str) -> AuditRow:
 
 
 Clock = Callable[[], float]
-
-
-def stamp(seconds: float) -> str:
-    """A moment as the ledger writes it: UTC, microseconds, sorts as text."""
-    whole, micros = divmod(round(seconds * 1e6), 1_000_000)
-    return f"{_second(whole)}.{micros:06}Z"
-
-
-@lru_cache(maxsize=16)
-def _second(seconds: int) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

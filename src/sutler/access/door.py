@@ -18,9 +18,7 @@ import msgspec
 
 from sutler.access import outline as structure
 from sutler.access.answering import as_many, reading_of, within
-from sutler.access.audit import stamp
 from sutler.access.gate import Gate
-from sutler.access.globs import MAX_GLOBS, matches, require_globs
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
 from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
@@ -31,8 +29,10 @@ from sutler.disk.root import Root
 from sutler.disk.steady import Patience, fresh
 from sutler.disk.text import decode
 from sutler.disk.walk import scan
+from sutler.languages.version import facts_version
+from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
 from sutler.stages.difference import unified
-from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, unseal
+from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, stamp, unseal
 from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.values.snapshot import FileEntry, Problem, Snapshot
@@ -43,7 +43,6 @@ Args = tuple[tuple[str, str], ...]
 MOMENT = 0.25
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
-_LISTS = ("list_files", "get_session", "why")
 
 
 class Door:
@@ -68,9 +67,14 @@ class Door:
         return path
 
     def _enter(
-        self, tool: str, raw: str, args: Args, perform: Callable[[RelPath], tuple[T, Outcome]], lines: int = 0
+        self,
+        tool: str,
+        raw: str,
+        args: Args,
+        perform: Callable[[RelPath], tuple[T, Outcome]],
+        lines: int = 0,
+        effect: Effect = "read",
     ) -> T:
-        effect: Effect = "list" if tool in _LISTS else "read"
         call = Call(id=secrets.token_hex(16), tool=tool, effect=effect, path=ROOT, args=(("path", raw), *args))
         try:
             path = self.relpath(raw)
@@ -106,10 +110,10 @@ class Door:
     def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
         """Files that may be read, sorted; with globs, those that match one. As many as the profile allows at once;
         a cursor is the path that the last answer ended with."""
-        args = (*(("glob", glob) for glob in globs[:MAX_GLOBS]), *((("cursor", cursor),) if cursor else ()))
+        args = (*(("glob", glob) for glob in globs[:CALL_GLOBS]), *((("cursor", cursor),) if cursor else ()))
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
-            require_globs(globs)
+            require_globs(globs, CALL_GLOBS)
             snapshot = self.snapshot()
             wanted = _matching(snapshot, globs)
             readable = self.readable(wanted)
@@ -121,7 +125,7 @@ class Door:
             listing = Listing(shown[:count], withheld, len(snapshot.problems), more)
             return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
-        return self._enter("list_files", "", args, perform)
+        return self._enter("list_files", "", args, perform, effect="list")
 
     def snapshot(self) -> Snapshot:
         return scan(self.root, self.setup.scan)
@@ -238,7 +242,7 @@ class Door:
         self, query: str, *, kind: Kind = "literal", globs: tuple[str, ...] = (), ignore_case: bool = False
     ) -> Found:
         """Lines that match, in path order, each with the context the profile allows."""
-        args = (("query", query), ("kind", kind), *(("glob", glob) for glob in globs[:MAX_GLOBS]))
+        args = (("query", query), ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
 
         def perform(_: RelPath) -> tuple[Found, Outcome]:
             find = matcher(query, kind, ignore_case=ignore_case)
@@ -256,7 +260,7 @@ class Door:
     def _hits(
         self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
     ) -> Iterator[Hit]:
-        require_globs(globs)
+        require_globs(globs, CALL_GLOBS)
         readable = self.readable(_matching(self.snapshot(), globs))  # of the rest not even the number is told
         left, patience = MAX_SEARCHED, Patience()
         with self.root.reader() as reader:
@@ -284,7 +288,7 @@ class Door:
 
         def perform(where: RelPath) -> tuple[tuple[structure.Symbol, ...], Outcome]:
             page = self.pages.whole(where)
-            found = self.setup.outline(where, page.text)[: self._profile.max_lines]
+            found = structure.outline(where, page.text)[: self._profile.max_lines]
             text = "\n".join(symbol.text for symbol in found)
             outcome = Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
             return found, outcome
@@ -298,14 +302,14 @@ class Door:
             if max_tokens < 1:
                 raise UsageError("a summary has at least one token")
             page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
-            rules = f"{structure.VERSION}{self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
+            rules = f"{facts_version()} {self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
             key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
                 total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
                 words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
-                symbols = () if words else self.setup.outline(where, page.text)
+                symbols = () if words else structure.outline(where, page.text)
                 cached = structure.summary(head, symbols, words or page.text, max_tokens, self.setup.count).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = cached.decode()
@@ -379,11 +383,12 @@ class Door:
             behind = stale(recent, lambda shown: self.pages.digest(RelPath(unquote(shown))))
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
-        return self._enter("get_session", "", (), perform)
+        return self._enter("get_session", "", (), perform, effect="list")
 
 
 def _matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
-    return [entry for entry in snapshot.entries if not globs or any(matches(glob, entry.path) for glob in globs)]
+    wanted = GlobSet(globs)
+    return [entry for entry in snapshot.entries if not wanted or wanted.match(entry.path)]
 
 
 def marker(version: str, what: str) -> str:

@@ -4,9 +4,10 @@ A write leaves a durable intent row before it happens and an outcome row after. 
 so its one row is durable before the answer is handed out. Refusals leave a row too. If the ledger cannot be written,
 nothing happens and nothing is handed out.
 
-A gate that is not strict, as a server may want it, writes the rows of reads, refusals and outcomes before the answer
-too, so that they outlive the process, but does not wait for the disk: a power cut may take the last moment's reads
-from the ledger. An acknowledged write is on the disk in any case, with its intent.
+A gate that is not strict, as a server may want it, commits the rows of reads, refusals and outcomes before the answer,
+so that they outlive the process, but does not wait for the disk: a power cut may take the last reads from the ledger.
+The intent of a write is on the disk before the first change, and the files before the answer; an outcome that a power
+cut takes is found again by recovery.
 """
 
 from __future__ import annotations
@@ -14,15 +15,13 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
 
-from sutler.access.audit import Clock, Ledger, stamp
+from sutler.access.audit import Clock, Ledger
 from sutler.access.policy import Rules, decide, least
 from sutler.values.access import (
     Approval,
@@ -37,6 +36,7 @@ from sutler.values.access import (
     Spent,
     Version,
     canonical,
+    stamp,
 )
 from sutler.values.errors import ConflictError, DeniedError, SutlerError
 from sutler.values.pack import CleanText
@@ -56,35 +56,14 @@ _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
 _SHORT = 1_000
 
 
-class UnsettledError(SutlerError):
-    """A write failed and could not be undone: what the file holds is for the next start to find out."""
-
-
-class Deed(Struct, frozen=True):
-    """A write as the gate sees it: a call for each file and what was judged of it (`judge`), the one call that consent
-    is about, the contents to keep before anything happens, the marks of the files by call, what can begin before the
-    intent since nobody sees it, the versions to record with the outcome, the guard to hold meanwhile, and earlier
-    calls that the disk has by now."""
+class Permit(NamedTuple):
+    """A write that may happen: a call for each file with its decision, the approval that covers them all (empty if none
+    was needed), and when the write began."""
 
     calls: tuple[Call, ...]
     decisions: tuple[Decision, ...]
-    whole: Call
-    blobs: tuple[tuple[str, bytes], ...]
-    marks: dict[str, str]
-    early: Callable[[], None]
-    versions: Callable[[str], tuple[Version, ...]]
-    guard: Callable[[], AbstractContextManager[None]]
-    settled: tuple[str, ...] = ()
-
-
-class Ready(Struct, Generic[T], frozen=True):
-    """A write but for the change itself: the answer, an outcome for each file, what changes them, and whether the disk
-    is still owed something then (and only names change places, which takes no time)."""
-
-    answer: T
-    outcomes: tuple[Outcome, ...]
-    change: Callable[[], None]
-    owes: bool
+    approval: str
+    started: float
 
 
 class Gate:
@@ -117,7 +96,7 @@ class Gate:
         decision = decide(call, self.rules, self.caller, self._spent())
         approval = ""
         if decision.verdict == "ask":
-            approval = self._consent(call, decision)
+            approval = self.consent(call, decision)
         elif decision.verdict == "deny":
             self._refuse(call, decision)
         if call.effect == "write":
@@ -133,80 +112,44 @@ class Gate:
         self._record(call, "done", decision, outcome, approval, started)
         return answer
 
-    def write(self, deed: Deed, prepare: Callable[[], Ready[T]], recorded: Callable[[], None]) -> T:
-        """Let a write of one or several files through, whole: every file was judged, one consent covers them all, and
-        the guard is entered (locks taken, files looked at again) after the consent and before the first intent.
-        `recorded` is called when the outcome is."""
-        started = time.perf_counter()
-        for call, decision in zip(deed.calls, deed.decisions, strict=True):
-            if decision.verdict == "deny":
-                self._refuse(call, decision)
-        asked = next((decision for decision in deed.decisions if decision.verdict == "ask"), None)
-        approval = self._consent(deed.whole, asked) if asked else ""
-        try:
-            with deed.guard():
-                answer = self._perform(deed, approval, started, prepare)
-                recorded()
-                return answer
-        except SutlerError as fault:
-            raise self.cleaned(fault) from None
-
-    def _perform(self, deed: Deed, approval: str, started: float, prepare: Callable[[], Ready[T]]) -> T:
-        def ends(outcomes: Sequence[Outcome]) -> list[AuditEntry]:
-            at, micros = stamp(self.clock()), _micros(started)
-            return [_told(one, "done", at, came, micros) for one, came in zip(intents, outcomes, strict=True)]
-
-        deed.early()
-        intents = [
-            self._entry(call, "intent", judged, Outcome(before=call.base, after=call.result), approval, started)
-            for call, judged in zip(deed.calls, deed.decisions, strict=True)
-        ]
-        try:
-            self.store.record(intents, self.caller, blobs=deed.blobs, still=deed.marks, wait=self._strict)
-        except DeniedError as overdrawn:
-            self._refuse(deed.whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
-            raise
-        durable = _once(_nothing if self._strict else self.store.flushing())
-        changed = False
-
-        def change() -> None:
-            nonlocal changed
-            if not changed:  # the transaction around it may be done again
-                durable()  # the intent is on the disk before any file changes
-                ready.change()
-                changed = True
-
-        try:
-            ready = prepare()
-            late = ready.owes and not self._strict
-            if not late:
-                change()
-            # When this is committed the intent and the new bytes are on the disk: should the row be lost with the
-            # power, or the change of names with it, the next start makes them anew. Where the disk is still busy with
-            # those, the row is written meanwhile, then the names change, then it is committed.
-            self.store.record(
-                ends(ready.outcomes),
-                versions=deed.versions(stamp(self.clock())),
-                still=deed.marks if ready.owes else {},
-                settled=deed.settled,
-                wait=self._strict,
-                last=change if late else _nothing,
-            )
-            return ready.answer
-        except UnsettledError:
-            raise  # nobody knows what the files hold; the next start looks and records it
-        except Exception as fault:
-            if not changed:
-                lost = [Outcome(ok=False, detail=self._plain(fault), before=call.base) for call in deed.calls]
-                self.store.record(ends(lost))
-            raise
-        finally:
-            durable()  # whatever happened: the disk is waited for
+    # a write, in the order in which edits.writer calls these
 
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
-        """What policy and budget say of each call of a write."""
+        """Decide each call of a write; refuse the write if one of them is denied."""
         spent = self._spent()
-        return tuple(decide(call, self.rules, self.caller, spent) for call in calls)
+        decisions = tuple(decide(call, self.rules, self.caller, spent) for call in calls)
+        for call, decision in zip(calls, decisions, strict=True):
+            if decision.verdict == "deny":
+                self._refuse(call, decision)
+        return decisions
+
+    def intend(self, permit: Permit, whole: Call, blobs: Iterable[tuple[str, bytes]]) -> list[AuditEntry]:
+        """Record, durably, what is about to happen and the contents that recovery would need."""
+        calls, decisions, approval, started = permit
+        intents = [
+            self._entry(call, "intent", decision, Outcome(before=call.base, after=call.result), approval, started)
+            for call, decision in zip(calls, decisions, strict=True)
+        ]
+        try:
+            self.store.record(intents, self.caller, blobs=blobs)
+        except DeniedError as overdrawn:
+            self._refuse(whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            raise
+        return intents
+
+    def conclude(
+        self, intents: Sequence[AuditEntry], outcomes: Sequence[Outcome], started: float, versions: Iterable[Version]
+    ) -> None:
+        """Record what became of each intent; what a power cut takes of it, recovery finds again."""
+        at, micros = stamp(self.clock()), _micros(started)
+        rows = [_ended(one, "done", at, end, micros) for one, end in zip(intents, outcomes, strict=True)]
+        self.store.record(rows, versions=versions, wait=self._strict)
+
+    def failure(self, intents: Sequence[AuditEntry], fault: Exception, started: float) -> None:
+        """Record that nothing came of these intents."""
+        detail = self._plain(fault)
+        lost = [Outcome(ok=False, detail=detail, before=one.before) for one in intents]
+        self.conclude(intents, lost, started, ())
 
     def _spent(self) -> Spent:
         if self.caller.limits == Limits():
@@ -229,7 +172,7 @@ class Gate:
 
     # consent
 
-    def _consent(self, call: Call, decision: Decision) -> str:
+    def consent(self, call: Call, decision: Decision) -> str:
         """The id of an approval for exactly this call, spent on it; or a refusal that names the pending one."""
         wanted = self._approval(call, decision)
         now = stamp(self.clock())
@@ -317,7 +260,7 @@ class Gate:
             rule=decision.rule,
             approval=approval,
         )
-        return _told(judged, phase, at, outcome, _micros(started))
+        return _ended(judged, phase, at, outcome, _micros(started))
 
     def refused(self, call: Call, rule: str, what: str) -> None:
         """Record a call that was turned away before policy could see it: a path that is not one."""
@@ -338,38 +281,24 @@ class Gate:
         raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
 
 
-def _nothing() -> None: ...
-
-
-def _once(work: Callable[[], None]) -> Callable[[], None]:
-    """Does it the first time only."""
-    todo = [work]
-
-    def done() -> None:
-        if todo:
-            todo.pop()()
-
-    return done
-
-
 def _micros(started: float) -> int:
     return int((time.perf_counter() - started) * 1e6)
 
 
-def _told(entry: AuditEntry, phase: Phase, at: str, came: Outcome, micros: int) -> AuditEntry:
-    """The entry of a call with what came of it; the row that follows upon an intent is made from that."""
+def _ended(entry: AuditEntry, phase: Phase, at: str, end: Outcome, micros: int) -> AuditEntry:
+    """The entry of a call with its outcome; the row after an intent is made from the intent."""
     return msgspec.structs.replace(
         entry,
         phase=phase,
         at=at,
-        success=came.ok,
-        detail=came.detail,
-        before=came.before,
-        after=came.after,
-        first=came.first,
-        last=came.last,
-        bytes=came.bytes,
-        tokens=came.tokens,
+        success=end.ok,
+        detail=end.detail,
+        before=end.before,
+        after=end.after,
+        first=end.first,
+        last=end.last,
+        bytes=end.bytes,
+        tokens=end.tokens,
         micros=micros,
     )
 

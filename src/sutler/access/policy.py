@@ -18,12 +18,13 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from sutler.access.globs import allows, denies, fold
-from sutler.disk import defaults
+from sutler.disk.judge import CREDENTIALS as CREDENTIAL_NAMES
+from sutler.scan.globs import allows, denies, fold
+from sutler.scan.ignore_files import DENIALS, SELECTION
 from sutler.values.access import Call, Caller, Decision, Effect, Limits, Sensitivity, Spent, Verdict, canonical, sha256
 
 CREDENTIALS = (
-    *defaults.CREDENTIALS,
+    *CREDENTIAL_NAMES,
     "*.env", "*.p8", "*.asc", "*.gpg", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".my.cnf", ".pypirc",
     ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret", "*.secrets",
     "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
@@ -40,8 +41,7 @@ CONTROL = (
     "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENT.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
     ".clinerules", ".github", ".gitlab-ci.yml", ".circleci", ".buildkite", ".drone.yml", ".travis.yml", "Jenkinsfile",
     "azure-pipelines.yml", "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
-    ".gitattributes", ".gitmodules", ".gitconfig", ".gitignore", ".ignore", ".sutlerignore", ".aiexclude", ".aiignore",
-    ".cursorignore", ".geminiignore", ".codeiumignore", ".repomixignore", ".gitingestignore", ".councilignore",
+    ".gitattributes", ".gitmodules", ".gitconfig", *SELECTION, *DENIALS,
     "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml", ".tool-versions",
     ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc", ".vimrc", ".exrc", ".nvimrc",
     "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py", "*.pth", "sitecustomize.py", "usercustomize.py",

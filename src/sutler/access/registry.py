@@ -10,7 +10,7 @@ from sutler.access.door import Door
 from sutler.access.pages import HASHED
 from sutler.access.policy import sensitivity
 from sutler.disk.root import Reader
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.store.base import Store
 from sutler.values.access import Reading, RegistryRow, version_id
 from sutler.values.errors import SutlerError

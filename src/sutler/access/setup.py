@@ -12,13 +12,12 @@ from sutler.values.snapshot import ScanRules
 
 
 class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, how to find structure, the version
+    """What a door needs besides a root and a gate: how to scan, how to count tokens, the version
     of the redaction rules, which is part of every cache key, and who settles a conflict (path, base, ours, theirs)."""
 
     scan: ScanRules
     count: Callable[[str], int]
     ruleset: str
-    outline: structure.Outline = structure.outline
     teller: structure.Teller = structure.SILENT
     review: Callable[[str, str, str, str], str] | None = None
 

@@ -30,25 +30,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.disk.root import FILE, problem_of, read_descriptor
-from sutler.values.globs import Live, PatternList, parse_pattern
+from sutler.scan import ignore_files
+from sutler.scan.ignore_files import DENIALS, GIT, SELECTION
+from sutler.scan.patterns import Live, PatternList, parse_pattern
+from sutler.scan.wildmatch import unview, view
 from sutler.values.snapshot import Problem, Rule
-from sutler.values.wildmatch import unview, view
 
-GIT: Final = ".gitignore"
-AI_FILES: Final = (
-    ".aiderignore",
-    ".aiexclude",
-    ".aiignore",
-    ".codeiumignore",
-    ".councilignore",
-    ".cursorignore",
-    ".geminiignore",
-    ".gitingestignore",
-    ".repomixignore",
-)
-FAMILIES: Final = (".sutlerignore", ".ignore", GIT, *AI_FILES)
+FAMILIES: Final = (*SELECTION, *DENIALS)
+_KINDS: Final = {file.name: file for file in ignore_files.IGNORE_FILES}
 _ORDER: Final = {name: index for index, name in enumerate(FAMILIES)}
-_FIRST_AI: Final = 3
+_FIRST_DENIAL: Final = len(SELECTION)
+_GIT: Final = _ORDER[GIT]
 IGNORE_FILES: Final = frozenset(FAMILIES)
 FILE_LIMIT: Final = 1 << 20
 LINE_LIMIT: Final = 20_000
@@ -151,15 +143,14 @@ def load(fd: int, name: str, shown: str, fold: bool) -> Source | Problem:
     found = _read(fd, name, shown)
     if isinstance(found, Problem) and _is_folder(fd, name):
         return parse_source(b"", shown)
-    if name not in AI_FILES:
+    kind = _KINDS[name]
+    if not kind.denies:
         return found if isinstance(found, Problem) else parse_source(found, shown, fold=fold)
     if isinstance(found, Problem):
         return deny_all(shown, f"(unreadable: {found.detail})")
-    if name == ".aiexclude":
-        if not found.strip():
-            return deny_all(shown, "(empty file)")
-        return parse_source(found, shown, fold=True, negation=False, every_spelling=True)
-    return parse_source(found, shown, fold=True, every_spelling=True)
+    if kind.empty_denies_all and not found.strip():
+        return deny_all(shown, "(empty file)")
+    return parse_source(found, shown, fold=True, negation=kind.negation, every_spelling=True)
 
 
 def _read(fd: int, name: str, shown: str) -> bytes | Problem:
@@ -191,7 +182,7 @@ def _open(fd: int, name: str) -> int:
     try:
         return os.open(name, FILE, dir_fd=fd)
     except OSError as error:
-        if error.errno != errno.ELOOP or name not in AI_FILES:
+        if error.errno != errno.ELOOP or not _KINDS[name].denies:
             raise
     target = os.readlink(name, dir_fd=fd)
     if "/" in target or target == "..":
@@ -205,8 +196,8 @@ class Node:
     __slots__ = ("_quiet", "ai", "directories", "families", "files", "live")
 
     def __init__(self, families: tuple[tuple[Layer, ...], ...]) -> None:
-        self.families = families[:_FIRST_AI]
-        self.ai = families[_FIRST_AI:]
+        self.families = families[:_FIRST_DENIAL]
+        self.ai = families[_FIRST_DENIAL:]
         self.live = any(layer.live for layers in families for layer in layers)
         self.files: dict[str, object] = {}
         self.directories: dict[str, object] = {}
@@ -235,17 +226,20 @@ class Node:
                 continue
             layer = Layer(source, source.patterns.anchored, "", 0)
             families[_ORDER[name]] = (layer, *families[_ORDER[name]])
-        while len(families) > _FIRST_AI and not families[-1]:
+        while len(families) > _FIRST_DENIAL and not families[-1]:
             families.pop()
         return Node(tuple(families))
 
     def git(self, name: str, directory: bool) -> Match | None:
-        return decide(self.families[2], view(name), directory)
+        layers = self.families[_GIT]
+        return decide(layers, view(name), directory) if layers else None
 
     def own(self, name: str, directory: bool) -> Match | None:
-        """What `.sutlerignore`, else `.ignore`, says."""
-        text = view(name)
-        return decide(self.families[0], text, directory) or decide(self.families[1], text, directory)
+        """Match of the selection files other than git's, strongest first."""
+        for layers in self.families[:_GIT]:
+            if layers and (match := decide(layers, view(name), directory)) is not None:
+                return match
+        return None
 
     def denial(self, name: str, directory: bool) -> Rule | None:
         """The AI file that denies this name, in any of its spellings: a denial is not to be dodged by case."""
@@ -276,4 +270,4 @@ def decide(layers: tuple[Layer, ...], name: str, directory: bool) -> Match | Non
 
 def no_rules() -> Node:
     """A fresh node: what it remembers belongs to one scan and its rules."""
-    return Node(((), (), ()))
+    return Node(((),) * _FIRST_DENIAL)

@@ -1,26 +1,106 @@
-"""One name, one verdict: in which order the rules speak.
-
-1. credentials, then AI denials: they bind even a file that the user named
-2. `.git`: the tool's own ground, never the project's
-3. hidden names, when the user leaves them out
-4. `.sutlerignore` and `.ignore`; their `!` also lifts the defaults below
-5. default exclusions and the user's extra directories and extensions
-6. git's rules, from which tracked files are exempt
-"""
+"""Judge each name of a scan: default exclusions, ignore rules, and the record of what stays out."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct
 
 from sutler.disk import git
-from sutler.disk.defaults import credential, default_exclusion
-from sutler.disk.ignore import GIT, IGNORE_FILES, Node, Source, deny_all, load, no_rules, parse_source
-from sutler.disk.root import DIRECTORY, Root
-from sutler.values.globs import GlobSet
-from sutler.values.snapshot import Problem, Reason, Rule, ScanRules
+from sutler.disk.folders import count_below, kind_of
+from sutler.disk.ignore import IGNORE_FILES, Node, Source, deny_all, load, no_rules, parse_source
+from sutler.disk.root import DIRECTORY, Root, problem_of
+from sutler.scan.globs import GlobSet
+from sutler.scan.ignore_files import GIT, SELECTION
+from sutler.values.paths import RelPath
+from sutler.values.snapshot import Excluded, FileEntry, Problem, Reason, Rule, ScanRules, Snapshot
+
+CREDENTIALS: Final = (
+    "*.pem", "*.key", "*.crt", "*.p12", ".env*",
+    "credentials*", "secrets*", "*_secret*", "*_token*", "*.keystore",
+    # Seed 004's list ends here. These are private keys, key stores and password files by their usual names.
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd",
+    "*.kdbx", "*.pfx", "*.jks", "*.ppk",
+)  # fmt: skip
+
+_DIRECTORIES: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("node_modules", "vendor", ".venv", "venv", "env", "__pypackages__"), "dependency_dir"),
+    **dict.fromkeys(("dist", "build", "out", "target", ".next", ".nuxt", "coverage"), "build_output"),
+    **dict.fromkeys((".cache", "__pycache__", ".pytest_cache"), "cache"),
+    "logs": "pattern_match",
+}
+_VERSION_CONTROL: Final = frozenset((".git", ".svn", ".hg"))
+_NAMES: Final[dict[str, Reason]] = {".eslintcache": "cache", ".tsbuildinfo": "cache"}
+_EXTENSIONS: Final[dict[str, Reason]] = {
+    "pyc": "cache",
+    **dict.fromkeys(("sql", "db", "log"), "pattern_match"),
+    **dict.fromkeys(("exe", "dll", "so", "dylib", "wasm", "bin", "o", "a"), "binary"),
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "ico", "svg", "mp4", "mp3", "pdf", "zip", "gz"), "binary"),
+}
+_OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = ((".sqlite", "pattern_match"), (".tar", "binary"))
+
+_STARTS: Final = (".env", "credentials", "secrets")
+_ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore", ".kdbx", ".pfx", ".jks", ".ppk")
+_WHOLE: Final = frozenset(pattern for pattern in CREDENTIALS if "*" not in pattern)
+
+
+def credential(name: str) -> Rule | None:
+    """The credential pattern that this name matches in any spelling."""
+    if name.isascii():
+        return _credential(name.lower())
+    import unicodedata  # a library of its own, and most names are ASCII
+
+    return _credential(name.lower()) or _credential(unicodedata.normalize("NFKC", name).casefold())
+
+
+def _credential(name: str) -> Rule | None:
+    # Few calls for the many, all patterns for the few; a test holds the two together.
+    if not (
+        name.startswith(_STARTS) or name.endswith(_ENDS) or "_secret" in name or "_token" in name or name in _WHOLE
+    ):
+        return None
+    return next((Rule("default", f"**/{pattern}") for pattern in CREDENTIALS if _is(name, pattern)), None)
+
+
+def _is(name: str, pattern: str) -> bool:
+    """Whether a name matches a pattern that has a star at its ends at most."""
+    core = pattern.strip("*")
+    if not pattern.startswith("*"):
+        return name.startswith(core) if pattern.endswith("*") else name == core
+    return core in name if pattern.endswith("*") else name.endswith(core)
+
+
+def version_control(name: str) -> Rule | None:
+    """`.git` and its kin, in any case: what lies there is the tool's, not the project's."""
+    if name[0] == "." and (folded := name.casefold()) in _VERSION_CONTROL:
+        return Rule("default", f"**/{folded}/**")
+    return None
+
+
+def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
+    """The default pattern, other than a credential's, that keeps this name out."""
+    if directory and name in _DIRECTORIES:
+        return _DIRECTORIES[name], Rule("default", f"**/{name}/**")
+    dot = name.rfind(".")
+    if dot < 0:
+        return None
+    folded = name.lower()
+    if folded[dot + 1 :] in _EXTENSIONS:
+        return _EXTENSIONS[folded[dot + 1 :]], Rule("default", f"**/*{folded[dot:]}")
+    if dot == 0:
+        rule = version_control(name)
+        if rule is not None:
+            return "pattern_match", rule
+        if name in _NAMES:
+            return _NAMES[name], Rule("default", f"**/{name}")
+    for mark, reason in _OPEN_ENDED:
+        if mark in folded:
+            return reason, Rule("default", f"**/*{mark}*")
+    return None
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -96,7 +176,7 @@ class Judge:
         rules = self.rules
         if name[0] == "." and not rules.hidden:
             return Verdict("hidden", Rule("hidden"))
-        own = node.own(name, directory) if node.families[0] or node.families[1] else None
+        own = node.own(name, directory)
         if own is not None:
             return Verdict("ignored", own.rule) if own.ignored else None
         if rules.default_excludes:
@@ -107,7 +187,7 @@ class Judge:
             extra = self._extra(name, directory)
             if extra is not None:
                 return extra
-        found = node.git(name, directory) if node.families[2] else None
+        found = node.git(name, directory)
         return Verdict("ignored", found.rule, True) if found is not None and found.ignored else None
 
     def _extra(self, name: str, directory: bool) -> Verdict | None:
@@ -121,7 +201,7 @@ class Judge:
         """The node with the ignore files of the directory `fd`, whose shown path is `prefix`."""
         sources: list[tuple[str, Source]] = []
         for name in sorted(names):
-            if not self.rules.git_rules and name in (GIT, ".ignore", ".sutlerignore"):
+            if not self.rules.git_rules and name in SELECTION:
                 continue
             found = load(fd, name, prefix + name, fold)
             if isinstance(found, Problem):
@@ -197,3 +277,75 @@ class Judge:
         except SutlerError:
             return None
         return None if isinstance(found, Problem) else found.data
+
+
+_BY_PATH: Final = attrgetter("path")
+
+
+class Findings:
+    __slots__ = ("entries", "excluded", "limit", "owner", "problems", "several")
+
+    def __init__(self, rules: ScanRules, owner: int) -> None:
+        self.limit = rules.skip_file_bytes
+        self.owner = owner  # of the root: a linked file of somebody else is not taken for the project's
+        self.several = False
+        self.entries: list[FileEntry] = []
+        self.excluded: list[Excluded] = []
+        self.problems: list[Problem] = []
+
+    def snapshot(self, directories: int, more: Iterable[Problem]) -> Snapshot:
+        problems = {*self.problems, *more}
+        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
+            entries = {one.path: one for one in sorted(self.entries, key=attrgetter("named"))}
+            self.entries = list(entries.values())
+            excluded = {one.path: one for one in self.excluded if one.path not in entries}
+            self.excluded = list(excluded.values())
+        return Snapshot(
+            entries=tuple(sorted(self.entries, key=_BY_PATH)),
+            excluded=tuple(sorted(self.excluded, key=_BY_PATH)),
+            problems=tuple(sorted(problems, key=lambda one: (one.path, one.kind, one.detail))),
+            directories=directories,
+        )
+
+    def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
+        """A regular file of a fitting size becomes an entry."""
+        mode, size, limit = state.st_mode, state.st_size, self.limit
+        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
+            self.unfit(path, mode, size)
+            return
+        if state.st_nlink > 1 and state.st_uid != self.owner:
+            self.foreign_link(path)
+            return
+        times = state.st_mtime_ns, state.st_ctime_ns
+        entry = FileEntry(RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1])
+        self.entries.append(entry)
+
+    def unfit(self, path: str, mode: int, size: int) -> None:
+        if stat.S_ISLNK(mode):
+            found = Excluded(path, "symlink", Rule("symlink"))
+        elif not stat.S_ISREG(mode):
+            found = Excluded(path, "special", Rule(kind_of(mode)))
+        else:
+            found = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.limit}"))
+        self.excluded.append(found)
+
+    def foreign_link(self, path: str) -> None:
+        """A file that has another name somewhere and belongs to somebody else: it may be anything of theirs."""
+        self.excluded.append(Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder")))
+
+    def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
+        """A directory that is not entered: one exclusion, with a count of the files below it."""
+        count, more = 0, False
+        try:
+            below = os.open(name, DIRECTORY, dir_fd=fd)
+        except OSError:
+            pass
+        else:
+            count, more = count_below(below)
+            os.close(below)
+        self.excluded.append(Excluded(path + "/", verdict.reason, verdict.rule, count, more))
+
+    def absent(self, path: str, error: OSError) -> None:
+        """A path that somebody asked for: nothing was there to begin with, so nothing vanished."""
+        found = problem_of(path, error)
+        self.problems.append(Problem(path, "missing", "no such file") if found.kind == "vanished" else found)

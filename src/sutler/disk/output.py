@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from sutler.disk.root import TEMPORARY
@@ -15,16 +17,24 @@ from sutler.values.paths import quote
 _VECTOR: Final = 1024  # pieces that one system call takes
 
 
+Write = Callable[[Run], None]
+"""Append these pieces to the file."""
+
+
 def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
-    """As `write_runs`, from whole chunks."""
-    write_runs(path, ((chunk,) for chunk in chunks))
+    """As `replacing`, from whole chunks."""
+    with replacing(path) as write:
+        for chunk in chunks:
+            write((chunk,))
 
 
-def write_runs(path: str, runs: Iterable[Run]) -> None:
-    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact. The new one is
-    on the disk before it takes an old one's place; where there is none, nobody waits for the disk: nothing can be lost.
+@contextmanager
+def replacing(path: str) -> Iterator[Write]:
+    """Write a file of the user's choice, all of it or nothing: on any failure the old file is intact.
+    The new file is on the disk before it replaces an old one; without an old one there is no wait for
+    the disk, since nothing can be lost.
 
-    A link in its place is replaced, not followed: a hostile project could aim it at a file of the user's.
+    A link at `path` is replaced, not followed: a hostile project could aim it at a file of the user's.
     """
     directory, name = os.path.split(path)
     try:
@@ -40,9 +50,11 @@ def write_runs(path: str, runs: Iterable[Run]) -> None:
     try:
         mode, old = _mode_of(fd, name)
         if mode is None:
-            _write_through(path, runs)
+            with open(path, "wb", buffering=0) as stream:
+                yield partial(write_run, stream.fileno())
         else:
-            _replace(fd, name, runs, mode, wait=old)
+            with _replaced(fd, name, mode, wait=old) as write:
+                yield write
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -79,12 +91,6 @@ def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
     return 0o666 & ~mask, old
 
 
-def _write_through(path: str, runs: Iterable[Run]) -> None:
-    with open(path, "wb", buffering=0) as stream:
-        for run in runs:
-            write_run(stream.fileno(), run)
-
-
 def write_run(fd: int, run: Run) -> None:
     """Write all of these pieces, one after the other."""
     for start in range(0, len(run), _VECTOR):
@@ -99,14 +105,14 @@ def write_run(fd: int, run: Run) -> None:
             rest = [memoryview(rest[done])[sent:], *rest[done + 1 :]] if sent else rest[done:]
 
 
-def _replace(fd: int, name: str, runs: Iterable[Run], mode: int, *, wait: bool) -> None:
+@contextmanager
+def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(temporary, flags, 0o600, dir_fd=fd)
     try:
         try:
-            for run in runs:
-                write_run(file, run)
+            yield partial(write_run, file)
             os.fchmod(file, mode)
             if wait:
                 os.fsync(file)

@@ -11,36 +11,26 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Final, Literal
 
 from msgspec import Struct
 
-from sutler.disk.calls import DIRECTORY as DIRECTORY
-from sutler.disk.calls import Frames, contents, framed
 from sutler.values.errors import UsageError
-from sutler.values.pack import Form
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Problem, ProblemKind
 
-if TYPE_CHECKING:
-    from sutler.disk.ahead import Ahead
-    from sutler.disk.later import Later
-    from sutler.disk.spare import Spare
-
-T = TypeVar("T")
 Method = Literal["openat2", "descriptor walk"]
 
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
 MANY_DIRECTORIES: Final = 256
 """From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
-_ALL: Final = sys.maxsize
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
 
 _KINDS: Final[dict[int, ProblemKind]] = {
@@ -72,7 +62,7 @@ class Blob(Struct, frozen=True, gc=False):
     links: int
 
     @property
-    def sight(self) -> tuple[int, int, int, int]:
+    def stat_key(self) -> tuple[int, int, int, int]:
         """As a file entry's: what changes whenever the file is written."""
         return self.size, self.mtime_ns, self.ctime_ns, self.inode
 
@@ -127,14 +117,12 @@ def _steps(path: str) -> Iterator[str]:
 class Root:
     """A directory that stays open; the only door to the files below it."""
 
-    __slots__ = ("_openat2", "fd", "host_path", "later", "spare", "swept")
+    __slots__ = ("_openat2", "fd", "host_path", "swept")
 
     def __init__(self, host_path: str, *, method: Method | None = None) -> None:
         self.fd = -1
         self.host_path = os.path.abspath(host_path)
-        self.swept: dict[str, set[str]] = {}  # directories, and what unfinished replacements left there: disk.replace
-        self.spare: Spare | None = None  # who makes files before they are needed, if anybody does
-        self.later: Later | None = None  # who syncs directories after the answer, if anybody does
+        self.swept: dict[str, set[str]] = {}  # per directory, what unfinished replacements left: edits.replacement
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:
             self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -170,11 +158,6 @@ class Root:
 
             self._openat2 = available()
         return "openat2" if self._openat2 else "descriptor walk"
-
-    @property
-    def may_open_beneath(self) -> bool:
-        """Whether openat2 is worth a try."""
-        return self._openat2 is not False
 
     def relpath(self, raw: str) -> RelPath:
         """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is looked up."""
@@ -245,53 +228,27 @@ class Root:
 
 
 class Reader:
-    """Reads many files; one open and one read for each, by one native call where that can be had. Else directories are
-    opened once per visit, until there were so many that openat2 from the root is cheaper."""
+    """Reads many files; one open and one read for each. Directories are opened once per visit, until there were so
+    many that openat2 from the root is cheaper."""
 
-    __slots__ = ("_ahead", "_beneath", "_contents", "_directory", "_entered", "_fd", "_fds", "_root")
+    __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._fds: dict[str, int] = {}  # least recently opened first
         self._entered = 0
         self._beneath: Callable[[str], int] | None = None
-        self._contents = contents if root.may_open_beneath else None
-        self._ahead: Ahead[Any] | None = None
         self._directory = ""
         self._fd = root.fd
 
     def close(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead = None
         for fd in self._fds.values():
             os.close(fd)
         self._fds = {}
 
-    def ahead(self, work: Callable[[int], T], count: int) -> Ahead[T]:
-        """A thread for work with this reader, which ends with it."""
-        from sutler.disk.ahead import Ahead
-
-        self._ahead = made = Ahead(work, count)
-        return made
-
-    @property
-    def frames(self) -> bool:
-        """Whether `framed` may be called."""
-        return framed is not None and self._root.may_open_beneath
-
-    def framed(self, paths: list[str], sizes: list[int], forms: list[Form]) -> Frames:
-        """Files between their frames, in one native call; see `calls.framed`."""
-        assert framed is not None  # noqa: S101  # whoever calls has asked
-        return framed(self._root.fd, paths, sizes, forms)
-
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
         if ".." in path or "\0" in path:
             parse_relpath(path)
-        if self._contents is not None and len(path) < _STEP // 4:
-            found = self._contents(self._root.fd, path, _ALL if limit is None else limit)
-            if found is not None:
-                return Blob(*found)
         try:
             if self._beneath is not None and len(path) < _STEP // 4:
                 fd = self._beneath(path)

@@ -13,13 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sutler.disk import git
-from sutler.disk.calls import Listed, Row, entered, listed
-from sutler.disk.descriptors import Key, count_below, key_of, mounts_below, reopened
-from sutler.disk.findings import Findings
+from sutler.disk.folders import Key, Listed, Row, count_below, entered, key_of, listed, mounts_below, reopened
 from sutler.disk.ignore import IGNORE_FILES, Node
-from sutler.disk.judge import NOWHERE, Ground, Judge, Verdict
+from sutler.disk.judge import NOWHERE, Findings, Ground, Judge, Verdict
 from sutler.disk.root import DIRECTORY, Root, problem_of
-from sutler.disk.shares import Share, spread
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 
@@ -56,18 +53,14 @@ def scan(
     rules: ScanRules,
     named: Sequence[RelPath] = (),
     tell: Callable[[int], None] | None = None,
-    share: Share | None = None,
 ) -> Snapshot:
-    """Everything below the root, or only the named files and folders, sorted by path. `tell` hears the number of
-    files found so far, once for each folder. The folders of a large tree are shared out, where there is somebody to
-    `share` with."""
+    """Everything below the root, or only the named files and folders, sorted by path. `tell` is
+    called with the number of files so far, once for each folder."""
     walk = Walk(root, rules)
     walk.tell = tell
     if named:
         for path in sorted(set(named)):
             walk.visit(path, named=True)
-    elif share is not None:
-        spread(walk, share)
     else:
         walk.descend(walk.top(), "")
     return walk.found.snapshot(walk.directories, walk.problems())

@@ -1,10 +1,17 @@
-"""One redaction policy for everything that leaves: files, goals, names, rules and messages."""
+"""One redaction policy for everything that leaves: files, goals, names, rules and messages.
+
+The multi-pattern database comes with the program for the usual machine; elsewhere it is compiled once and
+then read from the cache.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
@@ -12,6 +19,107 @@ from sutler.config import Settings, resolve
 from sutler.engine import home
 from sutler.values.pack import CleanText
 from sutler.values.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.stages.redact import Engine
+
+MACHINE = f"{sys.platform} {os.uname().machine}"
+COMPILE_ABOVE = 400_000
+"""Bytes of text from which compiling pays at once."""
+
+
+def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
+    """The fast engine when its database is at hand or worth making; the plain one gives the same answers."""
+    from sutler.stages.redact import hyperscan_engine, stdlib_engine
+
+    ready = _ready(MACHINE)
+    if ready is not None:
+        return ready
+    if size < COMPILE_ABOVE and "hyperscan" not in sys.modules and not _any_kept(environ):
+        return stdlib_engine()  # nothing there to be named
+    name = _name()
+    if not name:
+        return stdlib_engine()
+    sight = home.sight_of(name, environ)
+    try:
+        if sight is not None:
+            return _loaded(name, sight)
+        return hyperscan_engine(_compiled(name, environ)) if size >= COMPILE_ABOVE else stdlib_engine()
+    except Exception:  # a damaged or foreign database must never cost more than time
+        return stdlib_engine()
+
+
+@lru_cache(maxsize=1)
+def _ready(machine: str) -> Engine | None:
+    """The engine of the database that came with the program, if that is for such a machine."""
+    from sutler.stages.redact import hyperscan_engine, ready_made
+
+    try:
+        database = ready_made(machine)
+        return hyperscan_engine(database) if database else None
+    except Exception:  # no hyperscan, or one that will not have it: then we make our own, or do without
+        return None
+
+
+def _any_kept(environ: Mapping[str, str]) -> bool:
+    return any(one.kind == "secrets" for one in home.cache_files(environ))
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, sight: home.Sight) -> Engine:
+    """The engine of a kept database: loaded once for as long as its file stays as it is, for a process that answers
+    call after call."""
+    from sutler.stages.redact import hyperscan_engine
+
+    return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
+
+
+def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
+    from sutler.stages.redact import compile_database
+
+    data = compile_database()
+    home.keep(name, data, environ)
+    return data
+
+
+@cache
+def _name() -> str:
+    """The database's name in the cache; empty where there is no engine that could use it."""
+    try:
+        import hyperscan
+    except ImportError:  # no wheel for this platform
+        return ""
+    from sutler.stages.redact.probes import probes_digest
+
+    key = f"{VERSION} {probes_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}"
+    return f"secrets-{sha256(key.encode()).hexdigest()[:24]}.hs"
+
+
+def redactor_mark() -> str:
+    """Names the redactor as it is now: what an older one found out, or left behind, must not be relied on."""
+    from sutler.stages.redact.table import __file__ as table
+    from sutler.stages.redact.table import rules_digest
+
+    return f"{rules_digest()} {_newest(os.path.dirname(table))}"
+
+
+def _newest(folder: str) -> int:
+    """When its code last changed."""
+    try:
+        with os.scandir(folder) as listing:
+            return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())
+    except (OSError, ValueError):  # not on a disk, as in an archive: the version alone decides
+        return 0
+
+
+def _processor() -> str:
+    """Names the processor: a database is only valid for the features it was compiled for."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            return next((line for line in stream if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return os.uname().machine
 
 
 class Clean(Protocol):
@@ -36,7 +144,6 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets replaced."""
     if not settings.flag("redact"):
         return as_it_is
-    from sutler.engine.database import engine_for
     from sutler.stages.redact import Allow, redact
     from sutler.stages.visible import visible
 

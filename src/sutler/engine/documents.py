@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from sutler.config import Settings, parse_size
 from sutler.disk.root import Root
-from sutler.engine.load import Loader
-from sutler.engine.report import Shown, shown_text
+from sutler.pack.load import Loader
+from sutler.pack.report import Shown, shown_text
+from sutler.scan.classify import Classified, KeyLimits, extractable, key_files
 from sutler.stages import packs
-from sutler.stages.classify import Classified, KeyLimits, extractable, key_files
 from sutler.stages.project_snapshot import project_snapshot
 from sutler.stages.survey.needs import survey_needs
 from sutler.values.errors import UsageError
@@ -175,7 +175,7 @@ def _gather(project: Project, room: int | None = None, cut: TruncationConfig | N
     with Root(project.place.root) as root, root.reader() as reader:
         loader = Loader(reader, project.clean(sum(entry.size for entry, _ in unique)), project.settings)
         for entry, facts in sorted(unique, key=lambda pair: pair[0].path):
-            material = loader.fetch(Choice(entry, facts, 0, 0.0, ""))
+            material = loader.material(Choice(entry, facts, 0, 0.0, ""))
             if isinstance(material, Excluded):
                 lost.append(material)
             else:

@@ -20,19 +20,19 @@ from msgspec.structs import replace
 from sutler.config import resolve
 from sutler.disk.root import Reader, Root
 from sutler.disk.text import decode
-from sutler.engine import forks, home
+from sutler.engine import home
 from sutler.engine.clean import Clean
 from sutler.engine.pieces import Draft, Pieces, stored
+from sutler.pack.parallel import cores
 from sutler.stages.rank import Index, stale, update, worn
 from sutler.stages.rank.history import Past, summarise
-from sutler.stages.rank.index import INDEX_VERSION, Doc, Segment, build_in_order, tidied
+from sutler.stages.rank.index import Doc, Segment, build_in_order, index_version, tidied
 from sutler.store.state import project_id
-from sutler.values.facts import FACTS_VERSION, Facts, History
+from sutler.values.facts import Facts, History
 from sutler.values.paths import RelPath, wire_path
 from sutler.values.snapshot import FileEntry, Problem
 
 VERSION = 4
-_VERSIONS = (VERSION, INDEX_VERSION, FACTS_VERSION)
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was looked at may change again within one tick of the clock: not trusted."""
 SEPARATE_ABOVE = 48
@@ -41,6 +41,12 @@ CHUNK = 24
 HELD = 64_000_000
 """Bytes of files that are kept from the look at them until their facts are extracted; others are read again."""
 _BETWEEN = "\n----------sutler:next-commit----------\n"
+
+
+
+def _versions() -> tuple[int, ...]:
+    return VERSION, *index_version()
+
 
 Sight = tuple[int, int, int, str]  # size, mtime_ns, inode, digest
 _Shape = TypeVar("_Shape")
@@ -109,7 +115,7 @@ def index_of(
         wanted = sorted(current) if index is None else stale(index, current)
         fresh = _told(_extracted(wanted, current, _Texts(texts, reader, clean)), len(wanted), tell)
         if state is None or index is None:
-            return _built(f"{name}.bin", fresh, Kept(_VERSIONS, rules, now, files, (), b"", b""), environ)
+            return _built(f"{name}.bin", fresh, Kept(_versions(), rules, now, files, (), b"", b""), environ)
         index = update(index, current, fresh)
     home.keep(f"{name}.later", msgspec.msgpack.encode(_later(state, index, files, now)), environ)
     return index
@@ -196,10 +202,10 @@ def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
     source = stored(f"{name}.bin", environ)
     account = None if source is None else source.account()
     kept = None if account is None else _decoded(account, Kept)
-    if source is None or kept is None or (kept.version, kept.rules) != (_VERSIONS, rules):
+    if source is None or kept is None or (kept.version, kept.rules) != (_versions(), rules):
         return None
     segment = Segment(kept.docs, source.pieces(kept.shards), source.pieces(kept.details))
-    index = Index((INDEX_VERSION, FACTS_VERSION), (segment,), ((),))
+    index = Index(index_version(), (segment,), ((),))
     state = _State(index, kept, len(index.segments), kept.seen_ns, kept.files)
     data = home.cached(f"{name}.later", environ)
     later = None if data is None else _decoded(data, Later)
@@ -265,7 +271,7 @@ class _Texts:
 
 
 def _extracted(paths: Sequence[str], digests: Mapping[str, str], texts: _Texts) -> Iterator[tuple[str, str, Facts]]:
-    from sutler.stages.facts import extract  # not where nothing has changed; children inherit it
+    from sutler.languages.extract import extract  # not where nothing has changed; children inherit it
 
     if len(paths) < SEPARATE_ABOVE:
         for path in paths:
@@ -287,7 +293,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
     from concurrent.futures.process import BrokenProcessPool
 
     decode = msgspec.msgpack.Decoder(list[Facts]).decode
-    workers = forks.cores()
+    workers = cores()
     pool = ProcessPoolExecutor(workers)
     waiting: deque[tuple[Batch, Future[bytes]]] = deque()
     try:
@@ -311,7 +317,7 @@ def _in_workers(batches: Iterator[Batch]) -> Iterator[tuple[Batch, list[Facts]]]
 
 def extract_batch(batch: Batch) -> bytes:
     """In MessagePack, which takes less time than what processes pickle for each other."""
-    from sutler.stages.facts import extract
+    from sutler.languages.extract import extract
 
     return msgspec.msgpack.encode([extract(path, text) for path, text in batch])
 
@@ -320,7 +326,7 @@ def _alone(path: str, text: str) -> Facts:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    from sutler.stages.facts import extract
+    from sutler.languages.extract import extract
 
     try:
         with ProcessPoolExecutor(1) as pool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sutler.formats import group, parse, portion, render, section_text, shape
 from sutler.stages.count import Counter
-from sutler.stages.render import group, parse, portion, render, section_text, shape
 from sutler.values.pack import Format, Listing, Part
 
 

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Unpack, cast
 
-import msgspec
 from msgspec.structs import replace
 
-from sutler import config
+import sutler.config as config
 from sutler.config import Settings
-from sutler.disk.descriptors import little_below
 from sutler.disk.root import TEMPORARY, Root
 from sutler.disk.walk import scan
-from sutler.engine import forks, home, workers
+from sutler.engine import home
 from sutler.engine.clean import PER_FILE, Clean, cleaner, masked
-from sutler.engine.packing import Packing
 from sutler.engine.place import Place, locate, project_config
-from sutler.engine.problems import Ask
+from sutler.formats import require_unicode
+from sutler.pack.packing import Packing
+from sutler.pack.report import Ask
+from sutler.scan.classify import facts_of
+from sutler.scan.globs import require_globs
 from sutler.stages.choose import choose
-from sutler.stages.classify import facts_of
-from sutler.stages.render import require_unicode
-from sutler.values.globs import require_globs
 from sutler.values.pack import Budget, Cut, Request, Selection
 from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, FileEntry, Rule, ScanRules, Snapshot
+from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
 
 if TYPE_CHECKING:
     from sutler.engine.changes import Changes
@@ -39,6 +36,9 @@ Tell = Callable[[str, int, int], None]
 
 Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
 """Those of some files that a caller may read, in their order."""
+
+Classified = Sequence[tuple[FileEntry, FileFacts]]
+"""Every file of a snapshot with what its name says about it."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
 RANKED = 500
@@ -109,14 +109,12 @@ class Project:
         found = self.found()
         return masked(found, self.clean(len(found.entries) * PER_FILE))
 
-    def found(self, *, alone: bool = False) -> Snapshot:
-        """As `scan`, but with names as they are. Not fit to be shown. Of a large tree another process walks a part,
-        unless this one is to go `alone`."""
+    def found(self) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown."""
         tell = self.tell
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            share = None if alone else workers.sharing()
-            found = scan(root, self.rules(), self.place.named, counted, share)
+            found = scan(root, self.rules(), self.place.named, counted)
         if self.unticked:
             found = _without(found, self.unticked)
         if self._readable is None:
@@ -128,25 +126,6 @@ class Project:
         denied = [Excluded(e.path, "not_selected", WITHHELD) for e in found.entries if e.path not in allowed]
         excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
         return replace(found, entries=kept, excluded=excluded)
-
-    def little(self, most: int) -> bool:
-        """Whether the project is small, by a first look that follows no rules and ends early."""
-        with Root(self.place.root) as root:
-            return little_below(root.fd, most)
-
-    def found_beside(self) -> Callable[[], Snapshot] | None:
-        """As `found`, by a child that begins at once, where this process has other work meanwhile: call what comes
-        back for the snapshot. Nobody, where somebody watches or has a say in what is found."""
-        if self.tell is not None or self._readable is not None or forks.cores() < 2 or not forks.may_fork():
-            return None
-        answers = workers.in_children(1, lambda _: [_encoded(self.found(alone=True))], 1)
-
-        def settle() -> Snapshot:
-            with closing(answers):
-                data = next(answers)[0]
-            return msgspec.msgpack.decode(data, type=Snapshot) if data else self.found()
-
-        return settle
 
     def pack(
         self,
@@ -251,26 +230,38 @@ class Project:
         with Root(self.place.root) as root:
             return changes_of(root, snapshot, asked, self.clean())
 
-    def select(
-        self, snapshot: Snapshot, request: Request, ranking: Ranking | None = None, changed: Changes | None = None
+    def select(self, snapshot: Snapshot, request: Request) -> Selection:
+        """Classify and choose, without a task."""
+        return self.choose(self.classify(snapshot), request)
+
+    def classify(self, snapshot: Snapshot) -> Classified:
+        return [(entry, facts_of(entry.path)) for entry in snapshot.entries]
+
+    def choose(
+        self,
+        classified: Classified,
+        request: Request,
+        ranking: Ranking | None = None,
+        changed: Changes | None = None,
     ) -> Selection:
-        entries = snapshot.entries
-        ours = [entry for entry in entries if self.ours(entry.path)]
+        """The files that enter, in the order of their claim; what this run writes stays out."""
+        ours = [entry for entry, _ in classified if self.ours(entry.path)]
         if ours:
-            written = {entry.path for entry in ours}  # many, where our own cache lies in the project
-            entries = tuple(entry for entry in entries if entry.path not in written)
+            written = {entry.path for entry in ours}  # many, if our own cache lies in the project
+            classified = [pair for pair in classified if pair[0].path not in written]
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
-        pins = {str(path): f"changed since {changed.since}" for path in changed.paths} if changed else None
-        selection = choose(((entry, facts_of(entry.path)) for entry in entries), request, scores, pins)
+        since = f"changed since {changed.since}" if changed else ""
+        pins = {str(path): since for path in changed.paths} if changed else None
+        selection = choose(classified, request, scores, pins)
         if changed and changed.texts:
-            made = tuple(one.choice for one in changed.texts)
-            selection = replace(selection, choices=made + selection.choices)
+            texts = tuple(material.choice for material in changed.texts)
+            selection = replace(selection, choices=texts + selection.choices)
         if not ours:
             return selection
         rule = Rule("--output", "written by sutler")
-        out = (*selection.excluded, *(Excluded(entry.path, "not_selected", rule) for entry in ours))
+        out = (*selection.excluded, *(Excluded(e.path, "not_selected", rule) for e in ours))
         return replace(selection, excluded=tuple(sorted(out, key=lambda item: item.path)))
 
     def ours(self, path: str) -> bool:
@@ -280,14 +271,6 @@ class Project:
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how much is to come."""
         return cleaner(self.settings, size)
-
-
-def _encoded(snapshot: Snapshot) -> bytes:
-    """Empty for a tree with names that are no Unicode."""
-    try:
-        return msgspec.msgpack.encode(snapshot)
-    except UnicodeEncodeError:
-        return b""
 
 
 def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:

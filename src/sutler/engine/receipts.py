@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.engine import home
-from sutler.engine.report import WHOLE, Report
+from sutler.pack.report import WHOLE, Report
 from sutler.store.waiting import MOST, Row, leave
 from sutler.values.errors import RefusedError, SutlerError, UsageError
 from sutler.values.paths import quote

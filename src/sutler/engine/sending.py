@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.engine.documents import Made
-from sutler.engine.report import Report
+from sutler.pack.report import Report
 from sutler.stages.count import counter_for, token_counter
 from sutler.stages.serial import serialize
 from sutler.values.errors import UsageError

@@ -11,9 +11,9 @@ from sutler.disk.root import Root
 from sutler.disk.walk import explain
 from sutler.engine.clean import Clean
 from sutler.engine.documents import Made, chosen, linked_of, rel_of
-from sutler.engine.load import Loader
-from sutler.engine.report import shown_text
-from sutler.stages.classify import facts_of
+from sutler.pack.load import Loader
+from sutler.pack.report import shown_text
+from sutler.scan.classify import facts_of
 from sutler.stages.task.build import TOP_ISSUES, Assembled, Source, assemble
 from sutler.stages.task.contract import owned
 from sutler.stages.task.spec import read_task
@@ -102,7 +102,7 @@ class _Shelf:
 
     def read(self, path: str) -> CleanText | Problem:
         entry = self.entries[RelPath(path)]
-        found = self._loader.fetch(Choice(entry, facts_of(path), 0, 0.0, ""))
+        found = self._loader.material(Choice(entry, facts_of(path), 0, 0.0, ""))
         if isinstance(found, Excluded):
             return Problem(path, "binary" if found.reason == "binary" else "denied", f"{found.reason}: {found.rule}")
         self.digests[path] = found.loaded.digest

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sutler.access.outline import outline as by_shape
 from sutler.config import resolve
 from sutler.engine import receipts
 from sutler.engine.checking import pack_id_of
 from sutler.engine.clean import Clean, cleaner
 from sutler.engine.receipts import Receipt
-from sutler.engine.report import WHOLE, Report, Shown
+from sutler.formats import recognized
+from sutler.languages.outline import outline_of
+from sutler.pack.report import WHOLE, Report, Shown
 from sutler.stages import view as stage
 from sutler.stages.count import count_bytes, token_counter
 from sutler.stages.pack_diff import AnyPack, read_pack
 from sutler.values.errors import SutlerError
-from sutler.values.pack import Format, Pack, Section
+from sutler.values.pack import Pack, Section
 from sutler.values.paths import quote
 from sutler.values.snapshot import Excluded
 from sutler.values.task import ContextPack
@@ -38,8 +39,8 @@ NOTES = 50
 
 
 def structure(path: str, text: str) -> list[tuple[int, int, str]]:
-    """An outline by the shape of the lines: a page of ten thousand files must not parse ten thousand files."""
-    return [(one.line, one.level, one.text) for one in by_shape(path, text)]
+    """The outline of a file as rows of a page."""
+    return [(line.number, line.depth, line.text) for line in outline_of(path, text)]
 
 
 class Watch:
@@ -218,18 +219,16 @@ def _name(pack: AnyPack) -> str:
 
 def _format(data: bytes, pack: AnyPack) -> str:
     if isinstance(pack, Pack):
-        return shown_format(data)
-    return f"{type(pack).__name__}, {'json' if data.lstrip()[:1] == b'{' else 'msgpack'}"
+        return recognized(data) or ""
+    return f"{type(pack).__name__}, {'msgpack' if _is_messagepack(data, pack) else 'json'}"
 
 
-def shown_format(data: bytes) -> Format:
-    """The format of a rendered pack, by its first character."""
-    head = data.lstrip()[:1]
-    return "json" if head == b"{" else "xml" if head == b"<" else "markdown"
+def _is_messagepack(data: bytes, pack: AnyPack) -> bool:
+    return not isinstance(pack, Pack) and data.lstrip()[:1] != b"{"
 
 
 def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
-    parts = stage.parts_of(pack, shown_format(data))
+    parts = stage.parts_of(pack, recognized(data) or "")
     rows = stage.rows_of(
         parts, token_counter(COUNTER), lambda part: watch.look(part.path, part.text) if watch else None
     )
@@ -248,7 +247,7 @@ def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
 
 
 def _file_totals(pack: AnyPack, data: bytes, rows: Sequence[FileRow]) -> list[tuple[str, int]]:
-    if data.lstrip()[:1] not in (b"{", b"<", b"#"):  # MessagePack is no text: its files are all that can be counted
+    if _is_messagepack(data, pack):  # it is not text: only its files can be counted
         return [("tokens", sum(row.costs[0] for row in rows)), ("bytes", sum(row.costs[1] for row in rows))]
     text = data.decode("utf-8", "replace")
     return [("tokens", token_counter(COUNTER)(text)), ("bytes", count_bytes(text))]

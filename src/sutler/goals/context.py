@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
@@ -19,9 +18,10 @@ from sutler.disk.text import decode
 from sutler.disk.walk import explain, scan
 from sutler.goals.claw import Claw
 from sutler.goals.links import links_in
+from sutler.scan.globs import GlobSet
 from sutler.values.errors import RefusedError, SutlerError
 from sutler.values.pack import Mode
-from sutler.values.paths import RelPath, dirname, quote
+from sutler.values.paths import RelPath, quote
 from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
 
 Kind = Literal["missing", "denied", "too_large", "too_many", "undecodable", "unreadable", "withheld"]
@@ -131,7 +131,7 @@ def _discover_file(found: Discovery, host: str, given: str, wanted: Wanted) -> N
 
 def _discover_folder(found: Discovery, host: str, wanted: Wanted) -> None:
     plain = [name.rstrip("/") for name in wanted.claw.excluded_directories]
-    globs = [name for name in plain if any(char in name for char in "*?[")]
+    globs = [name for name in plain if any(char in name for char in "*?[{")]
     rules = ScanRules(
         default_excludes=False,
         hidden=False,
@@ -140,14 +140,17 @@ def _discover_folder(found: Discovery, host: str, wanted: Wanted) -> None:
         excluded_directories=tuple(name for name in plain if name not in globs),
         excluded_extensions=wanted.claw.excluded_extensions,
     )
-    _scan_folder(found, host, wanted, _Filter(rules, globs))
+    _scan_folder(found, host, wanted, _Filter(rules, GlobSet(f"{glob}/" for glob in globs)))
+
+
+_NO_GLOBS = GlobSet(())
 
 
 class _Filter(Struct, frozen=True):
     """How a folder is scanned: the rules, and the excluded directories that are globs."""
 
     rules: ScanRules
-    globs: list[str]
+    globs: GlobSet
 
 
 def _scan_folder(found: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = "") -> None:
@@ -189,7 +192,7 @@ def _follow_links(found: Discovery, host: str, snapshot: Snapshot, wanted: Wante
 def _admitted(bound: str, real: str, filter: _Filter) -> FileEntry | None:
     """The target, if a scan would have come upon it: a link opens no folder that a filter or an ignore file closes."""
     path = RelPath(os.path.relpath(real, bound))
-    if any(fnmatchcase(name, glob) for name in path.split("/") for glob in filter.globs):
+    if filter.globs.match(path, directory=True):
         return None
     with Root(bound) as root:
         verdict = explain(root, replace(filter.rules, depth=None), path)
@@ -215,14 +218,13 @@ def _warn_exclusions(found: Discovery, host: str, snapshot: Snapshot, wanted: Wa
             found.warnings.append(f"Left out: {shown} ({one.reason.replace('_', ' ')}: {one.rule})")
 
 
-def _admit(found: Discovery, host: str, snapshot: Snapshot, cwd: str, globs: Sequence[str] = ()) -> None:
+def _admit(found: Discovery, host: str, snapshot: Snapshot, cwd: str, globs: GlobSet = _NO_GLOBS) -> None:
     for problem in snapshot.problems:
         shown = shown_path(os.path.join(host, problem.path), cwd)
         found.errors.append(issue_of(problem, shown))
     for entry in snapshot.entries:
         where = os.path.join(host, entry.path)
-        folders = dirname(entry.path).split("/")
-        if any(fnmatchcase(name, glob) for name in folders for glob in globs) or where in found.seen:
+        if globs.match(entry.path) or where in found.seen:
             continue
         found.seen.add(where)
         found.candidates.append(Candidate(host, entry.path, shown_path(where, cwd), entry.size))

@@ -22,8 +22,8 @@ from msgspec import Struct
 from sutler.disk.root import Root
 from sutler.disk.text import decode
 from sutler.disk.walk import explain
+from sutler.formats.assign import assign_text, build_here_doc_token, build_safe_base_name
 from sutler.goals.context import secret_name
-from sutler.stages.assign import assign_text, build_here_doc_token, build_safe_base_name
 from sutler.values.errors import RefusedError
 from sutler.values.paths import RelPath, parse_relpath, quote
 from sutler.values.snapshot import Excluded, Problem, ScanRules

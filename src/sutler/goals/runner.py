@@ -16,7 +16,7 @@ from sutler.goals.params import parse_words, validate
 from sutler.goals.scripts import DEFAULT_SECONDS, run_scripts
 from sutler.goals.section import section
 from sutler.goals.send import Delivery, Target
-from sutler.goals.template import World, check, open_world, render
+from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
 from sutler.values.errors import ModelCommandError, UsageError
 from sutler.values.pack import Mode
@@ -85,16 +85,15 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     store = TrustStore(job.trust_file)
     if found.goal.scripts:
         require_goal(found, store, "runs context scripts")
-    world = world_of(found, store, job.environ)
     outputs = run_scripts(
         found.goal.scripts,
         arguments.values,
         cwd=job.cwd,
         env=job.environ,
-        world=world,
         seconds=job.script_seconds,
     )
-    text = render_goal(found, arguments.values, outputs, world, compat=job.compat)
+    values = {"Args": arguments.values, "Context": outputs}
+    text = render_goal(found, values, job.environ, store, compat=job.compat)
     if hooks.clean:
         text = hooks.clean(text, "")
     files: tuple[ContextFile, ...] = ()
@@ -105,23 +104,18 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     return Prompt(text, found, claw, files, tuple(outputs))
 
 
-def world_of(found: Found, store: TrustStore, environ: Mapping[str, str]) -> World:
-    """A project's template sees the environment only when it is trusted: a variable may be a secret."""
-    world = open_world(environ)
-    if goal_trusted(found, store):
-        return world
-
-    def refuse(name: str) -> str | None:
-        require_goal(found, store, f"reads the environment variable {name}")
-        return None
-
-    return World(env=refuse, now=world.now, pick=world.pick)
-
-
 def render_goal(
-    found: Found, args: Mapping[str, str], outputs: Mapping[str, str], world: World, *, compat: bool = False
+    found: Found,
+    values: Mapping[str, Mapping[str, str]],
+    environ: Mapping[str, str],
+    store: TrustStore | None = None,
+    *,
+    compat: bool = False,
 ) -> str:
-    """The prompt's template with `Args` and `Context`; every file beside it can be included by name."""
+    """Render the prompt with `values`; a file beside it can be included by its name.
+
+    A project's template reads the environment only if it is trusted: a variable may be a secret.
+    """
 
     def load(name: str) -> str | None:
         data = found.files.get(name)
@@ -132,10 +126,18 @@ def render_goal(
                 f"{found.folder}/{name} is not UTF-8", next_step="a template includes texts only"
             ) from None
 
+    prompt = found.goal.prompt
     if compat:  # one bad file beside the prompt breaks the goal, as in the original
-        for name in found.files:
-            check(load(name) or "", name)
-    return render(found.goal.prompt, {"Args": dict(args), "Context": dict(outputs)}, load=load, world=world)
+        files = {name: load(name) or "" for name in found.files}
+    else:
+        files = referenced(prompt, load)
+    if store and not goal_trusted(found, store):
+        for text in (prompt, *files.values()):
+            if (variable := environment_read(text)) is not None:
+                what = f"reads the environment variable {variable}".rstrip()
+                require_goal(found, store, what)
+        environ = {}
+    return render(prompt, values, files=files, environ=environ)
 
 
 def context_files(job: Job, claw: Claw, hooks: Hooks) -> tuple[ContextFile, ...]:

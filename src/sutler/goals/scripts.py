@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from sutler.goals.goal import Script
 from sutler.goals.process import Bounds, capture
-from sutler.goals.template import World, render
-from sutler.goals.tera.trim import WHITE
+from sutler.goals.template import render
 from sutler.values.errors import SutlerError
 
 DEFAULT_SECONDS = 60.0
+WHITE = (  # what Rust's trim() removes, which is less than Python's strip()
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 
 
 def variable(name: str) -> str:
@@ -29,14 +32,13 @@ def run_scripts(
     *,
     cwd: str,
     env: Mapping[str, str],
-    world: World | None = None,
     seconds: float = DEFAULT_SECONDS,
 ) -> dict[str, str]:
     """Output by script name. The first one that fails ends the run."""
     full_env = {**env, **{variable(name): value for name, value in args.items()}}
     outputs: dict[str, str] = {}
     for script in scripts:
-        command = render(script.command, {"Args": dict(args)}, name=script.name, world=world)
+        command = render(script.command, {"Args": dict(args)}, name=script.name, environ=env)
         outputs[script.name] = _run(script.name, command, cwd, full_env, seconds)
     return outputs
 

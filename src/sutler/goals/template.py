@@ -1,25 +1,68 @@
-"""A goal's templates: the prompt, the files beside it, and what a template may learn of the world."""
+"""Goal templates: Tera, run in a child process with limits.
+
+Tera has no limits of its own: a template can loop for hours, take all memory or overflow the stack,
+which ends the process. The child bounds all three, and an ended child is an error message here.
+A template reaches no file but the ones passed with it, because they are all that its folder holds.
+"""
 
 from __future__ import annotations
 
 import os
-import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from importlib.util import find_spec
 
-from sutler.goals.tera.builtins import World
-from sutler.goals.tera.nodes import TemplateError, Value
-from sutler.goals.tera.render import Renderer, Template, compile_template
+import msgspec
 
-__all__ = ["TemplateError", "Value", "World", "open_world", "render"]
+from sutler.goals.tera_worker import CPU_SECONDS, MEMORY_BYTES, REFUSED, TOO_LONG
+from sutler.values.errors import SutlerError, UsageError
 
+Value = str | int | float | bool | None | list["Value"] | Mapping[str, "Value"]
 Loader = Callable[[str], str | None]
 """The text of a file beside the prompt by its goal-relative name, or None."""
 
+WALL_SECONDS = 15.0
+OUT_BYTES = 64 << 20
+MAX_DETAIL = 2_000
+_STACK_CODES = {-signal.SIGSEGV, 0xC00000FD}  # POSIX; Windows' STATUS_STACK_OVERFLOW
+_TIME_CODES = {-9, -24}  # SIGKILL, SIGXCPU: how the kernel ends a child past its CPU limit
 
-def open_world(environ: Mapping[str, str]) -> World:
-    """An environment, the wall clock and chance, as the original gives them to every template."""
-    return World(env=environ.get, now=lambda: datetime.now().astimezone(), pick=random.SystemRandom().randint)
+_REFERENCE = re.compile(r"\{%-?\s*(?:include|extends|import)\b(.*?)%\}", re.DOTALL)
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'|`([^`]*)`")
+_GET_ENV = re.compile(r"get_env\s*(?:\(\s*name\s*=\s*[\"'`]([^\"'`]*))?")
+_POSITION = re.compile(r"^ --> (\d+):(\d+)\n.*?^  = ", re.DOTALL | re.MULTILINE)
+_PARSE = re.compile(r"\* Failed to parse \"(.*?)\"\n")
+
+
+class TemplateError(UsageError):
+    """A template that cannot be parsed or rendered; the message names the template and the line."""
+
+
+def referenced(text: str, load: Loader) -> dict[str, str]:
+    """Files that `text` includes, extends or imports, directly or through another of them."""
+    texts: dict[str, str] = {}
+    queue = [text]
+    while queue:
+        for name in _names(queue.pop()):
+            if name not in texts and (source := load(name)) is not None:
+                texts[name] = source
+                queue.append(source)
+    return texts
+
+
+def _names(text: str) -> list[str]:
+    tags = _REFERENCE.findall(text)
+    return [next(filter(None, groups), "") for tag in tags for groups in _QUOTED.findall(tag)]
+
+
+def environment_read(text: str) -> str | None:
+    """The variable that a template reads with `get_env`, "" if its name is computed, else None."""
+    match = _GET_ENV.search(text)
+    return (match[1] or "") if match else None
 
 
 def render(
@@ -27,29 +70,115 @@ def render(
     context: Mapping[str, Value],
     *,
     name: str = "prompt",
-    load: Loader | None = None,
-    world: World | None = None,
+    files: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> str:
-    """Render one template. Included, extended and imported files come from `load`, each compiled once."""
-    compiled: dict[str, Template | None] = {name: compile_template(name, text)}
+    """Render one template; it can include `files` and read `environ` (default: nothing)."""
+    files = files or {}
+    if not files and not any(mark in text for mark in ("{{", "{%", "{#")):
+        return text  # the usual context script: no child needed for a text without tags
+    main = _free_name(files)
+    request = msgspec.json.encode({"main": main, "context": context, "out_bytes": OUT_BYTES})
+    with tempfile.TemporaryDirectory(prefix="sutler-goal-") as folder:
+        for path, source in {**files, main: text}.items():
+            _write(os.path.join(folder, path), source)
+        done = _run(folder, request, environ or {}, name)
+    if done.returncode == 0:
+        return done.stdout.decode()
+    raise _error(done.returncode, done.stderr.decode(errors="replace"), name, main)
 
-    def template(wanted: str) -> Template | None:
-        if wanted not in compiled:
-            source = load(wanted) if load else None
-            compiled[wanted] = None if source is None else compile_template(wanted, source)
-        return compiled[wanted]
 
-    main = compiled[name]
-    if main is None:
-        raise TemplateError(f"template '{name}' does not exist")
+def _free_name(files: Mapping[str, str]) -> str:
+    """A name for the main template that no file or folder beside it has, whatever its case."""
+    taken = {path.partition("/")[0].casefold() for path in files if path != "prompt"}
+    main = "prompt"
+    while main in taken:
+        main += "_"
+    return main
+
+
+def _write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+
+
+def _run(
+    folder: str, request: bytes, environ: Mapping[str, str], name: str
+) -> subprocess.CompletedProcess[bytes]:
+    engine = find_spec("pytera")
+    if engine is None or engine.origin is None:
+        raise SutlerError(
+            "templates need the package pytera, which is not installed",
+            next_step="run 'pip install pytera'; it has no wheel for Windows on ARM",
+        )
+    place = os.path.dirname(os.path.dirname(engine.origin))
+    worker = os.path.join(os.path.dirname(__file__), "tera_worker.py")
+    # SYSTEMROOT: Python does not start on Windows without it. TZ: now() answers in local time.
+    base = {key: os.environ[key] for key in ("SYSTEMROOT", "TZ") if key in os.environ}
     try:
-        return Renderer(main, template, world or open_world(os.environ)).render(context)
-    except TemplateError as error:
-        if error.what.startswith("template '"):
-            raise
-        raise TemplateError(f"template '{name}': {error.what}", rule=error.rule, next_step=error.next_step) from None
+        return subprocess.run(
+            [sys.executable, "-I", "-S", worker, place],
+            input=request,
+            capture_output=True,
+            cwd=folder,
+            env={**base, **environ},
+            timeout=WALL_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_slow(name) from None
+    except OSError as error:
+        raise SutlerError(
+            f"template '{name}': Python cannot be started to render it: {error.strerror}",
+            rule="a template is rendered in a process of its own",
+        ) from None
 
 
-def check(text: str, name: str) -> None:
-    """Parse only; raises what rendering would raise for the syntax."""
-    compile_template(name, text)
+def _too_slow(name: str) -> TemplateError:
+    return TemplateError(
+        f"template '{name}' did not finish in {CPU_SECONDS} seconds",
+        rule="template time limit",
+        next_step="look for a loop over a large range",
+    )
+
+
+def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
+    """The error for a child that printed no text: Tera's reason, or the limit that ended it."""
+    if code == REFUSED:
+        return _refusal(detail, name, main)
+    if code in _TIME_CODES:
+        return _too_slow(name)
+    if code == TOO_LONG:
+        return TemplateError(
+            f"template '{name}' renders more than {OUT_BYTES >> 20} MiB",
+            rule="template size limit",
+        )
+    if "memory allocation" in detail or "MemoryError" in detail:
+        return TemplateError(
+            f"template '{name}' needs more than {MEMORY_BYTES >> 20} MiB of memory",
+            rule="template memory limit",
+            next_step="look for a large range, or a text that grows in a loop",
+        )
+    if code in _STACK_CODES:
+        return TemplateError(
+            f"template '{name}' is nested too deep",
+            rule="template depth limit",
+            next_step="look for a file or a macro that includes itself",
+        )
+    lines = [line for line in detail.splitlines() if line.strip() and "RUST_BACKTRACE" not in line]
+    return TemplateError(
+        f"template '{name}' stopped Tera: {lines[-1][:MAX_DETAIL] if lines else f'exit code {code}'}"
+    )
+
+
+def _refusal(detail: str, name: str, main: str) -> TemplateError:
+    """Tera's reason, with the position in words: `template 'x.md': line 2, column 3: expected …`."""
+    where = name
+    if match := _PARSE.search(detail):
+        where = name if match[1] == main else match[1]
+        detail = detail[match.end() :].partition("\n* Failed to parse")[0]
+        detail = _POSITION.sub(r"line \1, column \2: ", detail, count=1)
+    else:
+        detail = detail.removeprefix(f"Failed to render '{main}' | caused by: ")
+    detail = detail.replace(f"'{main}'", f"'{name}'").strip()
+    return TemplateError(f"template '{where}': {detail[:MAX_DETAIL]}")

@@ -7,8 +7,8 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from sutler.stages.classify import key_files
-from sutler.values.globs import GlobSet
+from sutler.scan.classify import key_files
+from sutler.scan.globs import GlobSet
 from sutler.values.pack import Choice, Request, Selection
 from sutler.values.snapshot import Excluded, FileEntry, FileFacts, Rule
 

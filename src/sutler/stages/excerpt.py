@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from sutler.stages.allocate import Offer
-from sutler.stages.rank.compounds import with_compounds
 from sutler.stages.rank.index import Index, Reader
 from sutler.stages.rank.lexical import idf
 from sutler.stages.rank.parts import Parts, apart
-from sutler.stages.rank.query import analyse
+from sutler.stages.rank.query import analyse, with_compounds
 from sutler.stages.rank.regions import Lens, lens_of, owners_of, scores_of
 from sutler.values.facts import Facts, Ranked, Region
 from sutler.values.paths import Span

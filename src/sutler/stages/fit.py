@@ -8,15 +8,16 @@ refused with the figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.formats import render, section_text, shape
+from sutler.stages.choose import display_key
 from sutler.stages.count import Counter
-from sutler.stages.render import section_text, shape
 from sutler.stages.shrink import head_tail
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Choice, CleanText, Cut, Level, Listing, Loaded, Preamble, Request, Section
@@ -25,6 +26,7 @@ from sutler.values.snapshot import Excluded, Rule
 
 if TYPE_CHECKING:
     from sutler.stages.allocate import Prices
+    from sutler.stages.task_fit import Ranking
 
 
 class Material(Struct, frozen=True, gc=False):
@@ -33,10 +35,6 @@ class Material(Struct, frozen=True, gc=False):
     choice: Choice
     loaded: Loaded
     clean: CleanText
-
-
-Fetch = Callable[[Choice], Material | Excluded]
-"""Load and clean one file, or say why it stays out."""
 
 
 class Fitted(Struct, frozen=True):
@@ -89,31 +87,48 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
             yield section_of(material, "head_tail", replace(material.clean, text=shorter))
 
 
-def fit_within(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, cut: Cut) -> Fitted:
-    """Spend the budget in the order of claim; what does not fit is listed, then counted."""
-    sections: list[Section] = []
-    unfit: list[Choice] = []
-    excluded: list[Excluded] = []
-    for position, choice in enumerate(choices):
+def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
+    """The choices that can still enter, in their order. Asked lazily, while the budget is being spent: a limited pack
+    must not read the whole tree."""
+    for choice in choices:
         if ledger.exhausted():
-            unfit.extend(choices[position:])
-            break
-        if ledger.hopeless(choice.path, choice.entry.size):
-            unfit.append(choice)
-            continue
-        material = fetch(choice)
+            return
+        if not ledger.hopeless(choice.path, choice.entry.size):
+            yield choice
+
+
+def fit_within(
+    choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
+) -> Fitted:
+    """Spend the budget in the order of claim; what does not fit, or was not loaded, is listed, then counted."""
+    sections: list[Section] = []
+    excluded: list[Excluded] = []
+    for material in materials:
         if isinstance(material, Excluded):
             excluded.append(material)
             continue
-        section = next((paid for rung in rungs(material, cut) if (paid := ledger.pay(rung))), None)
-        if section:
-            sections.append(section)
-        else:
+        section = best_paid(material, ledger)
+        if section is None:
             ledger.misses += 1
-            unfit.append(choice)
+        else:
+            sections.append(section)
+    return settled(choices, sections, excluded, ledger)
+
+
+def best_paid(material: Material, ledger: Ledger) -> Section | None:
+    """The best rung that the budget has room for, paid."""
+    return next((paid for rung in rungs(material, ledger.cut) if (paid := ledger.pay(rung))), None)
+
+
+def settled(
+    choices: Sequence[Choice], sections: list[Section], excluded: list[Excluded], ledger: Ledger
+) -> Fitted:
+    """Account for every choice: a section, an exclusion, or a name in the list of files not shown."""
+    entered = {section.path for section in sections} | {item.path for item in excluded}
+    unfit = [choice for choice in choices if choice.path not in entered]
     listing = ledger.list_paths([choice.path for choice in unfit])
     rule = Rule("budget", ledger.described)
-    excluded.extend(Excluded(choice.path, "budget", rule) for choice in unfit)
+    excluded = [*excluded, *(Excluded(choice.path, "budget", rule) for choice in unfit)]
     return Fitted(tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent)
 
 
@@ -158,7 +173,7 @@ class Ledger:
 
     def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
         self._shape = shape(request.format)
-        self._request = request
+        self.request = request
         self._count = count
         self._glue = count(self._shape.GLUE)
         self._unit = request.budget.unit
@@ -172,7 +187,7 @@ class Ledger:
     def _required(self, preamble: Preamble, files: int) -> int:
         """What is paid before any file: the opening, the goal, the frame of the manifest, and a count of `files`
         that are not even named."""
-        required = frame_cost(self._count, self._request, preamble, Listing((), files))
+        required = frame_cost(self._count, self.request, preamble, Listing((), files))
         if required > self.limit:
             raise self.refusal(required)
         return required
@@ -186,7 +201,7 @@ class Ledger:
 
     @property
     def cut(self) -> Cut:
-        return self._request.cut
+        return self.request.cut
 
     @property
     def count(self) -> Counter:
@@ -211,7 +226,7 @@ class Ledger:
 
     def cost(self, section: Section) -> int:
         """What a section adds to the text: its frame, its body and its line in the manifest."""
-        framed, line = section_text(section, self._request.format, self._request.line_numbers)
+        framed, line = section_text(section, self.request.format, self.request.line_numbers)
         return self._count(framed) + self._count(line) + self._glue
 
     def exhausted(self) -> bool:
@@ -245,3 +260,78 @@ class Ledger:
             self.spent += cost
             named.append(path)
         return Listing(tuple(sorted(named)), len(paths) - len(named))
+
+
+_REFITS = 2  # how often a task's pack is fitted again with a little less, before anything is dropped
+
+
+class WholeText(Struct, frozen=True):
+    """A budgeted pack whose whole text was counted; `fitted` has its sections in display order."""
+
+    text: str
+    fitted: Fitted
+    used: int
+
+
+def fit_whole_text(
+    choices: Sequence[Choice],
+    materials: Iterator[Material | Excluded],
+    ledger: Ledger,
+    preamble: Preamble,
+    ranking: Ranking | None = None,
+) -> WholeText:
+    """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the
+    promise is about the whole: while it is over the limit, the weakest claims are dropped."""
+    request, count, limit = ledger.request, ledger.count, ledger.limit
+    replay = Replay(materials)
+    reserve = 0
+    refits = 0 if ranking is None else _REFITS
+    fitted = _fitted(choices, replay, ledger, ranking)
+    order = {choice.path: display_key(choice) for choice in choices}
+    while True:
+        sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
+        numbers = request.line_numbers
+        chunks = render(
+            preamble, sections, fitted.listing, format=request.format, line_numbers=numbers
+        )
+        text = "".join(chunks)
+        used = count(text)
+        if used <= limit:
+            return WholeText(text, replace(fitted, sections=sections), used)
+        if refits and not fitted.listing.paths:  # a section is too much to lose for a few tokens
+            refits -= 1
+            reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
+            again = Ledger(request, count, preamble, len(choices))
+            again.spent = min(again.spent + reserve, limit)
+            fitted = _fitted(choices, replay, again, ranking)
+            continue
+        if not (fitted.sections or fitted.listing.paths):
+            raise ledger.refusal(used)
+        fitted = trimmed(fitted, used - limit)
+
+
+def _fitted(
+    choices: Sequence[Choice],
+    materials: Iterable[Material | Excluded],
+    ledger: Ledger,
+    ranking: Ranking | None,
+) -> Fitted:
+    if ranking is None:
+        return fit_within(choices, materials, ledger)
+    from sutler.stages.task_fit import fit_task
+
+    return fit_task(choices, materials, ledger, ranking)
+
+
+class Replay:
+    """A lazy sequence that can be iterated again: no file is loaded twice for another fit."""
+
+    def __init__(self, materials: Iterator[Material | Excluded]) -> None:
+        self._rest = materials
+        self._loaded: list[Material | Excluded] = []
+
+    def __iter__(self) -> Iterator[Material | Excluded]:
+        yield from self._loaded
+        for material in self._rest:
+            self._loaded.append(material)
+            yield material

@@ -20,7 +20,7 @@ AnyPack = Pack | FullPack | SummaryPack | ContextPack
 
 def read_pack(data: bytes) -> AnyPack:
     """The pack in a file: markdown, xml, json or a document. A rendered pack proves itself while it is read."""
-    from sutler.stages.render import parse
+    from sutler.formats import parse
 
     if not is_document(data):
         return parse(data)

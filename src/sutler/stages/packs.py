@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from sutler.stages.classify import Classified, KeyLimits, extractable, facts_of, key_files
+from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of, key_files
 from sutler.stages.survey.code import CodeFacts, code_facts
 from sutler.stages.survey.entries import entrypoints
 from sutler.stages.survey.project import Surveyed, survey_manifest
@@ -251,7 +251,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     plain = {path: clean.text for path, clean in material.texts.items()}
     surveyed = survey(material, pairs)
     code: dict[str, CodeFacts] = {
-        entry.path: code_facts(facts.language, plain[entry.path])
+        entry.path: code_facts(entry.path, plain[entry.path])
         for entry, facts in pairs
         if entry.path in plain and facts.tag in ("code", "config")
     }

@@ -7,7 +7,7 @@ from collections import Counter
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from sutler.stages.classify import extractable, facts_of
+from sutler.scan.classify import extractable, facts_of
 from sutler.values.paths import RelPath, basename, dirname, extension, normalize_path, wire_path
 from sutler.values.snapshot import Snapshot
 from sutler.values.wire import (

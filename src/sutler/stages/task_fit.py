@@ -7,7 +7,7 @@ shares are moved until the measured cost is at most what is left, and as close t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from sutler.stages.allocate import Grant, Offer, fit_exactly
 from sutler.stages.excerpt import Looked, cut, lens_for, look, widened
-from sutler.stages.fit import Fetch, Fitted, Ledger, Material, rungs, section_of
+from sutler.stages.fit import Fitted, Ledger, Material, best_paid, section_of, settled
 from sutler.stages.rank.index import Reader
 from sutler.values.facts import Ranked, Region
 from sutler.values.pack import Choice, CleanText, Section
 from sutler.values.paths import Span
-from sutler.values.snapshot import Excluded, Rule
+from sutler.values.snapshot import Excluded
 
 CANDIDATES = 150
 """Files whose regions compete; below this rank hardly anything is ever found."""
@@ -36,53 +36,37 @@ class Ranking(Struct, frozen=True):
     ranked: tuple[Ranked, ...]
 
 
-def fit_task(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking) -> Fitted:
-    """Spend the budget on a task. Every choice ends as a section, a name in the list, or part of a count."""
-    excluded: list[Excluded] = []
-    sections = _pinned(choices, fetch, ledger, excluded)
-    materials = _candidates(choices, fetch, ledger, ranking, excluded)
-    sections += _shared_out(materials, ledger, ranking)
-    settled = {section.path for section in sections} | {item.path for item in excluded}
-    unfit = [choice for choice in choices if choice.path not in settled]
-    listing = ledger.list_paths([choice.path for choice in unfit])
-    rule = Rule("budget", ledger.described)
-    excluded += [Excluded(choice.path, "budget", rule) for choice in unfit]
-    return Fitted(tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent)
-
-
-def _pinned(choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, excluded: list[Excluded]) -> list[Section]:
-    sections = []
-    for choice in choices:
-        if not choice.pinned:
-            continue
-        material = fetch(choice)
-        if isinstance(material, Excluded):
-            excluded.append(material)
-        elif paid := next((paid for rung in rungs(material, ledger.cut) if (paid := ledger.pay(rung))), None):
-            sections.append(paid)
-    return sections
-
-
-def _candidates(
-    choices: Sequence[Choice], fetch: Fetch, ledger: Ledger, ranking: Ranking, excluded: list[Excluded]
-) -> dict[str, tuple[Ranked, Material]]:
-    """The best ranked files with their texts, until there is plenty to choose from."""
+def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
+    """The choices that a task may show, in the order they are loaded: pinned files, then the best ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
-    found: dict[str, tuple[Ranked, Material]] = {}
+    ranked = [by_path[file.path] for file in ranking.ranked[:CANDIDATES] if file.path in by_path]
+    return [*(choice for choice in choices if choice.pinned), *ranked]
+
+
+def fit_task(
+    choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger, ranking: Ranking
+) -> Fitted:
+    """Spend the budget on a task; `materials` come in `task_order` and are asked for until there is plenty to choose
+    from. Every choice ends as a section, a name in the list, or part of a count."""
+    excluded: list[Excluded] = []
+    sections: list[Section] = []
+    ranked = {file.path: file for file in ranking.ranked}
+    candidates: dict[str, tuple[Ranked, Material]] = {}
     size = 0
-    for ranked in ranking.ranked[:CANDIDATES]:
-        choice = by_path.get(ranked.path)
-        if choice is None:
-            continue
-        material = fetch(choice)
+    for material in materials:
         if isinstance(material, Excluded):
             excluded.append(material)
-            continue
-        found[ranked.path] = ranked, material
-        size += material.loaded.size
-        if size > PLENTY * ledger.bytes_left() and len(found) >= VARIETY:
-            break
-    return found
+        elif material.choice.pinned:
+            if paid := best_paid(material, ledger):
+                sections.append(paid)
+        else:
+            path = material.choice.path
+            candidates[path] = ranked[path], material
+            size += material.loaded.size
+            if size > PLENTY * ledger.bytes_left() and len(candidates) >= VARIETY:
+                break
+    sections += _shared_out(candidates, ledger, ranking)
+    return settled(choices, sections, excluded, ledger)
 
 
 def _shared_out(materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking) -> list[Section]:

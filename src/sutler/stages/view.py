@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from sutler.stages.classify import facts_of
+from sutler.formats import section_text, shape
+from sutler.scan.classify import facts_of
 from sutler.stages.count import Counter, count_bytes
 from sutler.stages.pack_diff import AnyPack, diff_packs
 from sutler.stages.redact.markers import MARKER
-from sutler.stages.render import section_text, shape
 from sutler.stages.visible import visible
 from sutler.values.pack import Format, Pack
 from sutler.values.paths import RelPath, quote, unquote, wire_path

@@ -6,7 +6,7 @@ idempotent: a retry after a lost reply changes nothing and answers what the firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -16,7 +16,6 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
-    Pending,
     Receipt,
     RegistryRow,
     Spent,
@@ -27,9 +26,7 @@ Value = str | int | bytes
 Row = tuple[Any, ...]
 """A row as the driver gives it; `sql.py` turns it into a value at once."""
 Witness = Callable[[int, str, str], None]
-"""Is told the number, the hash and the time of a ledger's head."""
-Sync = Callable[[int], Callable[[], None]]
-"""Begins to sync an open file; what comes back waits for the end of it, and must be called."""
+"""Receives the number, the hash and the time of a ledger's head."""
 T = TypeVar("T")
 
 
@@ -50,7 +47,7 @@ class Database(Protocol):
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         """Run `work` in one transaction. It may run more than once, and only the last run counts. Without `wait` a
-        commit outlives the process at once and reaches the disk a moment later, or when `flush` is called."""
+        commit outlives the process and reaches the disk with the next commit that waits, or with `flush`."""
         ...
 
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
@@ -58,20 +55,7 @@ class Database(Protocol):
         ...
 
     def flush(self) -> None:
-        """Come back when everything that was committed is on the disk."""
-        ...
-
-    def flushing(self) -> Callable[[], None]:
-        """Begin to bring everything that was committed to the disk; what comes back waits for the end of it, and must
-        be called."""
-        ...
-
-    def sync_by(self, sync: Sync) -> None:
-        """How a file is synced by whoever has other work meanwhile."""
-        ...
-
-    def then(self, work: Callable[[], None]) -> None:
-        """Have `work` done in the background as soon as everything that was committed is on the disk."""
+        """Return when everything that was committed is on the disk."""
         ...
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
@@ -89,10 +73,6 @@ class Store(Protocol):
     project: str
 
     def close(self) -> None: ...
-
-    # small named values; the first writer wins
-    def named(self, name: str) -> bytes | None: ...
-    def name_once(self, name: str, value: bytes) -> bytes: ...
 
     # registry
     def registry(self) -> tuple[RegistryRow, ...]: ...
@@ -136,19 +116,12 @@ class Store(Protocol):
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
-        still: Mapping[str, str] = ...,
-        settled: Sequence[str] = (),
         wait: bool = True,
-        last: Callable[[], None] = ...,
     ) -> tuple[AuditRow, ...]: ...
-    def witness(self, every: int, sign: Witness, ahead: Witness | None = None) -> None: ...
-    def then(self, work: Callable[[], None]) -> None: ...
+    def witness(self, every: int, sign: Witness) -> None: ...
     def flush(self) -> None: ...
-    def flushing(self) -> Callable[[], None]: ...
-    def sync_by(self, sync: Sync) -> None: ...
-    def pending(self) -> tuple[Pending, ...]: ...
+    def pending(self) -> tuple[AuditRow, ...]: ...
     def pending_count(self) -> int: ...
-    def settled(self, calls: Iterable[str]) -> None: ...
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]: ...

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from sutler.store.base import Query, Row, Sync, Value
+from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.values.errors import RefusedError, SutlerError, UsageError
@@ -86,17 +86,8 @@ class PostgresDatabase:
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self.transact(lambda query: query(sql, params), write=False)
 
-    def then(self, work: Callable[[], None]) -> None:
-        work()
-
     def flush(self) -> None:
         """Every commit here is on the disk when it returns."""
-
-    def flushing(self) -> Callable[[], None]:
-        return self.flush
-
-    def sync_by(self, sync: Sync) -> None:
-        """There is no file here."""
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         if os.getpid() != self._pid:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
-from sutler.store.base import Database, Query, Row, Sync, Value, Witness
-from sutler.store.recording import Newest, Place, add_version, chain
-from sutler.store.rows import approval_of, registry_row_of, says_the_same, version_of
-from sutler.store.statements import APPROVAL, AT_ONCE, AUDIT, HEAD, KNOWN, PENDING, SETTLE, SPENT, VERSION
+from sutler.store.base import Database, Query, Row, Value, Witness
+from sutler.store.rows import (
+    APPROVAL,
+    AUDIT,
+    HEAD,
+    KNOWN,
+    PENDING,
+    SPENT,
+    VERSION,
+    Newest,
+    Place,
+    add_version,
+    approval_of,
+    chain,
+    registry_row_of,
+    says_the_same,
+    version_of,
+)
 from sutler.values.access import (
     GENESIS,
     Approval,
@@ -21,7 +34,6 @@ from sutler.values.access import (
     AuditRow,
     Caller,
     Fact,
-    Pending,
     Receipt,
     RegistryRow,
     Spent,
@@ -33,10 +45,6 @@ from sutler.values.access import (
 from sutler.values.paths import RelPath, quote
 
 _REMEMBERED = 4_096
-_NONE: Mapping[str, str] = MappingProxyType({})
-
-
-def _nothing() -> None: ...
 
 
 class SqlStore:
@@ -46,7 +54,7 @@ class SqlStore:
         self.project = project
         self._database = database
         self._place = Place(project, HEAD[database.dialect])
-        self._witness: tuple[int, Witness, Witness | None] | None = None
+        self._witness: tuple[int, Witness] | None = None
         self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
         self._write("INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS))
 
@@ -58,16 +66,6 @@ class SqlStore:
 
     def _write(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self._database.transact(lambda query: query(sql, params), write=True)
-
-    # small named values
-
-    def named(self, name: str) -> bytes | None:
-        rows = self._read("SELECT value FROM named WHERE project = ? AND name = ?", (self.project, name))
-        return bytes(rows[0][0]) if rows else None
-
-    def name_once(self, name: str, value: bytes) -> bytes:
-        self._write("INSERT INTO named VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, name, value))
-        return self.named(name) or value
 
     # registry
 
@@ -246,16 +244,10 @@ class SqlStore:
         blobs: Iterable[tuple[str, bytes]] = (),
         versions: Iterable[Version] = (),
         facts: Iterable[Fact] = (),
-        still: Mapping[str, str] = _NONE,
-        settled: Sequence[str] = (),
         wait: bool = True,
-        last: Callable[[], None] = _nothing,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents, versions and facts they speak of: all of it or nothing. `still` names
-        calls that stay pending after this: with an intent, by the mark of the file that is replaced; with an outcome,
-        until the disk has it, which is said of earlier calls by `settled` (a few here, or the method of that name).
-        `last` is called when there is nothing left to do but to commit, again if all of this is done again; where it
-        fails nothing is recorded."""
+        """Several entries with the contents, versions and facts they name: all of it or nothing. Without `wait` the
+        commit does not wait for the disk."""
         contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
 
         kept: list[tuple[str, str, str, str]] = []
@@ -264,7 +256,7 @@ class SqlStore:
             kept.clear()
             for digest, data in contents:
                 query("INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (self.project, digest, data))
-            rows = chain(query, self._place, entries, caller, still)
+            rows = chain(query, self._place, entries, caller)
             newest: Newest = {}
             for version in fresh:
                 add_version(query, self.project, version, newest)
@@ -275,14 +267,10 @@ class SqlStore:
                 kept.append(key)
                 if not query(KNOWN, key):  # a look is cheaper than a large insert that changes nothing
                     query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
-            if settled:
-                query(SETTLE, self._settling(settled))
             self._attest(rows)
-            last()
             return rows
 
         made = self._database.transact(work, write=True, wait=wait)
-        self._announce(made)
         if len(self._facts) > _REMEMBERED:
             self._facts.clear()
         self._facts.update(kept)
@@ -291,55 +279,28 @@ class SqlStore:
     def flush(self) -> None:
         self._database.flush()
 
-    def flushing(self) -> Callable[[], None]:
-        return self._database.flushing()
-
-    def sync_by(self, sync: Sync) -> None:
-        self._database.sync_by(sync)
-
-    def then(self, work: Callable[[], None]) -> None:
-        self._database.then(work)
-
-    def witness(self, every: int, sign: Witness, ahead: Witness | None = None) -> None:
+    def witness(self, every: int, sign: Witness) -> None:
         """Have `sign` called with the ledger's head (number, hash, time) by each transaction that appends a row whose
         number is a multiple of `every`: before it commits, and with the head it found. That head is durable already
-        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger.
-        `ahead` is told of a head that the next row will ask for, after the commit."""
-        self._witness = every, sign, ahead
+        and the transaction is not, so a process that ends in between leaves nothing that contradicts the ledger."""
+        self._witness = every, sign
 
     def _attest(self, rows: Sequence[AuditRow]) -> None:
         if self._witness is None or not rows:
             return
-        every, sign, _ = self._witness
+        every, sign = self._witness
         before = rows[0].seq - 1
         if before and rows[-1].seq // every > before // every:
             first = unseal(rows[0])
             sign(before, first.prev, first.at)
 
-    def _settling(self, some: Sequence[str]) -> tuple[str, ...]:
-        return (self.project, *some, *[some[-1]] * (AT_ONCE - len(some)))
-
-    def _announce(self, rows: Sequence[AuditRow]) -> None:
-        every, _, ahead = self._witness or (0, None, None)
-        if ahead is not None and rows and rows[-1].seq % every == every - 1:
-            ahead(rows[-1].seq, rows[-1].hash, unseal(rows[-1]).at)
-
-    def pending(self) -> tuple[Pending, ...]:
-        """Writes that have no outcome yet, or one that the disk may not have; oldest first."""
-        rows = self._read(PENDING, (self.project,))
-        return tuple(Pending(AuditRow(*row[:7]), row[7], row[8], bool(row[9])) for row in rows)
+    def pending(self) -> tuple[AuditRow, ...]:
+        """The intents of writes that have no outcome yet, oldest first."""
+        return tuple(AuditRow(*row) for row in self._read(PENDING, (self.project,)))
 
     def pending_count(self) -> int:
         """How many these are: asked before every write."""
         return int(self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0])
-
-    def settled(self, calls: Iterable[str]) -> None:
-        """The disk has what these calls wrote. Does not wait: should this be lost, they are looked at again. A few at a
-        time, so that nobody else waits for long."""
-        names = tuple(calls)
-        for start in range(0, len(names), AT_ONCE):
-            values = self._settling(names[start : start + AT_ONCE])
-            self._database.transact(lambda query, values=values: query(SETTLE, values), write=True, wait=False)  # type: ignore[misc]  # bound now
 
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]:
         rows = self._read(f"{AUDIT} AND seq > ? ORDER BY seq LIMIT ?", (self.project, after, limit))

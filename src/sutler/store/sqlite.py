@@ -1,9 +1,8 @@
 """SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
 
-WAL with synchronous FULL: with NORMAL, acknowledged commits are lost in a power cut. A process some of whose commits do
-not wait for the disk has NORMAL and syncs the log itself: at once for those that wait, soon for the others; it moves
-the log into the database in the background too, so that no call pays for it. Writers begin IMMEDIATE and wait their
-turn, so nobody upgrades a read lock into a deadlock.
+WAL with synchronous FULL: a commit is on the disk when it returns. A commit that need not wait (a server's row about a
+read) runs with NORMAL and reaches the disk with the next commit that waits, because that one syncs the whole log.
+Writers begin IMMEDIATE and wait their turn, so no read lock is upgraded into a deadlock.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from sutler.store.base import Query, Row, Sync, Value
-from sutler.store.flusher import Backfill, Flusher
+from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
@@ -38,10 +36,10 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
-_FULL = 4_000  # pages of the log from which on it is moved into the database; beyond it a start would be felt
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
+_sync = getattr(os, "fdatasync", os.fsync)  # as SQLite does itself: times of a log are of no use
 _LONGEST = 30.0  # seconds; a queue that long is a fault worth naming
 
 
@@ -70,10 +68,11 @@ class SqliteDatabase:
         self._inode = os.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
-        self._lazy = False  # whether commits leave the sync to us
+        self._io_failed = apsw.IOError
+        self._full = True  # the connection's `synchronous`: FULL or NORMAL
+        self._unsynced = False  # whether the log may hold commits of this process that the disk lacks
+        self._broken = False
         self._slots: set[str] = set()
-        self._flusher = Flusher(f"{path}-wal")
-        self._backfill: Backfill | None = None
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
         self._query = _Statements(self._connection)
@@ -116,6 +115,9 @@ class SqliteDatabase:
                     raise self._error("another process has held the store for too long") from None
                 time.sleep(_PAUSE)
             except self._failed as fault:
+                # After a failed sync the kernel may count pages as clean that the disk never got, so a second sync
+                # would succeed without them: with unsynced commits in the log, nothing may be built on it.
+                self._broken = self._broken or (self._unsynced and isinstance(fault, self._io_failed))
                 raise self._error(f"the store cannot be used: {fault}") from fault
 
     def _error(self, what: str) -> SutlerError:
@@ -139,47 +141,31 @@ class SqliteDatabase:
         with self._lock:
             self._check()
             if write:
-                self._ready(wait)
+                self._set_synchronous(wait)
             answer = self._retry(lambda: self._once(work, "BEGIN IMMEDIATE" if write else "BEGIN"))
-            if write and self._lazy:
-                self._flusher.committed(wake=not wait)
-        if write and wait and self._lazy:
-            self.flushing()()
-        return answer
+            if write:
+                self._unsynced = not wait
+            return answer
 
-    def _ready(self, wait: bool) -> None:
-        """From the first commit that does not wait for the disk on, the log is synced by us: in the background, or
-        at once for those that wait. One sync takes all before it along: the log is one file."""
-        if self._flusher.broken:
+    def _set_synchronous(self, full: bool) -> None:
+        if self._broken:
             raise self._error("the store did not reach the disk")
-        if not wait and not self._lazy:
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._lazy = True
-            self._backfill = Backfill(self._open, self._lock)
-            self._connection.set_wal_hook(self._grown)  # takes the place of the checkpoint inside a commit
-
-    def sync_by(self, sync: Sync) -> None:
-        self._flusher.sync = sync
-
-    def flushing(self) -> Callable[[], None]:
-        ended = self._flusher.start()
-
-        def wait() -> None:
-            if not ended():
-                raise self._error("the store did not reach the disk")
-
-        return wait
-
-    def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
-        if pages >= _FULL and self._backfill is not None:
-            self._backfill.ask()
-        return 0
-
-    def then(self, work: Callable[[], None]) -> None:
-        self._flusher.then(work)
+        if full != self._full:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
 
     def flush(self) -> None:
-        self.flushing()()
+        """Sync the log, including what other processes committed to it. SQLite holds its locks on other files, so
+        closing this descriptor frees none of them."""
+        try:
+            fd = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                _sync(fd)
+            finally:
+                os.close(fd)
+        except OSError:
+            self._broken = self._broken or self._unsynced
+            raise self._error("the store did not reach the disk") from None
 
     def _once(self, work: Callable[[Query], T], begin: str) -> T:
         query = self._query
@@ -240,10 +226,10 @@ class SqliteDatabase:
     def close(self) -> None:
         if os.getpid() != self._pid:
             return
-        if self._backfill is not None:
-            self._backfill.close()
         with self._lock:
-            self._flusher.close()
+            if self._unsynced:
+                with suppress(SutlerError):
+                    self.flush()
             self._clear_log()
             self._connection.close()
 

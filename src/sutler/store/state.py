@@ -6,7 +6,6 @@ import hmac
 import os
 import stat
 from collections.abc import Mapping
-from functools import cache
 
 from sutler.values.errors import RefusedError
 
@@ -125,14 +124,3 @@ def install_key(home: str) -> bytes:
 def project_id(root: str, key: bytes) -> str:
     """Names a project in the store. Keyed, so that equal paths on two machines never meet in one database."""
     return hmac.new(key, os.fsencode(os.path.realpath(root)), "sha256").hexdigest()[:32]
-
-
-@cache
-def boot() -> str:
-    """Names this start of the machine; empty where the kernel does not tell. What was not synced outlives a process,
-    but not this."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read(36).strip()
-    except (OSError, UnicodeError):
-        return ""

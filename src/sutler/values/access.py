@@ -7,6 +7,7 @@ reversible, fits one line and holds no byte a database or a terminal could stumb
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -294,16 +295,6 @@ class AuditRow(Struct, frozen=True, gc=False):
     body: str
 
 
-class Pending(Struct, frozen=True):
-    """A write whose end is not certain yet: its intent, the machine's start it was made in, the mark of the file it
-    replaces, and whether its outcome is recorded (what is open then is only whether the disk has it)."""
-
-    row: AuditRow
-    boot: str
-    mark: str
-    done: bool
-
-
 class Receipt(Struct, frozen=True, kw_only=True):
     """A pack that left: its id, when, and the transparency record as JSON."""
 
@@ -344,3 +335,16 @@ def unseal(row: AuditRow) -> AuditEntry:
 def version_id(digest: str) -> str:
     """128 bits of the content's digest: short enough to show, long enough not to be forged."""
     return digest[:32]
+
+
+def stamp(seconds: float) -> str:
+    """A moment as the ledger writes it: UTC, microseconds, sorts as text."""
+    whole, micros = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(whole)}.{micros:06}Z"
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,7 +1,7 @@
 """What a parse knows of one file, and what a ranking says of it.
 
 `Facts` depend on the content alone (and on the language its name implies), so they are cached by content digest
-and `FACTS_VERSION`. They are array-like in MessagePack: names of fields cost nothing in the cache.
+and the version of the languages' sources. They are array-like in MessagePack: names of fields cost nothing there.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
-
-FACTS_VERSION = 3
-"""Raise it whenever extraction changes what it yields; every cached Facts of another version is stale."""
 
 SymbolKind = Literal["class", "function", "method", "field", "constant", "type", "module", "macro"]
 

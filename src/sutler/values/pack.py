@@ -15,16 +15,8 @@ Octets = bytes | memoryview
 Run = Sequence[Octets]
 """Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it first."""
 
-Form = tuple[bytes, bytes, bytes, int]
-"""How whole files of a kind stand in a pack: what comes before and after their text, their lines in the manifest, and
-how many backticks in a row they may hold (-1: any number). A NUL and one of `FORM_PLACES` stand for what is only known
-of each file."""
-FORM_PLACES = {"name": b"n", "length": b"l", "digest": b"d", "brief": b"b", "ended": b"e"}
-"""Its path; its length in bytes; the digest of its text; the first `BRIEF` digits of that, which its text must not
-hold; a newline if its text ends without one."""
-BRIEF = 16
-
-Format = Literal["markdown", "xml", "json"]
+Format = str
+"""The name of an output format: a key of `sutler.formats.FORMATS`, which settings are checked against."""
 Unit = Literal["tokens", "chars", "bytes"]
 PackType = Literal["full", "summary"]
 Mode = Literal["strict", "flexible", "ignore"]
@@ -105,7 +97,7 @@ class Loaded(Struct, frozen=True, gc=False):
     encoding: str = "utf-8"
     problems: tuple[Problem, ...] = ()
     data: bytes = b""  # the raw bytes, where they are the text in UTF-8: nobody need encode it again
-    sight: tuple[int, ...] = ()  # size, times and inode of the very file that was read
+    stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 
 
 class Finding(Struct, frozen=True, gc=False):

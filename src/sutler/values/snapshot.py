@@ -68,6 +68,9 @@ Tag = Literal["doc", "config", "code", "test"]
 
 Importance = Literal["critical", "high", "medium"]
 
+Role = Literal["source", "test", "doc", "example", "bench", "build", "data", "vendor", "generated", "ci"]
+"""A file's part in the project, which decides its prior in a ranking."""
+
 
 class Rule(Struct, frozen=True, gc=False):
     """What decided: `source` is a file (`.gitignore`, shown relative to the root where it can be) or a name such as
@@ -96,7 +99,7 @@ class FileEntry(Struct, frozen=True, gc=False):
     ctime_ns: int = 0
 
     @property
-    def sight(self) -> tuple[int, int, int, int]:
+    def stat_key(self) -> tuple[int, int, int, int]:
         """What changes whenever the file is written: its time of change cannot be set back."""
         return self.size, self.mtime_ns, self.ctime_ns, self.inode
 
@@ -138,6 +141,7 @@ class FileFacts(Struct, frozen=True, gc=False):
     generated: bool = False
     lock: bool = False
     importance: Importance | None = None  # set on key files only
+    role: Role = "source"
 
     @property
     def key(self) -> bool:

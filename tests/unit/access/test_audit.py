@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,37 +163,6 @@ def test_a_checkpoint_is_there_with_the_row_that_is_due(ledger: Ledger) -> None:
     assert [one.seq for one in ledger.checkpoints()] == [EVERY - 1]
     checkpoint_file(ledger).unlink()
     assert ledger.verify().detail == "checkpoints that must exist are missing"
-
-
-def test_a_server_signs_ahead_and_once(ledger: Ledger) -> None:
-    """The row before the one that is due is signed in the background; the transaction finds it or does it itself."""
-    ledger.sign_ahead()
-    fill(ledger, EVERY - 1)
-    wait_for_checkpoint(ledger, EVERY - 1)
-    fill(ledger, 3 * EVERY, EVERY - 1)
-    wait_for_checkpoint(ledger, 4 * EVERY - 1)
-    assert [one.seq for one in ledger.checkpoints()] == [n * EVERY - 1 for n in (1, 2, 3, 4)]
-    assert ledger.verify().ok
-
-
-def test_a_server_that_could_not_sign_ahead_signs_when_it_is_due(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger.sign_ahead()
-    with monkeypatch.context() as patched:
-        patched.setattr(ledger.store, "then", lambda _: None)  # killed, or out of room, in that moment
-        fill(ledger, EVERY - 1)
-    assert not ledger.checkpoints()
-    fill(ledger, 1, EVERY - 1)
-    assert [one.seq for one in ledger.checkpoints()] == [EVERY - 1]
-    assert ledger.verify().ok
-
-
-def wait_for_checkpoint(ledger: Ledger, seq: int) -> None:
-    until = time.monotonic() + 60
-    while not [one for one in ledger.checkpoints() if one.seq == seq]:
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_a_transaction_that_fails_leaves_no_row_and_no_contradiction(

@@ -9,6 +9,7 @@ import pytest
 
 from bench.selection import commits
 from bench.selection.data import load_instances
+from tests.limits import LIMIT
 
 MESSAGE = "Fix the cart's wheels\n\n" + "They fell off whenever the road was long, which nobody noticed. " * 2
 
@@ -17,18 +18,22 @@ def commit(root: Path, message: str, **files: str) -> str:
     for name, text in files.items():
         (root / f"{name}.py").write_text(text)
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-qm", message], check=True)
-    return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run([*git, "add", "-A"], check=True, timeout=LIMIT)
+    subprocess.run([*git, "commit", "-qm", message], check=True, timeout=LIMIT)
+    return subprocess.run(
+        [*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True, timeout=LIMIT
+    ).stdout.strip()
 
 
 def test_a_commit_that_mends_something_is_a_task(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     root = tmp_path / "work"
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=LIMIT)
     base = commit(root, "Begin", wheels="a = 1\nb = 2\nc = 3\n", test_wheels="x = 1\n")
     mended = commit(root, f"{MESSAGE}\nSigned-off-by: a", wheels="a = 1\nb = 3\nc = 3\nd = 4\n", test_wheels="x = 2\n")
     commit(root, "Fix", wheels="a = 2\n")  # says nothing
-    subprocess.run(["git", "clone", "-q", "--bare", str(root), str(tmp_path / "a+cart" / "repo")], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--bare", str(root), str(tmp_path / "a+cart" / "repo")], check=True, timeout=LIMIT
+    )
     assert commits.main(["--repos", str(tmp_path), "a/cart"]) == 0
     kept = tmp_path / "kept.jsonl"
     kept.write_bytes(capfdbinary.readouterr().out)

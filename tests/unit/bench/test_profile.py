@@ -5,7 +5,7 @@ from bench.profile import measure, show
 
 def test_every_stage_is_measured_and_shown(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("print('hello')\n")
-    (tmp_path / "logo.png").write_bytes(b"\x89PNG\0\0")
+    (tmp_path / "logo.dat").write_bytes(b"\x89PNG\0\0")
     stages = measure(str(tmp_path), 1, "none")
     names = " ".join(stage.name for stage in stages)
     assert names == "import walk choose draw read decode digest clean fit render write sum whole"

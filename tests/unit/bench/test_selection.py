@@ -8,6 +8,7 @@ from bench.selection.kept import Shelf
 from bench.selection.measure import visible_share
 from bench.selection.packs import Bench, visible_lines
 from sutler.stages.rank import rank
+from tests.limits import LIMIT
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false")
 FUNCTION = "def part_{0}(order):\n    value = order.price_{0}\n    return value\n\n\n"
@@ -17,8 +18,10 @@ def _repository(folder: Path) -> str:
     (folder / "shop.py").write_text("".join(FUNCTION.format(i) for i in range(400)))
     (folder / "other.py").write_text("def nothing():\n    return None\n")
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "All"]):
-        subprocess.run([*GIT, *words], cwd=folder, check=True)
-    return subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        subprocess.run([*GIT, *words], cwd=folder, check=True, timeout=LIMIT)
+    return subprocess.run(
+        [*GIT, "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True, timeout=LIMIT
+    ).stdout
 
 
 def test_what_is_visible_is_read_from_the_rendered_pack(tmp_path: Path) -> None:

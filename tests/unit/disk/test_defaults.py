@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sutler.disk.defaults import CREDENTIALS, credential
-from sutler.values.wildmatch import translate
+from sutler.disk.judge import CREDENTIALS, credential
+from sutler.scan.wildmatch import translate
 
 _WORDS = st.sampled_from(
     [

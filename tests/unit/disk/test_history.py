@@ -8,12 +8,13 @@ import pytest
 
 from sutler.disk.git import find_repository
 from sutler.disk.history import head_of, plumbing, read_history
+from tests.limits import LIMIT
 
 
 def git(folder: Path, *words: str) -> None:
     clean = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
     who = {f"GIT_{role}_{part}": "x@y" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
-    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=clean | who)
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=clean | who, timeout=LIMIT)
 
 
 @pytest.fixture

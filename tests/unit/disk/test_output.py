@@ -12,6 +12,7 @@ import pytest
 
 from sutler.disk.output import write_atomic, write_run
 from sutler.values.errors import SutlerError
+from tests.limits import exit_code
 
 
 def chunks(*, fail: bool = False) -> Iterator[bytes]:
@@ -159,5 +160,5 @@ def test_pieces_arrive_whole_and_in_order_however_little_is_taken_at_once() -> N
     os.close(into)
     with open(out, "rb", buffering=0) as stream:
         came = b"".join(iter(lambda: stream.read(3_000), b""))
-    os.waitpid(pid, 0)
+    exit_code(pid)
     assert came == b"".join(pieces)

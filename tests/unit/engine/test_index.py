@@ -157,7 +157,7 @@ def test_nothing_is_left_of_a_build_that_was_interrupted(root: Path, monkeypatch
     def interrupted(path: str, text: str) -> Facts:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sutler.stages.facts.extract", interrupted)
+    monkeypatch.setattr("sutler.languages.extract.extract", interrupted)
     with pytest.raises(KeyboardInterrupt):
         answer(root)
     assert kept("") == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -41,23 +40,3 @@ def test_who_may_read_everything_sees_the_project_as_it_is(tmp_path: Path) -> No
 def test_a_glob_that_reaches_out_is_refused_before_anything_is_read(tmp_path: Path, option: str) -> None:
     with pytest.raises(UsageError, match="below the root"):
         sutler.Project(tmp_path).pack(**{option: ["../*"]})  # type: ignore[arg-type]  # the name is a parameter here
-
-
-def test_a_child_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tree may be scanned beside other work, with names that are no Unicode too; not for somebody who watches."""
-    monkeypatch.setattr("sutler.engine.forks.cores", lambda: 2)
-    monkeypatch.setattr("sutler.engine.forks.may_fork", lambda: True)
-    (tmp_path / ".gitignore").write_text("*.log\n")
-    (tmp_path / "a.txt").write_text("open\n")
-    (tmp_path / "b.log").write_text("ignored\n")
-    project = sutler.Project(tmp_path)
-    beside = project.found_beside()
-    assert beside is not None
-    assert beside() == project.found()
-    (tmp_path / os.fsdecode(b"\xff.txt")).write_text("odd\n")
-    beside = project.found_beside()
-    assert beside is not None
-    assert beside() == project.found()
-    assert project.seen_by(open_files).found_beside() is None
-    project.tell = lambda what, done, total: None
-    assert project.found_beside() is None

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.limits import joined
 
-from sutler.engine import Project, home, receipts
+from sutler.engine import home, receipts
+from sutler.engine.project import Project
 from sutler.engine.receipts import Receipt
 from sutler.store import waiting
 
@@ -67,8 +69,7 @@ def test_receipts_that_are_left_by_many_at_once_all_arrive(root: Path) -> None:
     threads = [threading.Thread(target=leave, args=(made[n::4],)) for n in range(4)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    joined(*threads)
     assert {trouble for _, trouble in seen} == {""}
     kept = receipts.receipts(str(root), os.environ, 100)
     assert sorted(one.at for one in kept) == sorted(one.at for one in made)

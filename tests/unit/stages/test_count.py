@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sutler.stages.count import VOCABULARIES, count_bytes, count_chars, counter_for, slices, token_counter
 from sutler.values.errors import UsageError
+from tests.limits import LIMIT
 
 _PIECES = (
     *("\n", "\r\n", "\r", " ", "   ", "\t", "\f", "\u00a0", "\u2028", "/", "//", "#", "{};", "'s", "'S", "don't"),
@@ -89,5 +90,5 @@ def test_who_expects_much_counts_by_the_tokenizer_from_the_start() -> None:
         "count.expect_much(); many = tokens('hello world');"
         "print(few, before, many, 'splintr' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout.split() == ["2", "False", "2", "True"]

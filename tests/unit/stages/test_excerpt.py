@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from sutler.languages.extract import extract
 from sutler.stages.excerpt import cut, lens_for, offers_for, widened
-from sutler.stages.facts import extract
 from sutler.stages.rank import build, rank
 from sutler.stages.rank.regions import owners_of, passage, scores_of
 from sutler.values.paths import Span

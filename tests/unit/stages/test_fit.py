@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
 
-from sutler.stages.classify import facts_of
-from sutler.stages.compose import Composed, compose_within
-from sutler.stages.fit import Ledger, Material, rungs, trimmed
+from sutler.scan.classify import facts_of
+from sutler.stages.count import Counter
+from sutler.stages.fit import Ledger, Material, WholeText, fit_whole_text, rungs, trimmed, worth_loading
 from sutler.values.errors import RefusedError
 from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request
 from sutler.values.paths import RelPath
@@ -22,16 +23,23 @@ def material(path: str, text: str, size: int | None = None) -> Material:
     return Material(choice, Loaded(entry.path, text, sha256(data).hexdigest(), size or len(data)), CleanText(text))
 
 
-def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> Composed:
-    materials = {path: material(path, text) for path, text in texts.items()}
+def compose(texts: dict[str, str], limit: int, read: list[str] | None = None) -> WholeText:
+    materials = [material(path, text) for path, text in texts.items()]
+    return fitted_whole(materials, Request(budget=Budget(limit, "chars")), len, [] if read is None else read)
 
-    def fetch(choice: Choice) -> Material | Excluded:
-        if read is not None:
+
+def fitted_whole(materials: list[Material], request: Request, count: Counter, read: list[str]) -> WholeText:
+    """Fit as the pipeline does: files are loaded while the budget is being spent."""
+    by_path = {one.choice.path: one for one in materials}
+    choices = [one.choice for one in materials]
+    ledger = Ledger(request, count, Preamble("p"), len(choices))
+
+    def loaded() -> Iterator[Material | Excluded]:
+        for choice in worth_loading(choices, ledger):
             read.append(choice.path)
-        return materials[choice.path]
+            yield by_path[choice.path]
 
-    request = Request(budget=Budget(limit, "chars"))
-    return compose_within([one.choice for one in materials.values()], fetch, request, Preamble("p"), len)
+    return fit_whole_text(choices, loaded(), ledger, Preamble("p"))
 
 
 def test_a_whole_file_keeps_the_raw_digest() -> None:
@@ -66,7 +74,7 @@ def test_required_text_over_the_limit_is_refused_with_the_figures() -> None:
 
 def test_files_give_way_in_the_order_of_claim() -> None:
     done = compose({"first.py": "a" * 500, "second.py": "b" * 5_000, "third.py": "c" * 100}, 3_000)
-    assert [section.path for section in done.sections] == ["first.py", "third.py"]
+    assert [section.path for section in done.fitted.sections] == ["first.py", "third.py"]
     assert done.fitted.listing.paths == ("second.py",)
     assert [item.reason for item in done.fitted.excluded] == ["budget"]
 
@@ -82,14 +90,9 @@ def test_a_gap_that_looks_large_enough_is_not_tried_for_ever() -> None:
     """Tokens are known only when a file has been read: dense files look as if they would fit, and none does."""
     materials = [material(f"f{number:04}.py", "x" * 900) for number in range(3_000)]
     read: list[str] = []
-
-    def fetch(choice: Choice) -> Material:
-        read.append(choice.path)
-        return materials[len(read) - 1]
-
     request = Request(budget=Budget(1_800, "tokens"))
-    done = compose_within([one.choice for one in materials], fetch, request, Preamble("p"), lambda text: len(text) // 2)
-    assert done.sections
+    done = fitted_whole(materials, request, lambda text: len(text) // 2, read)
+    assert done.fitted.sections
     assert 500 < len(read) < 1_100
 
 

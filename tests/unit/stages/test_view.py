@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from sutler.formats import parse, render
 from sutler.stages.count import token_counter
-from sutler.stages.render import parse, render
 from sutler.stages.view import EXCERPT_LINES, against, detail_of, left_of, measures_of, parts_of, plain, rows_of, why_of
 from sutler.values.pack import CleanText, Format, Listing, Pack, Preamble, Section
 from sutler.values.paths import RelPath

@@ -9,9 +9,9 @@ from tests.conftest import FUZZ, Plant
 from tests.stores import entry
 
 from sutler.store.postgres import PostgresDatabase, open_postgres
-from sutler.store.recording import chain
+from sutler.store.rows import chain
 from sutler.store.sql import SqlStore
-from sutler.toolbox import open_door
+from sutler.tools import open_door
 from sutler.values.access import Caller
 from sutler.values.errors import RefusedError, SutlerError
 
@@ -40,7 +40,7 @@ def test_a_killed_backend_is_survived(postgres_url: str, admin: Any) -> None:
 
         def work(query: Any, n: int = n) -> Any:
             nonlocal killed
-            row = chain(query, store._place, (entry(f"mid-{n}"),), None, {})
+            row = chain(query, store._place, (entry(f"mid-{n}"),), None)
             if not killed:
                 killed = True
                 _kill(admin, store)

@@ -34,7 +34,7 @@ def test_modes_do_not_depend_on_the_umask(tmp_path: Path, umask: int) -> None:
 
 def test_every_file_of_the_database_is_private(home: str) -> None:
     store = open_sqlite(os.path.join(home, "state.db"), "p")
-    store.name_once("k", b"v")
+    store.put_blob("d", b"v")
     assert {mode(os.path.join(home, name)) for name in os.listdir(home)} == {0o600}
     store.close()
 

@@ -18,34 +18,53 @@ CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", 
 
 def configure_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=("install", "skill"), help="tell a client; or print the skill file"
+        "action",
+        nargs="?",
+        choices=("install", "skill"),
+        help="install: add the server to a client's configuration; skill: print the skill file",
     )
-    parser.add_argument("--root", default=".", metavar="DIR", help="the project (default: the current folder)")
     parser.add_argument(
-        "--tools", metavar="NAMES", help="which tools, with commas (at most 12; see 'sutler schema tools')"
+        "--root", default=".", metavar="DIR", help="folder of the project (default: the current folder)"
     )
-    parser.add_argument("--profile", choices=sorted(PROFILES), default="cloud", help="how much an answer may hold")
-    parser.add_argument("--max-tokens", type=int, default=25_000, metavar="N", help="of one answer (default 25000)")
     parser.add_argument(
-        "--strict-ledger", action="store_true", help="wait for the disk with every read, not only with every write"
+        "--tools",
+        metavar="NAMES",
+        help="names of the tools to serve, comma-separated (at most 12; see 'sutler schema tools')",
+    )
+    parser.add_argument("--profile", choices=sorted(PROFILES), default="cloud", help="limits on the size of an answer")
+    parser.add_argument(
+        "--max-tokens", type=int, default=25_000, metavar="N", help="maximum tokens in one answer (default 25000)"
+    )
+    parser.add_argument(
+        "--strict-ledger", action="store_true", help="sync the ledger to disk for every read, not only for writes"
     )
     http = parser.add_argument_group("over HTTP")
     http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
     http.add_argument("--port", type=int, default=8377, help="port to bind (default 8377; 0: any)")
-    http.add_argument("--token-file", default="", metavar="FILE", help="where the token is (default: the state folder)")
-    http.add_argument("--no-token", action="store_true", help="ask for no token; on this machine only")
-    http.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="another Host to answer to")
-    http.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="an Origin that may call")
+    http.add_argument(
+        "--token-file", default="", metavar="FILE", help="file with the token (default: in the state folder)"
+    )
+    http.add_argument("--no-token", action="store_true", help="require no token; only on a loopback address")
+    http.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="accept this Host header too (repeatable)"
+    )
+    http.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="accept requests from this Origin (repeatable)",
+    )
     install = parser.add_argument_group("install")
-    install.add_argument("--client", choices=CLIENTS, help="which client")
-    install.add_argument("--name", default="sutler", help="what the client calls the server (default sutler)")
+    install.add_argument("--client", choices=CLIENTS, help="client to configure")
+    install.add_argument("--name", default="sutler", help="name of the server in the client (default sutler)")
     where = install.add_mutually_exclusive_group()
     where.add_argument(
-        "--project", action="store_true", help="in the project's own file, for everybody who works on it"
+        "--project", action="store_true", help="write the project's configuration file, shared by its users"
     )
-    where.add_argument("--user", action="store_true", help="in your own file")
-    install.add_argument("--print", action="store_true", help="show what would be written, and write nothing")
+    where.add_argument("--user", action="store_true", help="write your own configuration file")
+    install.add_argument("--print", action="store_true", help="print the configuration without writing it")
 
 
 def run_mcp(args: argparse.Namespace, console: Console) -> int:
@@ -65,7 +84,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
 
     streams = None if args.http else claim_streams()
     from sutler.fronts.mcp.serving import Plan, serve_http, serve_stdio
-    from sutler.fronts.mcp.tools import DEFAULT
+    from sutler.tools import DEFAULT
 
     plan = Plan(
         root=root,
@@ -111,9 +130,9 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
 
 
 def configure_call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="TOOL", help="a tool's name; 'sutler schema tools' lists them")
+    parser.add_argument("tool", metavar="TOOL", help="name of a tool; 'sutler schema tools' lists them")
     parser.add_argument(
-        "arguments", nargs="?", default="{}", metavar="JSON", help="its arguments as a JSON object; '-' is stdin"
+        "arguments", nargs="?", default="{}", metavar="JSON", help="arguments as a JSON object; '-' is stdin"
     )
     add_profile(parser)
     parser.set_defaults(profile="cloud")
@@ -121,8 +140,8 @@ def configure_call(parser: argparse.ArgumentParser) -> None:
 
 def run_call(args: argparse.Namespace, console: Console) -> int:
     """With --json the answer is what a protocol client gets as structured content; an error is one as well."""
-    from sutler.toolbox import call, open_door
-    from sutler.toolbox.answers import as_object, failure, text_of
+    from sutler.tools import call, open_door
+    from sutler.tools.answers import as_object, failure, text_of
 
     text = sys.stdin.buffer.read() if args.arguments == "-" else args.arguments.encode("utf-8", "surrogateescape")
     try:

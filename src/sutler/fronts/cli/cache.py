@@ -12,7 +12,13 @@ from sutler.values.paths import quote
 
 
 def configure_cache(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("info", "clear"), default="info", help="default: info")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("info", "clear"),
+        default="info",
+        help="info: show size and location (default); clear: delete it",
+    )
 
 
 def run_cache(args: argparse.Namespace, console: Console) -> int:

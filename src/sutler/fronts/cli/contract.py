@@ -9,7 +9,7 @@ import sys
 import msgspec
 
 from sutler.disk.git import find_repository, read_tracked, repository_config
-from sutler.engine import Project
+from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
 from sutler.stages.task.changes import changes_from_diff, changes_from_names
@@ -22,12 +22,14 @@ from sutler.values.task import Change, ContractReport
 
 
 def configure_contract(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("check",), help="what to do")
+    parser.add_argument("action", choices=("check",), help="check: compare the change with the contract")
     parser.add_argument("task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin")
-    given = parser.add_argument_group("the change (at least one)")
+    given = parser.add_argument_group("change (at least one)")
     given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
     given.add_argument("--new", nargs="+", default=[], metavar="FILE", help="files that are created")
-    given.add_argument("--stdin", action="store_true", help="names from stdin, as git diff --name-status prints them")
+    given.add_argument(
+        "--stdin", action="store_true", help="read names from stdin, as git diff --name-status prints them"
+    )
     given.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
 
 

@@ -10,19 +10,21 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.disk.output import write_atomic
-from sutler.engine import Project, documents, receipts
+from sutler.engine import documents, receipts
 from sutler.engine.clean import told
-from sutler.engine.problems import judge
+from sutler.engine.project import Project
 from sutler.engine.sending import Sending, send
 from sutler.engine.tasks import ContextPacker
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, summary, without_outputs
+from sutler.pack.report import judge
 from sutler.stages.task.spec import MAX_TASK_CHARS, parse_task
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote
 from sutler.values.task import TaskSpec, Tier
 
 _WIRE = ("json", "msgpack")
+_SUMMARY = ("markdown", *_WIRE)
 
 
 def run_document(args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None) -> int:
@@ -35,8 +37,8 @@ def run_document(args: argparse.Namespace, console: Console, project: Project, g
     shown_as = wanted or project.settings.text("format")
     if shown_as == "prompt":
         raise UsageError("--format prompt needs a task", next_step="add --task FILE, or choose another format")
-    if shown_as == "xml" and kind != "full":
-        raise UsageError("a summary has no xml form", next_step="use markdown, json or msgpack, or --type full")
+    if shown_as not in _SUMMARY and kind != "full":
+        raise UsageError(f"a summary has no {shown_as} form", next_step="use markdown, json or msgpack, or --type full")
     reason = "asked for"
     if kind == "auto":
         kind, reason = project.select_pack()
@@ -73,8 +75,8 @@ def _task(args: argparse.Namespace, project: Project, wanted: str | None, goal: 
         raise UsageError(
             "a task pack is limited in characters", next_step="use --tier, --max-chars, or modelTier in the task"
         )
-    if wanted == "xml":
-        raise UsageError("a task pack has no xml form", next_step="use prompt, markdown, json or msgpack")
+    if wanted not in (None, "prompt", *_SUMMARY):
+        raise UsageError(f"a task pack has no {wanted} form", next_step="use prompt, markdown, json or msgpack")
     made = _packer(project).make(read_task_file(args.task))
     judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, wanted or "prompt", count_tokens=not console.quiet)

@@ -17,12 +17,12 @@ from typing import Literal
 
 import msgspec
 
-from sutler.access.audit import export, stamp, verify_export
+from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.console import Console
-from sutler.toolbox import TOOLS, call, open_door, open_store
-from sutler.values.access import PROFILES, Approval, AuditRow, Call, Caller, Listing, Outcome, Reading, unseal
+from sutler.tools import TOOLS, call, open_door, open_store
+from sutler.values.access import PROFILES, Approval, AuditRow, Call, Caller, Listing, Outcome, Reading, stamp, unseal
 from sutler.values.errors import DeniedError, SutlerError, UsageError
 from sutler.values.paths import ROOT, quote
 
@@ -36,7 +36,7 @@ def caller(args: argparse.Namespace) -> Caller:
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--profile", choices=sorted(PROFILES), default="person", help="shape the answer as for this kind of backend"
+        "--profile", choices=sorted(PROFILES), default="person", help="limits on the size of an answer (default person)"
     )
 
 
@@ -87,8 +87,8 @@ def answer(console: Console, body: object, text: str) -> int:
 
 
 def configure_ls(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only files that match one")
-    parser.add_argument("-l", "--long", action="store_true", help="with size, version, tag and sensitivity")
+    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only files that match one of these")
+    parser.add_argument("-l", "--long", action="store_true", help="add size, version, tag and sensitivity")
     add_profile(parser)
 
 
@@ -112,9 +112,14 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH[:A-B]", help="a file of this project, or lines A to B of it")
-    parser.add_argument("--cursor", default="", help="go on where the last answer left off")
-    parser.add_argument("--known", default="", metavar="VERSION", help="a version you already hold")
-    parser.add_argument("--excerpt", type=int, metavar="LINES", help="the beginning and the end in so many lines")
+    parser.add_argument("--cursor", default="", help="continue a long answer: 'next' of the previous answer")
+    parser.add_argument(
+        "--known",
+        default="",
+        metavar="VERSION",
+        help="version that you already have; if it is current, no text is printed",
+    )
+    parser.add_argument("--excerpt", type=int, metavar="LINES", help="only beginning and end, at most LINES lines")
     add_profile(parser)
 
 
@@ -145,10 +150,12 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="TEXT", help="what to look for")
-    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only in files that match one")
-    parser.add_argument("-E", "--regex", action="store_true", help="a regular expression (RE2: linear time)")
-    parser.add_argument("-I", "--ignore-case", action="store_true", help="upper and lower case are the same")
+    parser.add_argument("query", metavar="TEXT", help="text to find")
+    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only in files that match one of these")
+    parser.add_argument(
+        "-E", "--regex", action="store_true", help="interpret TEXT as a regular expression (RE2: linear time)"
+    )
+    parser.add_argument("-I", "--ignore-case", action="store_true", help="case-insensitive search")
     add_profile(parser)
 
 
@@ -167,7 +174,9 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("--max-tokens", type=int, default=400, metavar="N", help="size of the summary (default 400)")
+    parser.add_argument(
+        "--max-tokens", type=int, default=400, metavar="N", help="maximum tokens of the summary (default 400)"
+    )
     add_profile(parser)
 
 
@@ -178,7 +187,9 @@ def run_summarize(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_session(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--open", action="store_true", help="begin: refresh the registry, show the entry documents")
+    parser.add_argument(
+        "--open", action="store_true", help="open a session: refresh the registry, show the entry documents"
+    )
     add_profile(parser)
 
 
@@ -207,13 +218,13 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
 def configure_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=20, metavar="N", help="the newest N rows (default 20)")
     parser.add_argument("--session", default="", help="only rows of this session")
-    parser.add_argument("--packs", action="store_true", help="the receipts of packs that left, instead of calls")
+    parser.add_argument("--packs", action="store_true", help="list receipts of packs instead of calls")
     parser.add_argument("--export", metavar="FILE", help="write every row as JSON lines ('-': stdout)")
     keep = parser.add_argument_group("rotation and retention")
     keep.add_argument("--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows")
     keep.add_argument("--keep-versions", type=int, metavar="N", help="drop all but the newest N versions of each file")
-    keep.add_argument("--compact", action="store_true", help="give the room of what was dropped back to the disk")
-    keep.add_argument("--clear-cache", action="store_true", help="forget summaries and other cached facts")
+    keep.add_argument("--compact", action="store_true", help="free the disk space of dropped rows and versions")
+    keep.add_argument("--clear-cache", action="store_true", help="delete summaries and other cached facts")
 
 
 def run_log(args: argparse.Namespace, console: Console) -> int:
@@ -313,7 +324,9 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_approve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", metavar="ID", help="the approval; without one, those that wait are listed")
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="id of the approval; without one, list the pending approvals"
+    )
 
 
 def run_approve(args: argparse.Namespace, console: Console) -> int:

@@ -31,12 +31,12 @@ PROPOSED = 8
 
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="the request and its options; - reads stdin")
+    parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin")
     add_target(parser)
-    parser.add_argument("--root", default=".", metavar="DIR", help="the project; nothing outside is read")
-    parser.add_argument("--max-chars", type=whole_number, metavar="N", help="at most N characters of files in all")
-    parser.add_argument("--rank", action="store_true", help="let sutler's ranking propose the first files")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines there")
+    parser.add_argument("--root", default=".", metavar="DIR", help="folder of the project; nothing outside it is read")
+    parser.add_argument("--max-chars", type=whole_number, metavar="N", help="maximum characters of all files together")
+    parser.add_argument("--rank", action="store_true", help="propose the first files by ranking")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines to FILE")
 
 
 def run_gather(args: argparse.Namespace, console: Console) -> int:
@@ -79,7 +79,7 @@ def _sent(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.
 
 def _proposed(root: str) -> Callable[[str], Sequence[str]]:
     """Our ranking as the first batch: what the model would ask for, before it has to ask."""
-    from sutler.engine import Project
+    from sutler.engine.project import Project
 
     project = Project(root)
 

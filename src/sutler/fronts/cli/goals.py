@@ -33,28 +33,44 @@ def seconds(text: str) -> float:
 
 def _add_goal(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s GOAL [options] [-c PATH ...] [-- --key value ...]"
-    parser.add_argument("goal", nargs="?", metavar="GOAL", help="the goal's name; see 'sutler goals list'")
+    parser.add_argument("goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'")
     files = parser.add_argument_group("files")
     files.add_argument(
         "-c", "--context", nargs="*", action="extend", default=[], metavar="PATH",
-        help="files and folders to add behind the prompt",
+        help="files and folders to add after the prompt",
     )  # fmt: skip
     files.add_argument(
         "-d", "--recurse_depth", "--recurse-depth", type=whole_number, metavar="N", dest="recurse_depth",
         help="levels to descend in folders; 0 is the folder itself (default: all)",
     )  # fmt: skip
-    files.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what problems with files do")
-    how = parser.add_argument_group("how")
+    files.add_argument(
+        "--mode",
+        choices=("strict", "flexible", "ignore"),
+        help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
+    )
+    how = parser.add_argument_group("rendering")
     how.add_argument("-e", "--explain", action="store_true", help="describe the goal and its parameters")
-    how.add_argument("--compat", choices=("claw",), help="claw's own discovery, merging and section, byte for byte")
-    how.add_argument("--script-timeout", type=seconds, default=60.0, metavar="SECONDS", help="for each script")
+    how.add_argument(
+        "--compat", choices=("claw",), help="use claw's discovery, merging and context section, byte for byte"
+    )
+    how.add_argument(
+        "--script-timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="time limit for each script (default 60)",
+    )
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model command")
-    group.add_argument("--command", metavar="LINE", help="run this; {{prompt}} in it is the prompt, else stdin")
-    group.add_argument("--to", metavar="PROFILE", help=f"one of {', '.join(send.PROFILES)} (ollama:MODEL)")
-    group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the command after this time")
+    group.add_argument(
+        "--command", metavar="LINE", help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin"
+    )
+    group.add_argument(
+        "--to", metavar="PROFILE", help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL)"
+    )
+    group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit for the command")
 
 
 def _job(args: argparse.Namespace) -> Job:
@@ -107,7 +123,9 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     add_target(parser)
     sending = parser.add_argument_group("sending")
     sending.add_argument("--print", action="store_true", dest="show", help="print the prompt instead of sending it")
-    sending.add_argument("--receipt", metavar="FILE", help="write what went where, as JSON, without the text")
+    sending.add_argument(
+        "--receipt", metavar="FILE", help="write a receipt to FILE: what was sent and where, as JSON, without the text"
+    )
 
 
 def run_run(args: argparse.Namespace, console: Console) -> int:
@@ -141,7 +159,8 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
 
 def record(sent: runner.Sent, job: Job, console: Console) -> None:
     """What is about to leave goes on record first: a model command that fails has read it all the same."""
-    from sutler.engine import locate, receipts
+    from sutler.engine import receipts
+    from sutler.engine.place import locate
 
     receipt = receipts.receipt_of_prompt(sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files)
     _, trouble = receipts.recorded(receipt, locate([], job.cwd).root, job.environ)
@@ -167,7 +186,7 @@ def _explain(job: Job, console: Console) -> int:
 
 def configure_dry_run(parser: argparse.ArgumentParser) -> None:
     _add_goal(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the prompt there instead of to stdout")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the prompt to FILE instead of stdout")
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:
@@ -206,7 +225,7 @@ def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
 
 
 def configure_pass(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--compat", choices=("claw",), help="claw's whole-file cascade of claw.yaml")
+    parser.add_argument("--compat", choices=("claw",), help="use claw's whole-file cascade of claw.yaml")
 
 
 def run_pass(args: argparse.Namespace, console: Console) -> int:

@@ -36,12 +36,18 @@ prompt: |
 
 
 def configure_goals(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", nargs="?", choices=("list", "show", "add"), default="list", help="default: list")
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        choices=("list", "show", "add"),
+        default="list",
+        help="list: names and descriptions (default); show: one goal; add: a new goal",
+    )
     parser.add_argument("name", nargs="?", metavar="GOAL")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="goals of this project only")
     where.add_argument("--global", action="store_true", dest="everywhere", help="your own goals only")
-    parser.add_argument("--compat", choices=("claw",), help="look where claw looks, and nowhere else")
+    parser.add_argument("--compat", choices=("claw",), help="search only claw's folders")
 
 
 def run_goals(args: argparse.Namespace, console: Console) -> int:
@@ -102,10 +108,15 @@ def _home_for(origin: str | None, compat: bool) -> str:
 
 
 def configure_trust(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("goal", nargs="?", metavar="GOAL", help="default: the model command in this project's file")
+    parser.add_argument(
+        "goal",
+        nargs="?",
+        metavar="GOAL",
+        help="name of a goal (default: the model command in the project's config file)",
+    )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", dest="show", help="print what is trusted")
-    what.add_argument("--revoke", action="store_true", help="take the trust back")
+    what.add_argument("--list", action="store_true", dest="show", help="list what is trusted")
+    what.add_argument("--revoke", action="store_true", help="withdraw the trust")
 
 
 def run_trust(args: argparse.Namespace, console: Console) -> int:

@@ -8,13 +8,14 @@ import os
 import msgspec
 
 from sutler.disk.root import Root
-from sutler.engine import Project, Shown, locate
 from sutler.engine.clean import told, told_all
-from sutler.engine.report import by_reason
+from sutler.engine.place import locate
+from sutler.engine.project import Project
 from sutler.engine.why import verdict
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
+from sutler.pack.report import Shown, by_reason
 from sutler.stages.tree import DEEPEST
 from sutler.values.errors import RefusedError
 from sutler.values.paths import quote, wire_path
@@ -24,7 +25,7 @@ from sutler.values.snapshot import Excluded
 def configure_scan(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument("--excluded", action="store_true", help="list what stays out, with reason and rule")
+    parser.add_argument("--excluded", action="store_true", help="list exclusions, with reason and rule")
 
 
 def run_scan(args: argparse.Namespace, console: Console) -> int:
@@ -71,9 +72,9 @@ def configure_tree(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="show this many levels")
-    parser.add_argument("--directories", action="store_true", help="directories only")
-    parser.add_argument("--bars", action="store_true", help="draw each share of the whole as a bar")
+    parser.add_argument("-L", "--levels", type=_levels, metavar="N", help="maximum levels to show")
+    parser.add_argument("--directories", action="store_true", help="show directories only")
+    parser.add_argument("--bars", action="store_true", help="draw each share of the total as a bar")
 
 
 def _levels(text: str) -> int:

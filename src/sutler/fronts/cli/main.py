@@ -29,77 +29,77 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     (
         "Pack",
         (
-            Command("pack", "pack", "turn a project into one pack, to stdout or -o FILE"),
+            Command("pack", "pack", "make one pack of a project, to stdout or -o FILE"),
             Command("unpack", "unpack", "write the files of a pack back into a directory"),
-            Command("secrets", "secrets", "list the secrets that a pack would redact, masked"),
-            Command("receipt", "secrets", "list, show and verify the receipts of what left"),
-            Command("diff-packs", "packs", "say what entered, left or changed between two packs"),
+            Command("secrets", "secrets", "list the secrets that a pack redacts, masked"),
+            Command("receipt", "secrets", "list, show and verify receipts of packs"),
+            Command("diff-packs", "packs", "list what entered, left or changed between two packs"),
             Command("contract", "contract", "check a change against a task's file contract"),
             Command("pick", "pick", "choose files on the terminal, then list, pack or copy them"),
-            Command("tokens", "pack", "print how many tokens a pack would have, and nothing else"),
+            Command("tokens", "pack", "print the number of tokens of a pack, without the pack"),
         ),
     ),
     (
-        "Look before packing",
+        "Inspect",
         (
-            Command("scan", "look", "list what would be scanned and what stays out, with the rule"),
-            Command("tree", "look", "tokens per directory and file"),
-            Command("why", "look", "explain why a path is in or out"),
+            Command("scan", "look", "list the files that a scan admits, or the exclusions with their rules"),
+            Command("tree", "look", "show tokens for each directory and file"),
+            Command("why", "look", "explain why a path is in a pack or out of it"),
             Command("rank", "ranking", "rank the files for a task, with reasons"),
-            Command("outline", "ranking", "imports, signatures and first doc lines of a file"),
+            Command("outline", "ranking", "show imports, signatures and first documentation lines of a file"),
         ),
     ),
     (
-        "Look at it",
+        "Report",
         (
-            Command("report", "report", "write a page that shows where a pack's budget went, and why"),
-            Command("ui", "ui", "serve that page live on this machine: select, approve, read the ledger"),
+            Command("report", "report", "write an HTML page that shows how a pack uses its budget"),
+            Command("ui", "ui", "serve that page live on this machine: select files, approve calls, read the ledger"),
         ),
     ),
     (
-        "The door",
+        "Read and write files as an agent does",
         (
             Command("ls", "door", "list the files that may be read"),
             Command("read", "door", "read a file or lines of it: PATH or PATH:A-B"),
             Command("search", "door", "search the text of all files, redacted"),
-            Command("summarize", "door", "say what a file holds, from its structure"),
+            Command("summarize", "door", "summarize a file from its structure"),
             Command("write", "writing", "write a file from stdin: whole, appended or new"),
             Command("patch", "writing", "apply a patch from a file or stdin, to all its files or none"),
-            Command("edit", "writing", "replace a text that stands once in a file"),
-            Command("apply", "writing", "apply a model's chat answer: files, diffs and edit blocks, all or nothing"),
-            Command("diff", "writing", "what changed between two versions, or since one"),
-            Command("history", "writing", "the known versions of a file"),
-            Command("rollback", "writing", "give a file an earlier version, or take back a call or a session"),
+            Command("edit", "writing", "replace a text that occurs exactly once in a file"),
+            Command("apply", "writing", "apply a model's chat reply: files, diffs and edit blocks, all or none"),
+            Command("diff", "writing", "show changes between two versions, or since one"),
+            Command("history", "writing", "list the stored versions of a file"),
+            Command("rollback", "writing", "restore an earlier version of a file, or undo a call or a session"),
             Command("replay", "writing", "repeat a session's writes on a copy"),
-            Command("session", "door", "what this session has seen, and what is out of date"),
+            Command("session", "door", "show the files that this session has read, and which are stale"),
         ),
     ),
     (
         "Agents",
         (
-            Command("mcp", "agents", "serve agents over stdio or --http; 'mcp install' tells a client"),
-            Command("call", "agents", "call one tool with JSON, for any agent loop"),
+            Command("mcp", "agents", "serve tools to agents over stdio or HTTP; 'mcp install' configures a client"),
+            Command("call", "agents", "call one tool with JSON arguments"),
         ),
     ),
     (
-        "The ledger",
+        "Ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "prove that the ledger is whole, or that a pack still holds"),
-            Command("approve", "door", "approve one waiting call, exactly as it was made"),
-            Command("deny", "door", "deny one waiting call"),
-            Command("stats", "door", "count calls by tool and outcome, and what callers used"),
+            Command("verify", "door", "check the ledger for changes, or a pack against its files"),
+            Command("approve", "door", "approve one pending call, exactly as it was made"),
+            Command("deny", "door", "deny one pending call"),
+            Command("stats", "door", "count calls by tool and outcome, and usage by caller"),
         ),
     ),
     (
         "Goals",
         (
-            Command("run", "goals", "render a goal, with files, and send it to a model command"),
+            Command("run", "goals", "render a goal with files and send it to a model command"),
             Command("dry-run", "goals", "print the prompt that 'run' would send"),
             Command("goals", "known_goals", "list, show and add goals"),
-            Command("gather", "gathering", "let a model ask for the files it needs, round by round"),
-            Command("pass", "goals", "run the model command alone"),
-            Command("trust", "known_goals", "let this project's own scripts and model command run"),
+            Command("gather", "gathering", "let a model request the files it needs, in rounds"),
+            Command("pass", "goals", "run the model command without a prompt"),
+            Command("trust", "known_goals", "allow this project's own scripts and model command to run"),
         ),
     ),
     (
@@ -107,9 +107,9 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             Command("config", "setup", "print every setting with its value and origin"),
             Command("init", "setup", "write a commented sutler.toml"),
-            Command("schema", "setup", "print a JSON Schema of what sutler writes"),
+            Command("schema", "setup", "print a JSON Schema of a document or of the tools"),
             Command("doctor", "setup", "check this installation and this machine"),
-            Command("cache", "cache", "say what the cache holds, or clear it"),
+            Command("cache", "cache", "show the size of the cache, or clear it"),
             Command("completion", "setup", "print a completion script for a shell"),
         ),
     ),
@@ -144,6 +144,11 @@ def run(words: Sequence[str]) -> int:
         return 0
     except (OSError, MemoryError) as error:
         console.error(_unforeseen(error))
+        return 1
+    except Exception as error:  # a fault in the program: a report instead of a raw traceback
+        from sutler.fronts.bug_report import explain
+
+        console.error(explain(words, error))
         return 1
 
 
@@ -212,7 +217,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def usage() -> str:
     lines = [
-        "sutler: the context a task needs, deterministic, inside a hard budget",
+        "sutler: the context that a task needs, deterministic, within a hard budget",
         "",
         "usage: sutler COMMAND [...]",
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from sutler import config
+import sutler.config as config
 from sutler.config import Layer, Settings
-from sutler.engine import project_config
+from sutler.engine.place import project_config
+from sutler.formats import FORMATS
 from sutler.values.errors import UsageError
 from sutler.values.paths import RelPath, quote, unquote
 
@@ -35,30 +36,49 @@ _FLAGS = {
 def add_paths(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
     parser.add_argument(
-        "--stdin", action="store_true", help="read more file names from stdin, one a line or NUL-separated"
+        "--stdin", action="store_true", help="read more file names from stdin, one per line or NUL-separated"
     )
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection")
-    group.add_argument("-i", "--include", action="append", metavar="GLOB", help="only files that match (repeatable)")
-    group.add_argument("-e", "--exclude", action="append", metavar="GLOB", help="no files that match (repeatable)")
-    group.add_argument("-d", "--depth", metavar="N", help="levels to descend; 0 is this folder only")
+    group.add_argument(
+        "-i", "--include", action="append", metavar="GLOB", help="only files that match GLOB (repeatable)"
+    )
+    group.add_argument(
+        "-e", "--exclude", action="append", metavar="GLOB", help="leave out files that match GLOB (repeatable)"
+    )
+    group.add_argument("-d", "--depth", metavar="N", help="maximum levels to descend; 0: this folder only")
     group.add_argument("--no-hidden", action="store_true", help="leave out names that begin with a dot")
-    group.add_argument("--no-default-excludes", action="store_true", help="switch the built-in patterns off")
-    group.add_argument("--allow", action="append", metavar="GLOB", help="files that only look like credentials")
+    group.add_argument(
+        "--no-default-excludes", action="store_true", help="do not apply the built-in exclusion patterns"
+    )
+    group.add_argument(
+        "--allow",
+        action="append",
+        metavar="GLOB",
+        help="admit files whose name only looks like a credential (repeatable)",
+    )
     group.add_argument("--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)")
-    group.add_argument("--max-files", metavar="N", help="at most N files")
-    group.add_argument("--profile", metavar="NAME", default="", help="a [profiles.NAME] section of a config file")
+    group.add_argument("--max-files", metavar="N", help="maximum number of files")
+    group.add_argument(
+        "--profile", metavar="NAME", default="", help="apply the [profiles.NAME] section of a config file"
+    )
+
+
+def formats_help() -> str:
+    """The help of --format, from the table of formats; its first row is the default."""
+    rows = [f"{name}: {module.DESCRIPTION}" for name, module in FORMATS.items()]
+    return "; ".join((f"{rows[0]} (default)", *rows[1:]))
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("budget (one of them; default 500,000 bytes)")
-    group.add_argument("--max-tokens", metavar="N", help="tokens of the counter's vocabulary, exact")
-    group.add_argument("--max-chars", metavar="N", help="characters")
-    group.add_argument("--max-bytes", metavar="N", help="bytes of UTF-8")
-    group.add_argument("--tier", choices=tuple(config.TIERS), help="120,000, 60,000 or 25,000 characters")
-    group.add_argument("--no-budget", action="store_true", help="no limit: everything that is selected enters")
+    group.add_argument("--max-tokens", metavar="N", help="maximum tokens, exact, in the vocabulary of --counter")
+    group.add_argument("--max-chars", metavar="N", help="maximum characters")
+    group.add_argument("--max-bytes", metavar="N", help="maximum bytes of UTF-8")
+    group.add_argument("--tier", choices=tuple(config.TIERS), help="maximum of 120,000, 60,000 or 25,000 characters")
+    group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")
     group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'")
 
 

@@ -11,16 +11,22 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sutler import config
+import sutler.config as config
 from sutler.disk.output import write_atomic
-from sutler.engine import Ask, Packing, Project, Report, Shown, locate, receipts
-from sutler.engine.report import WHOLE
+from sutler.engine import receipts
+from sutler.engine.place import locate
+from sutler.engine.project import Project
+from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
+from sutler.pack.packing import Packing
+from sutler.pack.report import WHOLE, Ask, Report, Shown
 from sutler.stages.count import counter_for, token_counter
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import quote, wire_path
 from sutler.values.snapshot import Problem
+
+_OTHER_FORMATS = ("msgpack", "prompt", "assign")  # written, but no pack that `unpack` reads
 
 
 def configure_pack(parser: argparse.ArgumentParser) -> None:
@@ -28,43 +34,60 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     text = parser.add_argument_group("text")
-    text.add_argument("--goal", metavar="TEXT", help="the task: ranks the files, and stands at the end; '-' is stdin")
+    text.add_argument(
+        "--goal",
+        metavar="TEXT",
+        help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
+    )
     text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
     text.add_argument(
         "-f",
         "--format",
-        choices=("markdown", "xml", "json", "msgpack", "prompt", "assign"),
-        help="default markdown, with --task prompt; with --type or --task json and msgpack are the wire documents",
+        choices=(*FORMATS, *_OTHER_FORMATS),
+        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the text for a model; "
+        "with --type or --task, json and msgpack are the documents of 'sutler schema'",
     )
     text.add_argument(
-        "--type", choices=("auto", "full", "summary"), help="all text, facts in its place, or as the limits say"
+        "--type",
+        choices=("auto", "full", "summary"),
+        help="full: file contents; summary: facts only; auto: full if it fits",
     )
     text.add_argument(
         "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
     )
     text.add_argument(
-        "--since", metavar="REV", help="files changed since REV first and whole, then what has to do with them"
+        "--since", metavar="REV", help="files changed since REV first and whole, then files related to them"
     )
-    text.add_argument("--diff", action="store_true", help="the diff against REV (default HEAD), redacted")
-    text.add_argument("--log", type=int, default=0, metavar="N", help="the subjects of the last N commits")
+    text.add_argument("--diff", action="store_true", help="add the diff against REV (default HEAD), redacted")
+    text.add_argument("--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits")
     text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
-    text.add_argument("--cut-over", metavar="SIZE", help="files above SIZE keep head and tail (default 50k; 0: whole)")
-    text.add_argument("--on-decode-error", choices=("replace", "skip"), help="bytes that no encoding explains")
-    text.add_argument("--mode", choices=("strict", "flexible", "ignore"), help="what a problem on the way means")
-    text.add_argument("--no-redact", action="store_true", help="leave secrets in; the receipt says so")
+    text.add_argument(
+        "--cut-over", metavar="SIZE", help="show only head and tail of files above SIZE (default 50k; 0: never)"
+    )
+    text.add_argument(
+        "--on-decode-error",
+        choices=("replace", "skip"),
+        help="bytes that are not text in any known encoding: replace them, or skip the file",
+    )
+    text.add_argument(
+        "--mode",
+        choices=("strict", "flexible", "ignore"),
+        help="on a problem, strict: stop; flexible: ask about named files; ignore: record it",
+    )
+    text.add_argument("--no-redact", action="store_true", help="do not redact secrets; the receipt records it")
     out = parser.add_argument_group("destination")
-    out.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
+    out.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout")
     out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
-    out.add_argument("--receipt", metavar="FILE", help="write the receipt of what left there as well")
-    out.add_argument("--report", metavar="FILE", help="write a page about the pack there: one HTML file, no network")
+    out.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")
+    out.add_argument("--report", metavar="FILE", help="write a report of the pack to FILE: one HTML page, no network")
     out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
-    out.add_argument("--split", metavar="SIZE", help="several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
+    out.add_argument("--split", metavar="SIZE", help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     _check_destination(args)
     wanted = args.format
-    if wanted in ("msgpack", "prompt", "assign"):
+    if wanted in _OTHER_FORMATS:
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
     if args.watch:
@@ -95,7 +118,7 @@ def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -
 def run_rendered(
     args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
 ) -> int:
-    """A rendered pack: markdown, xml or json, which `unpack` reads."""
+    """A rendered pack, in one of `FORMATS`, which `unpack` reads."""
     project = without_outputs(args, project)
     wants_tokens = args.counter is not None or not console.quiet or args.json or bool(args.report)
     packing = project.pack(
@@ -111,11 +134,11 @@ def run_rendered(
 
         packing.watch = watch = watch_for(project)
     with following(packing, console):
-        destination = packing.said(_deliver(packing, args, console))
+        destination = packing.quotable(_deliver(packing, args, console))
     report = msgspec.structs.replace(packing.report, selection_reason=reason)
     receipt = receipts.receipt_of(
         report,
-        project=packing.said(project.name),
+        project=packing.quotable(project.name),
         destination=destination,
         redacted=project.settings.flag("redact"),
     )
@@ -175,8 +198,8 @@ def _check_assign(args: argparse.Namespace) -> None:
 
 def _assigned(packing: Packing) -> Iterator[bytes]:
     """The files of the pack as seed 000's assignments: the same choice, the same budget, another spelling."""
-    from sutler.stages.assign import assign_text
-    from sutler.stages.render import parse
+    from sutler.formats import parse
+    from sutler.formats.assign import assign_text
 
     pack = parse(packing.text())
     text = assign_text((section.path, section.body.text) for section in pack.sections)

@@ -20,7 +20,7 @@ LEDGER = b'{"hash":'
 
 def configure_diff_packs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", metavar="A", help="a pack in any format; '-' is stdin")
-    parser.add_argument("after", metavar="B", help="another")
+    parser.add_argument("after", metavar="B", help="another pack")
 
 
 def run_diff_packs(args: argparse.Namespace, console: Console) -> int:
@@ -61,14 +61,13 @@ def read_bytes(name: str) -> bytes:
 
 
 def is_pack(name: str) -> bool:
-    """Whether `verify` was given a pack. Exported ledgers are lines that start with their hash."""
+    """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their hash."""
     try:
         with open(name, "rb") as stream:
             head = stream.read(4096).lstrip()
     except OSError as error:
         raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
-    start = head[:1]
-    return not head.startswith(LEDGER) and (start in (b"#", b"<", b"{") or (bool(start) and start[0] >= 0x80))
+    return bool(head) and not head.startswith(LEDGER)
 
 
 def verify_pack(name: str, console: Console) -> int:

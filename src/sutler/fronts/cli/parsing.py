@@ -61,7 +61,7 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     slug = command.name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
     common = parser.add_argument_group("output")
-    common.add_argument("--json", action="store_true", help="machine-readable answer with a schema version")
+    common.add_argument("--json", action="store_true", help="print a JSON answer with a schema version")
     common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
     common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
     act: Act = getattr(module, f"run_{slug}")
@@ -70,7 +70,9 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
 
 def whole_parser() -> argparse.ArgumentParser:
     """Every command in one parser: what completion scripts and the manual are made from."""
-    parser = argparse.ArgumentParser(prog="sutler", description="The context a task needs, inside a hard budget.")
+    parser = argparse.ArgumentParser(
+        prog="sutler", description="Make the context that a task needs, within a hard budget."
+    )
     parser.add_argument("-V", "--version", action="version", version=f"sutler {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND")
     for _, group in COMMANDS:

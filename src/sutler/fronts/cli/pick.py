@@ -9,14 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sutler import config
+import sutler.config as config
 from sutler.config import Settings
 from sutler.disk.output import write_atomic
-from sutler.engine import Packing, Project, locate, picks, project_config, receipts
+from sutler.engine import picks, receipts
 from sutler.engine.clean import told
-from sutler.engine.report import WHOLE
+from sutler.engine.place import locate, project_config
+from sutler.engine.project import Project
+from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
+from sutler.pack.packing import Packing
+from sutler.pack.report import WHOLE
 from sutler.stages.count import counter_for
 from sutler.stages.fit import frame_cost
 from sutler.values.access import PROFILES, Caller
@@ -34,15 +38,15 @@ def configure_pick(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     start = parser.add_argument_group("start")
-    start.add_argument("--all", action="store_true", help="begin with everything picked")
-    start.add_argument("--fresh", action="store_true", help="begin with nothing, whatever was picked last time")
-    start.add_argument("--kept", action="store_true", help="open no screen: take what was picked last time")
+    start.add_argument("--all", action="store_true", help="start with every file picked")
+    start.add_argument("--fresh", action="store_true", help="start with no file picked; ignore the saved picks")
+    start.add_argument("--kept", action="store_true", help="use the saved picks without opening the screen")
     out = parser.add_argument_group("destination (default: the list of picked files, to stdout)")
-    out.add_argument("-o", "--output", metavar="FILE", help="when done, pack what is picked to FILE")
-    out.add_argument("--copy", action="store_true", help="when done, pack it into the clipboard")
-    out.add_argument("--list", metavar="FILE", help="when done, write the list there instead of stdout")
+    out.add_argument("-o", "--output", metavar="FILE", help="at the end, write a pack of the picked files to FILE")
+    out.add_argument("--copy", action="store_true", help="at the end, copy a pack of the picked files to the clipboard")
+    out.add_argument("--list", metavar="FILE", help="at the end, write the list to FILE instead of stdout")
     out.add_argument("-0", "--null", action="store_true", help="end each name of the list with NUL")
-    out.add_argument("-f", "--format", choices=("markdown", "xml", "json"), help="of the pack (default markdown)")
+    out.add_argument("-f", "--format", choices=tuple(FORMATS), help=options.formats_help())
 
 
 def run_pick(args: argparse.Namespace, console: Console) -> int:
@@ -66,6 +70,7 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
         app.changed_before()
     with _screen_at_stdout():
         done = app.run()
+    app.raise_fault()
     if not done:
         console.note(f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them")
         return 130
@@ -225,7 +230,7 @@ class Task:
         project = self.project
         receipt = receipts.receipt_of(
             packing.report,
-            project=packing.said(project.name),
+            project=packing.quotable(project.name),
             destination=destination,
             redacted=project.settings.flag("redact"),
         )

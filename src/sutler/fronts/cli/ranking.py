@@ -8,7 +8,8 @@ import sys
 
 from sutler.disk.root import Root
 from sutler.disk.text import decode
-from sutler.engine import Project, locate
+from sutler.engine.place import locate
+from sutler.engine.project import Project
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
@@ -23,8 +24,8 @@ def configure_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--goal", required=True, metavar="TEXT", help="the task: an issue, a goal, a stack trace; '-' is stdin"
     )
-    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="show the first N files (default 20)")
-    parser.add_argument("--signals", action="store_true", help="show what each signal gave")
+    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="number of files to show (default 20)")
+    parser.add_argument("--signals", action="store_true", help="show each ranking signal")
 
 
 def run_rank(args: argparse.Namespace, console: Console) -> int:
@@ -56,8 +57,8 @@ def configure_outline(parser: argparse.ArgumentParser) -> None:
 def run_outline(args: argparse.Namespace, console: Console) -> int:
     """Through the same rules, limits and redaction as a pack."""
     from sutler.disk.walk import explain
-    from sutler.stages.facts import extract
-    from sutler.stages.outline import outline, render_outline
+    from sutler.languages.extract import structure_of
+    from sutler.languages.outline import outline_of, render_outline
 
     place = locate([], os.getcwd())
     project, path = Project(), options.path_within(place.root, args.path)
@@ -76,10 +77,11 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
     if decoded is None:
         raise UsageError(f"{quote(path)} is not text", next_step="name a source file")
     text = project.clean(len(blob.data))(decoded.text, path).text
-    facts = extract(path, text)
-    lines = outline(facts, text)
+    lines = outline_of(path, text)
     if args.json:
-        body = {"path": wire_path(path), "language": facts.language, "status": facts.status, "lines": lines}
+        parsed = structure_of(path, text)
+        language = parsed.language.name if parsed.language is not None else ""
+        body = {"path": wire_path(path), "language": language, "status": parsed.status, "lines": lines}
         console.answer_json(body)
     else:
         console.answer(render_outline(lines))

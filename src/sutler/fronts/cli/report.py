@@ -7,12 +7,13 @@ import os
 import sys
 
 from sutler.disk.output import write_atomic
-from sutler.engine import Project, Report
 from sutler.engine.clean import told
+from sutler.engine.project import Project
 from sutler.engine.receipts import Receipt
 from sutler.engine.view import Watch, view_of_pack, view_of_run
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.packs import read_bytes
+from sutler.pack.report import Report
 from sutler.stages.page import page
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote
@@ -25,8 +26,8 @@ def configure_report(parser: argparse.ArgumentParser) -> None:
         "rule, its receipt and digests. The page is one file, needs no network and can be passed on."
     )
     parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there, all or nothing; '-' is stdout")
-    parser.add_argument("--against", metavar="OTHER", help="show what differs from this pack")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout")
+    parser.add_argument("--against", metavar="OTHER", help="show differences from this pack")
 
 
 def run_report(args: argparse.Namespace, console: Console) -> int:

@@ -9,12 +9,14 @@ import sys
 import msgspec
 
 from sutler.disk.root import Root
-from sutler.engine import Project, locate, receipts
+from sutler.engine import receipts
 from sutler.engine.clean import PER_FILE, SECRET_NAME, told
-from sutler.engine.load import Loader
+from sutler.engine.place import locate
+from sutler.engine.project import Project
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.pack import open_project
+from sutler.pack.load import Loader
 from sutler.stages.redact import Listed, listing
 from sutler.values.errors import RefusedError, UsageError
 from sutler.values.paths import quote, wire_path
@@ -25,7 +27,7 @@ def configure_secrets(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     parser.add_argument(
-        "--check", action="store_true", help="exit 3 if there is any, also in files named like credentials"
+        "--check", action="store_true", help="exit with 3 if there is a secret; search files named like credentials too"
     )
 
 
@@ -67,7 +69,7 @@ def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, l
         for number, choice in enumerate(sorted(selection.choices, key=lambda choice: choice.path), 1):
             if bar is not None:
                 bar(number, len(selection.choices))
-            material = loader.fetch(choice)
+            material = loader.material(choice)
             if not isinstance(material, Excluded):
                 rows += listing(choice.path, material.clean.text, material.clean.findings)
     return rows, len(selection.choices), loader.problems
@@ -78,12 +80,16 @@ def _row(row: Listed) -> str:
 
 
 def configure_receipt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "show", "verify"), help="what to do")
     parser.add_argument(
-        "pack", nargs="?", default="", metavar="ID", help="the start of a pack's id, or its file; default: newest"
+        "action",
+        choices=("list", "show", "verify"),
+        help="list: newest receipts; show: one receipt; verify: check one receipt",
     )
-    parser.add_argument("--file", metavar="FILE", help="verify: a receipt that --receipt wrote")
-    parser.add_argument("--pack-file", metavar="FILE", help="verify: the pack itself, compared file by file")
+    parser.add_argument(
+        "pack", nargs="?", default="", metavar="ID", help="beginning of a pack's id, or its file (default: the newest)"
+    )
+    parser.add_argument("--file", metavar="FILE", help="with verify: a file that --receipt wrote")
+    parser.add_argument("--pack-file", metavar="FILE", help="with verify: the pack, compared file by file")
 
 
 def run_receipt(args: argparse.Namespace, console: Console) -> int:
@@ -152,14 +158,14 @@ def _bytes(name: str) -> bytes:
 
 def _pack_id(name: str) -> str:
     from sutler.engine.checking import pack_id_of
-    from sutler.stages.render import parse
+    from sutler.formats import parse
 
     data = _bytes(name)
     return pack_id_of(data, parse(data))
 
 
 def _compare(receipt: receipts.Receipt, name: str) -> None:
-    from sutler.stages.render import parse
+    from sutler.formats import parse
 
     sections = {quote(section.path): section.sha256 for section in parse(_bytes(name)).sections}
     wrong = receipts.matches(receipt, sections)

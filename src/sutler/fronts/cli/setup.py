@@ -12,19 +12,22 @@ from functools import partial
 
 import msgspec
 
-from sutler import config
-from sutler.engine import Report, locate
+import sutler.config as config
 from sutler.engine.clean import told, told_all
+from sutler.engine.place import locate
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
+from sutler.pack.report import Report
 from sutler.values.errors import SutlerError, UsageError
 from sutler.values.paths import quote
 from sutler.version import VERSION
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("keys", nargs="*", metavar="KEY", help="only these keys")
-    parser.add_argument("--profile", metavar="NAME", default="", help="with this profile applied")
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="print only these keys")
+    parser.add_argument(
+        "--profile", metavar="NAME", default="", help="apply the [profiles.NAME] section of a config file"
+    )
 
 
 def run_config(args: argparse.Namespace, console: Console) -> int:
@@ -63,8 +66,8 @@ def _toml(value: config.Value | list[str]) -> str:
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", action="store_true", help="your own config file instead of this project's")
-    parser.add_argument("--print", action="store_true", help="print it, write nothing")
+    parser.add_argument("--user", action="store_true", help="write your own config file instead of the project's")
+    parser.add_argument("--print", action="store_true", help="print the file without writing it")
 
 
 def run_init(args: argparse.Namespace, console: Console) -> int:
@@ -129,16 +132,16 @@ def schemas() -> dict[str, Callable[[], dict[str, object]]]:
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="which schema; without a name, list them")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of a schema; without one, list the names")
     parser.add_argument(
-        "--style", choices=("mcp", "openai", "anthropic"), default="mcp", help="how 'schema tools' spells a tool"
+        "--style", choices=("mcp", "openai", "anthropic"), default="mcp", help="notation of 'schema tools'"
     )
 
 
 def run_schema(args: argparse.Namespace, console: Console) -> int:
     published = schemas()
     if args.name == "tools":
-        from sutler.toolbox.spelling import spelled
+        from sutler.tools.spelling import spelled
 
         console.answer(msgspec.json.format(msgspec.json.encode(spelled(args.style)), indent=2).decode())
         return 0
@@ -188,12 +191,6 @@ def _confinement() -> str:
         return root.method()
 
 
-def _native() -> str:
-    from sutler.disk.calls import contents
-
-    return "built: large trees are read faster" if contents else "not built: all works, large trees take longer"
-
-
 def _tokens() -> str:
     from sutler.stages import little
     from sutler.stages.count import by_tokenizer
@@ -214,7 +211,7 @@ def _config() -> str:
 def _store() -> str:
     """Open the project's store, every page looked at, and hold its newest checkpoint against it."""
     from sutler.store.sqlite import SqliteDatabase
-    from sutler.toolbox import open_store
+    from sutler.tools import open_store
 
     store, ledger = open_store(os.getcwd(), os.environ)
     try:
@@ -235,7 +232,6 @@ def _encoding() -> str:
 CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("version", _versions),
     ("confinement", _confinement),
-    ("native", _native),
     ("tokens", _tokens),
     ("config", _config),
     ("encoding", _encoding),
@@ -244,7 +240,7 @@ CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
 
 
 def configure_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell to write it for")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell of the script")
 
 
 def run_completion(args: argparse.Namespace, console: Console) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from sutler.engine import Packing
+from sutler.formats import FORMATS
+from sutler.pack.packing import Packing
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote
-
-_ENDINGS = {"markdown": ".md", "xml": ".xml", "json": ".json"}
 
 
 def write_parts(packing: Packing, output: str | None, size: int) -> str:
@@ -18,7 +17,7 @@ def write_parts(packing: Packing, output: str | None, size: int) -> str:
     if size <= 0:
         raise UsageError("--split needs a size above 0", next_step="give a size such as 200k")
     stem, ending = os.path.splitext(output)
-    ending = ending or _ENDINGS[packing.request.format]
+    ending = ending or FORMATS[packing.request.format].ENDING
     parts = packing.write_parts(size, lambda number: f"{stem}.{number}{ending}")
     first = quote(f"{stem}.1{ending}")
     return f"{first} to .{parts}{ending}" if parts > 1 else first

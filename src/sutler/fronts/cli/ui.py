@@ -22,8 +22,8 @@ def configure_ui(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.add_argument("--goal", metavar="TEXT", default="", help="the task to rank for, at first")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: one that is free")
+    parser.add_argument("--goal", metavar="TEXT", default="", help="task by which files are ranked at the start")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port to bind (default: any free port)")
 
 
 def _port(text: str) -> int:

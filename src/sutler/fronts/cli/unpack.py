@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from sutler.disk.deposit import deposit
 from sutler.disk.text import encode
+from sutler.formats import merge, parse
 from sutler.fronts.cli.console import Console
-from sutler.stages.render import merge, parse
 from sutler.values.errors import UsageError
 from sutler.values.pack import Pack, Section
 from sutler.values.paths import quote, wire_path
@@ -17,8 +17,10 @@ from sutler.values.paths import quote, wire_path
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("packs", nargs="+", metavar="FILE", help="a pack, or every part of a split one; '-' is stdin")
-    parser.add_argument("-d", "--directory", default="", metavar="DIR", help="where to; default: the project's name")
-    parser.add_argument("--list", action="store_true", help="verify the pack and list its files, write nothing")
+    parser.add_argument(
+        "-d", "--directory", default="", metavar="DIR", help="target folder (default: the project's name)"
+    )
+    parser.add_argument("--list", action="store_true", help="verify the pack and list its files without writing them")
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:

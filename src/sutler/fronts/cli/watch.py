@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterator
 
-from sutler.engine import Project
+from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.values.errors import SutlerError, UsageError
 
@@ -14,6 +14,8 @@ QUIET_MS = 300
 """A change counts when nothing has followed it for this long: an editor or a checkout writes many files at once."""
 LONGEST_MS = 3000
 """Under changes that never end, a pack is made at least this often."""
+LOOK_AGAIN_MS = 1000
+"""The watcher runs by then."""
 
 State = dict[str, tuple[int, int, int]]
 
@@ -60,17 +62,25 @@ def state_of(project: Project) -> State:
 
 
 def changes(root: str) -> Iterator[None]:
-    """Once for each burst of changes below the root."""
+    """Yield for each burst of changes below the root, and once soon after the start.
+
+    The kernel reports only what follows the start of the watcher. A change between the first scan and
+    that moment would stay unseen until the next one, so the caller looks again as soon as it watches.
+    """
     try:
         from watchfiles import watch as events
     except ImportError:
         raise UsageError("--watch needs the watch extra", next_step="pip install 'sutler[watch]'") from None
-    for _ in events(
+    reports = events(
         os.path.realpath(root),
         debounce=LONGEST_MS,
         step=QUIET_MS,
         watch_filter=None,
         raise_interrupt=True,
         ignore_permission_denied=True,
-    ):
-        yield None
+        rust_timeout=LOOK_AGAIN_MS,
+        yield_on_timeout=True,
+    )
+    for number, changed in enumerate(reports):
+        if changed or number == 0:
+            yield None

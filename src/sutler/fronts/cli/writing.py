@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sutler.access.trail import Shown
-from sutler.access.writing import Writer
+from sutler.edits.versions import Shown
+from sutler.edits.writer import Writer
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, answer, opened
-from sutler.toolbox import call
+from sutler.tools import call
 from sutler.values.access import Conflict, FileChange, PatchResult
 from sutler.values.errors import ConflictError, UsageError
 from sutler.values.paths import quote
@@ -18,10 +18,13 @@ from sutler.values.paths import quote
 def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
     if base:
         parser.add_argument(
-            "--base", default="", metavar="VERSION", help="the version you saw ('any': whatever is there)"
+            "--base",
+            default="",
+            metavar="VERSION",
+            help="base version (default: the last one this session read; 'any': overwrite)",
         )
-    parser.add_argument("-m", "--reason", default="", help="why, for the history")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("-m", "--reason", default="", help="reason for the change, recorded in the history")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="show the change without writing it")
     add_profile(parser)
 
 
@@ -72,10 +75,10 @@ def _word(one: FileChange) -> str:
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="where the text is ('-': stdin)")
+    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="file with the text; '-' is stdin")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("-a", "--append", action="store_true", help="add to the end")
-    how.add_argument("--create", action="store_true", help="only if there is no such file")
+    how.add_argument("-a", "--append", action="store_true", help="append to the file")
+    how.add_argument("--create", action="store_true", help="fail if the file exists")
     _add_write(parser)
 
 
@@ -88,8 +91,8 @@ def run_write(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_patch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="where the patch is ('-': stdin)")
-    parser.add_argument("--path", default="", help="the only file it may be about")
+    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="file with the patch; '-' is stdin")
+    parser.add_argument("--path", default="", help="the only file that the patch may change")
     _add_write(parser)
 
 
@@ -101,8 +104,8 @@ def run_patch(args: argparse.Namespace, console: Console) -> int:
 
 def configure_edit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("old", metavar="OLD", help="the text as it is; it must stand once")
-    parser.add_argument("new", metavar="NEW", help="the text as it shall be")
+    parser.add_argument("old", metavar="OLD", help="text to replace; it must occur exactly once")
+    parser.add_argument("new", metavar="NEW", help="replacement")
     _add_write(parser)
 
 
@@ -113,11 +116,15 @@ def run_edit(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_apply(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="?", default="-", metavar="REPLY", help="a model's chat answer ('-': stdin)")
+    parser.add_argument(
+        "source", nargs="?", default="-", metavar="REPLY", help="file with a model's chat reply; '-' is stdin"
+    )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--pack", metavar="FILE", help="the pack that the model was shown: its versions are the base")
     shown.add_argument(
-        "--base", default="", choices=("any",), help="'any': whatever is there now may be replaced by whole files"
+        "--pack", metavar="FILE", help="pack that the model received; its versions are the base versions"
+    )
+    shown.add_argument(
+        "--base", default="", choices=("any",), help="'any': whole files in the reply may replace any version"
     )
     _add_write(parser, base=False)
 
@@ -151,8 +158,12 @@ def _seen(name: str) -> dict[str, Shown]:
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("version1", nargs="?", default="", metavar="FROM", help="missing: the newest that differs")
-    parser.add_argument("version2", nargs="?", default="", metavar="TO", help="missing: the file as it is")
+    parser.add_argument(
+        "version1", nargs="?", default="", metavar="FROM", help="older version (default: the newest that differs)"
+    )
+    parser.add_argument(
+        "version2", nargs="?", default="", metavar="TO", help="newer version (default: the current file)"
+    )
     add_profile(parser)
 
 
@@ -164,7 +175,7 @@ def run_diff(args: argparse.Namespace, console: Console) -> int:
 
 def configure_history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("-n", type=int, default=20, metavar="N", help="the newest N versions (default 20)")
+    parser.add_argument("-n", type=int, default=20, metavar="N", help="maximum number of versions (default 20)")
     add_profile(parser)
 
 
@@ -181,9 +192,9 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 
 def configure_rollback(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a file of this project")
-    parser.add_argument("version", nargs="?", default="", metavar="VERSION", help="as 'sutler history' names it")
-    parser.add_argument("--call", default="", metavar="ID", help="take back what one call wrote instead")
-    parser.add_argument("--session", default="", metavar="ID", help="take back all writes of a session instead")
+    parser.add_argument("version", nargs="?", default="", metavar="VERSION", help="version id from 'sutler history'")
+    parser.add_argument("--call", default="", metavar="ID", help="undo the writes of one call instead")
+    parser.add_argument("--session", default="", metavar="ID", help="undo all writes of a session instead")
     _add_write(parser, base=False)
 
 
@@ -202,15 +213,17 @@ def run_rollback(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", metavar="SESSION", help="the session whose writes are repeated")
-    parser.add_argument("target", metavar="FOLDER", help="the copy; a new one begins with the files as they were")
+    parser.add_argument("session", metavar="SESSION", help="session whose writes are repeated")
+    parser.add_argument(
+        "target", metavar="FOLDER", help="folder of the copy; a new folder starts with the files as they were"
+    )
     parser.add_argument("--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="show the change without writing it")
     add_profile(parser)
 
 
 def run_replay(args: argparse.Namespace, console: Console) -> int:
-    from sutler.access.replaying import replay
+    from sutler.edits.replay import replay
 
     with opened(args, console) as door:
         return _shown(console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run))

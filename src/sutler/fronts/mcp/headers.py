@@ -1,4 +1,4 @@
-"""HTTP heads, read strictly, and what the protocol's own headers must say."""
+"""The head of an HTTP request, and what the headers of MCP itself must say."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import base64
 import binascii
 import re
 
+import h11
+
 from sutler.fronts.mcp.server import META, NEW, OLD
 from sutler.fronts.mcp.wire import HEADER_MISMATCH, UNSUPPORTED_VERSION, Fault, Message
 
 CLOSE = (("Connection", "close"),)
-_LINE = re.compile(r"([A-Z]{3,10}) (/[!-~]{0,500}) HTTP/1\.1")
-_FIELD = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}):[ \t]*([\t\x20-\x7e\x80-\xff]{0,8000})")
 _ONCE = (
     "host", "origin", "authorization", "content-length", "content-type", "mcp-session-id", "mcp-protocol-version",
     "mcp-method", "mcp-name", "transfer-encoding",
@@ -37,30 +37,23 @@ class Head:
     def get(self, name: str) -> str:
         return self._fields.get(name, "")
 
-    @property
-    def closing(self) -> bool:
-        return self.get("connection").lower() == "close"
-
     def accepts(self, kind: str) -> bool:
         wanted = {one.partition(";")[0].strip().lower() for one in self.get("accept").split(",")}
         return bool(wanted & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
 
 
-def parse_head(raw: bytes) -> Head:
-    first, *rest = raw.decode("latin-1").split("\r\n")
-    line = _LINE.fullmatch(first)
-    if line is None:
+def head_of(request: h11.Request) -> Head:
+    """Refuse what h11 lets through and this server has no use for: HTTP/1.0, doubled headers."""
+    if request.http_version != b"1.1":
         raise Refusal(400, "not an HTTP/1.1 request")
     fields: dict[str, str] = {}
-    for text in rest:
-        field = _FIELD.fullmatch(text)
-        if field is None:
-            raise Refusal(400, "a header cannot be read")
-        name = field[1].lower()
+    for raw_name, raw_value in request.headers:
+        name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
         if name in fields and name in _ONCE:
             raise Refusal(400, f"{name} is given twice")
-        fields[name] = f"{fields[name]}, {field[2].strip()}" if name in fields else field[2].strip()
-    return Head(line[1], line[2].partition("?")[0], fields)
+        fields[name] = f"{fields[name]}, {value}" if name in fields else value
+    path = request.target.decode("ascii").partition("?")[0]
+    return Head(request.method.decode("ascii"), path, fields)
 
 
 def routed(head: Head, message: Message) -> bool:

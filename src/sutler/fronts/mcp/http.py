@@ -1,12 +1,14 @@
-"""HTTP for agents: one POST, one answer, nothing remembered between them. A small server of our own, because every
-byte that comes in before the token is known must be bounded: heads, bodies, waiting, connections.
+"""HTTP for agents: one POST, one answer, no state between them.
 
-Checked in this order: Host and Origin exactly, the token, the method, sizes. Only then is anything parsed.
+h11 parses and frames; the socket, the limits and the checks are here, because each byte that arrives
+before the token is checked must be bounded: heads, bodies, waiting, connections. Checked in this
+order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed.
 """
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 import socket
 import threading
@@ -14,10 +16,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from hashlib import sha256
+from http import HTTPStatus
 
+import h11
 from msgspec import Struct
 
-from sutler.fronts.mcp.headers import CLOSE, Head, Refusal, parse_head, routed
+from sutler.fronts.mcp.headers import Head, Refusal, head_of, routed
 from sutler.fronts.mcp.server import Peer, Server
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
@@ -34,7 +38,7 @@ from sutler.fronts.mcp.wire import (
     parse,
     result,
 )  # fmt: skip
-from sutler.toolbox import Opener
+from sutler.tools import Opener
 from sutler.values.access import BackendProfile, Caller
 
 PATH = "/mcp"
@@ -47,7 +51,9 @@ _DOORS = 256
 _STATUS = {
     PARSE: 400, INVALID: 400, BAD_PARAMS: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400, NO_METHOD: 404,
 }  # fmt: skip
-_EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Transfer-Encoding", "chunked"))
+_EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
+_LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")
+"""A bare line feed or a folded header: h11 allows both, and proxies read them in different ways."""
 
 
 class Site(Struct, frozen=True):
@@ -127,32 +133,28 @@ class HttpServer:
             talk = Talk(connection)
             while self._exchange(talk):
                 pass
-        except OSError:
-            pass  # the client went away, or was too slow
+        except (OSError, h11.RemoteProtocolError):
+            pass  # the client closed the connection, was too slow, or broke off a body
         finally:
             connection.close()
             self._room.release()
 
     def _exchange(self, talk: Talk) -> bool:
         """One request and its answer; whether another may follow."""
-        raw = talk.head()
-        if raw is None:
-            return False
         try:
-            head = parse_head(raw)
-            length = self._admitted(head)
+            head = talk.head()
+            if head is None:
+                return False
+            self._admit(head)
         except Refusal as refusal:
             talk.respond(refusal.status, refusal.headers, refusal.text.encode())
             talk.linger()
             return False
-        if head.get("expect").lower() == "100-continue":
-            talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body = talk.body(length)
-        self._reply(talk, head, body)
-        return not head.closing
+        self._reply(talk, head, talk.body())
+        return talk.next()
 
-    def _admitted(self, head: Head) -> int:
-        """The length of the body, once everything before it has been found in order."""
+    def _admit(self, head: Head) -> None:
+        """Raise Refusal unless all that precedes the body is in order."""
         site = self._site
         if head.get("host").lower() not in site.hosts:
             raise Refusal(403, "this Host is not served here")
@@ -171,19 +173,17 @@ class HttpServer:
             raise Refusal(415, "the body must be application/json")
         if not head.accepts("application/json"):
             raise Refusal(406, "the answer is application/json")
-        if head.get("transfer-encoding") or not head.get("content-length").isdecimal():
+        if head.get("transfer-encoding") or not head.get("content-length"):
             raise Refusal(411, "a Content-Length is needed")
-        length = int(head.get("content-length")[:12])
-        if length > MAX_MESSAGE:
+        if int(head.get("content-length")) > MAX_MESSAGE:
             raise Refusal(413, f"a body has at most {MAX_MESSAGE:,} bytes")
-        return length
 
     def _reply(self, talk: Talk, head: Head, body: bytes) -> None:
         try:
             message = parse(body)
             new = routed(head, message)
         except Fault as fault:
-            talk.respond(_STATUS.get(fault.code, 400), CLOSE[:0], encode(error(fault)))
+            talk.respond(_STATUS.get(fault.code, 400), (), encode(error(fault)))
             return
         if not message.method or message.id is None:
             talk.respond(202, (), b"")
@@ -211,66 +211,89 @@ class HttpServer:
 
 
 class Talk:
-    """One connection: reads with a deadline for the whole of a head or body, writes with one too."""
+    """One connection: a deadline for the whole of a head, of a body and of each write."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._rest = b""
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+        self._bodiless = False
 
-    def head(self) -> bytes | None:
-        """The bytes up to the empty line; None when the client ends, waits too long or sends too much."""
-        until = time.monotonic() + (SECONDS if self._rest else IDLE)
-        while (end := self._rest.find(b"\r\n\r\n")) < 0:
-            if len(self._rest) > MAX_HEAD:
-                self.respond(431, CLOSE, b"the head is too large")
-                return None
-            fresh = not self._rest
-            if not self._more(until):
-                return None
-            if fresh:
-                until = time.monotonic() + SECONDS
-        head, self._rest = self._rest[:end], self._rest[end + 4 :]
-        return head
+    def head(self) -> Head | None:
+        """The next request's head; None if the client ends or waits too long. Raises Refusal."""
+        seen = self._http.trailing_data[0]
+        until = time.monotonic() + (SECONDS if seen else IDLE)
+        try:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                data = self._receive(until)
+                if not data:
+                    return None
+                if not seen:
+                    until = time.monotonic() + SECONDS
+                seen += data
+        except h11.RemoteProtocolError as error:
+            raise Refusal(error.error_status_hint, "not a request that can be read") from None
+        if not isinstance(event, h11.Request):
+            return None
+        self._bodiless = event.method == b"HEAD"
+        if _LOOSE.search(seen[: len(seen) - len(self._http.trailing_data[0])]):
+            raise Refusal(400, "a header cannot be read")
+        return head_of(event)
 
-    def body(self, length: int) -> bytes:
+    def body(self) -> bytes:
         until = time.monotonic() + SECONDS
-        parts, have = [self._rest], len(self._rest)
-        self._rest = b""
-        while have < length:
-            if not self._more(until):
+        if self._http.they_are_waiting_for_100_continue:
+            self.send(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+        parts: list[bytes] = []
+        while not isinstance(event := self._http.next_event(), h11.EndOfMessage):
+            if isinstance(event, h11.Data):
+                parts.append(bytes(event.data))
+            elif not self._receive(until):
                 raise OSError("the body ended early")
-            parts.append(self._rest)
-            have += len(self._rest)
-            self._rest = b""
-        whole = b"".join(parts)
-        self._rest = whole[length:]
-        return whole[:length]
+        return b"".join(parts)
 
-    def _more(self, until: float) -> bool:
+    def next(self) -> bool:
+        """Make ready for another request on this connection, if the client keeps it open."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    def _receive(self, until: float) -> bytes:
+        """Pass the next bytes to the parser; none are left when the client ends or time is over."""
         left = until - time.monotonic()
         if left <= 0:
-            return False
+            return b""
         self._connection.settimeout(left)
-        chunk = self._connection.recv(1 << 16)
-        self._rest += chunk
-        return bool(chunk)
+        data = self._connection.recv(1 << 16)
+        self._http.receive_data(data)
+        return data
 
-    def send(self, data: bytes) -> None:
+    def send(self, *events: h11.Event) -> None:
+        data = b"".join(self._http.send(event) or b"" for event in events)
         self._connection.settimeout(SECONDS)
         self._connection.sendall(data)
 
     def linger(self) -> None:
-        """Swallow for a moment what was on its way, or the client would lose our last words to a reset."""
+        """Read on for a moment: a client that still sends would lose the answer to a reset."""
         self._connection.shutdown(socket.SHUT_WR)
         until, left = time.monotonic() + LINGER, 2 * MAX_MESSAGE
-        while left > 0 and self._more(until):
-            left -= len(self._rest)
-            self._rest = b""
+        while left > 0 and (wait := until - time.monotonic()) > 0:
+            self._connection.settimeout(wait)
+            data = self._connection.recv(1 << 16)
+            if not data:
+                return
+            left -= len(data)
 
     def respond(self, status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
         kind = "application/json" if body[:1] == b"{" else "text/plain"
-        fields = (("Content-Type", kind), ("Content-Length", str(len(body))), ("Cache-Control", "no-store"), *headers)
-        self.send(_head(status, fields) + body)
+        fields = (
+            ("Content-Type", kind),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            *headers,
+        )
+        data = () if self._bodiless else (h11.Data(data=body),)
+        self.send(_response(status, fields), *data, h11.EndOfMessage())
 
 
 class Events:
@@ -283,24 +306,21 @@ class Events:
     def notify(self, method: str, params: dict[str, object]) -> None:
         if not self.started:
             self.started = True
-            self._talk.send(_head(200, _EVENTS))
-        self._event({"jsonrpc": "2.0", "method": method, "params": params})
+            self._talk.send(_response(200, _EVENTS))
+        self._talk.send(_event({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def end(self, reply: dict[str, object]) -> None:
-        self._event(reply)
-        self._talk.send(b"0\r\n\r\n")
-
-    def _event(self, message: dict[str, object]) -> None:
-        data = b"event: message\ndata: " + encode(message) + b"\n\n"
-        self._talk.send(b"%x\r\n%b\r\n" % (len(data), data))
+        self._talk.send(_event(reply), h11.EndOfMessage())
 
 
-def _head(status: int, fields: tuple[tuple[str, str], ...]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_WORDS.get(status, 'Status')}", *(f"{name}: {value}" for name, value in fields)]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+def _event(message: dict[str, object]) -> h11.Data:
+    return h11.Data(data=b"event: message\ndata: " + encode(message) + b"\n\n")
 
 
-_WORDS = {200: "OK", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found"}
+def _response(status: int, fields: tuple[tuple[str, str], ...]) -> h11.Response:
+    reason = HTTPStatus(status).phrase.encode("ascii")
+    return h11.Response(status_code=status, headers=list(fields), reason=reason)
+
 
 Listen = Callable[[str, int], socket.socket]
 

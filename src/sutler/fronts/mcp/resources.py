@@ -3,7 +3,6 @@ gate; a prompt runs nothing and reads nothing: it tells the agent which tools to
 
 from __future__ import annotations
 
-import os
 import secrets
 from typing import Any
 from urllib.parse import quote as percent
@@ -17,8 +16,7 @@ from sutler.fronts.mcp.wire import BAD_PARAMS, Fault
 from sutler.goals.discovery import Base, Found, list_goals, load_goal, shipped_path
 from sutler.goals.params import validate
 from sutler.goals.runner import render_goal
-from sutler.goals.template import open_world
-from sutler.toolbox import call
+from sutler.tools import call
 from sutler.values.access import Call, Listing, Outcome, Reading, unseal
 from sutler.values.paths import ROOT
 
@@ -114,6 +112,6 @@ def prompt(name: str, params: dict[str, Any]) -> dict[str, object]:
     if arguments.notes:
         raise Fault(BAD_PARAMS, arguments.notes[0])
     context = {script.name: _CONTEXT.get(script.name, "(use the tools)") for script in found.goal.scripts}
-    text = render_goal(found, arguments.values, context, open_world(os.environ))
+    text = render_goal(found, {"Args": arguments.values, "Context": context}, {})
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": found.goal.description, "messages": [message]}

@@ -10,16 +10,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sutler.access.audit import Ledger
+from sutler.access.door import Door
 from sutler.access.gate import Ask
-from sutler.fronts.mcp import resources, tools
+from sutler.fronts import bug_report
+from sutler.fronts.mcp import resources
 from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
 from sutler.fronts.mcp.wire import BAD_PARAMS, INTERNAL, NO_METHOD, UNSUPPORTED_VERSION, Fault, Message
-from sutler.toolbox import Opener, Tool
-from sutler.toolbox.answers import Failure, Trouble
-from sutler.toolbox.spelling import definition
+from sutler.tools import Opener, Tool, call
+from sutler.tools.answers import Failure, Trouble, as_object, failure, text_of
+from sutler.tools.spelling import definition
 from sutler.values.access import Approval, Caller
 from sutler.values.errors import SutlerError
 from sutler.version import VERSION
@@ -45,6 +48,10 @@ one or several files, all or none. `get_file_history` lists versions, `rollback`
 
 Notify = Callable[[str, dict[str, object]], None]
 """Sends a notification about the request that is being answered."""
+
+
+class CancelledError(Exception):
+    """The client has withdrawn the request that is being answered."""
 
 
 class Peer:
@@ -90,10 +97,8 @@ class Server:
             raise Fault(BAD_PARAMS, str(error), {"rule": error.rule, "next": error.next_step}) from None
         except Fault:
             raise
-        except Exception as fault:  # nothing that a call stumbles over may end the server, or tell of the host
-            raise Fault(
-                INTERNAL, f"the call failed: {type(fault).__name__}", {"next": "see 'sutler doctor'"}
-            ) from fault
+        except Exception as fault:  # a failing call must neither end the server nor reveal the host
+            raise _internal(message, fault) from fault
         found.setdefault("resultType", "complete")
         found["_meta"] = {f"{META}serverInfo": _INFO}
         return found
@@ -166,12 +171,12 @@ class Server:
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
         if name not in self._names:
-            tools.run(peer.door, "", {})  # so that it is on the ledger; the client gets the protocol's own error
+            _run_tool(peer.door, "", {})  # so that it is on the ledger; the client gets the protocol's own error
             known = ", ".join(str(tool["name"]) for tool in self._tools)
             raise Fault(BAD_PARAMS, f"no tool {name[:60]!r}; tools: {known}")
         capabilities = message.meta.get(f"{META}clientCapabilities")
-        sealed = Sealed(self._key, peer.door.gate.caller.session, name, arguments)
-        refusal = self._settled(message, peer, sealed) if "inputResponses" in message.params else None
+        seal = partial(Sealed, self._key, peer.door.gate.caller.session, name, arguments)
+        refusal = self._settled(message, peer, seal()) if "inputResponses" in message.params else None
         answer = refusal or self._run(message, peer, notify, name, arguments)
         if isinstance(answer, Failure) and answer.pending_approval and refusal is None and can_ask(capabilities):
             approval = peer.door.gate.store.approval(answer.pending_approval)
@@ -180,15 +185,15 @@ class Server:
                 return {
                     "resultType": "input_required",
                     "inputRequests": {"approval": asked},
-                    "requestState": sealed.state(approval.id),
+                    "requestState": seal().state(approval.id),
                 }
-        return tools.result_of(answer)
+        return _result_of(answer)
 
     def _run(self, message: Message, peer: Peer, notify: Notify | None, name: str, arguments: dict[str, Any]) -> object:
         token = message.meta.get("progressToken")
         peer.door.progress = _teller(token, notify) if notify and isinstance(token, str | int) else None
         try:
-            return tools.run(peer.door, name, arguments)
+            return _run_tool(peer.door, name, arguments)
         finally:
             peer.door.progress = None
 
@@ -207,6 +212,33 @@ class Server:
         gate = peer.door.gate
         gate.store.settle(id, "approved" if said else "denied", f"front:{gate.caller.id}")
         return None if said else _failure("denied", "the person said no", "do not ask for this again")
+
+
+def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
+    """Call a tool; a refusal is an answer too, since the model must see it."""
+    try:
+        return call(door, name, arguments)
+    except SutlerError as error:
+        return failure(error)
+
+
+def _result_of(answer: object) -> dict[str, object]:
+    """An answer as a tool result: text for the model, and the same as structure."""
+    body: dict[str, object] = {
+        "content": [{"type": "text", "text": text_of(answer)}],
+        "structuredContent": as_object(answer),
+    }
+    if isinstance(answer, Failure):
+        body["isError"] = True
+    return body
+
+
+def _internal(message: Message, fault: Exception) -> Fault:
+    """The client learns the exception's type alone; the bug report is for the person who runs the server."""
+    if not isinstance(fault, CancelledError | OSError | MemoryError):
+        bug_report.log(bug_report.explain(["mcp", message.method[:60]], fault))
+    next_step = "a bug report was written for the person who runs the server; see its log"
+    return Fault(INTERNAL, f"the call failed: {type(fault).__name__}", {"next": next_step})
 
 
 _CAPABILITIES: dict[str, object] = {"tools": {}, "resources": {}, "prompts": {}}

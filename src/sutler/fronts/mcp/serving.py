@@ -8,22 +8,20 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.access.reconcile import reconcile
-from sutler.disk.spare import Spare
+from sutler.edits.recovery import recover
 from sutler.engine import home
+from sutler.fronts import bug_report
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
 from sutler.fronts.mcp.server import Peer, Server
 from sutler.fronts.mcp.stdio import Stdio
-from sutler.fronts.mcp.tools import chosen
 from sutler.stages.count import expect_much
 from sutler.store.state import private_file
-from sutler.toolbox import open_doors
+from sutler.tools import BY_NAME, MOST, Tool, open_doors
 from sutler.values.access import PROFILES, BackendProfile, Caller
 from sutler.values.errors import RefusedError, UsageError
 
@@ -52,6 +50,15 @@ class Plan(Struct, frozen=True, kw_only=True):
         return replace(found, max_tokens=min(found.max_tokens, self.max_tokens))
 
 
+def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
+    """The tools by name, in the table's order: a list that never changes keeps prompt caches warm."""
+    if unknown := [name for name in names if name not in BY_NAME]:
+        raise UsageError(f"no tool {unknown[0][:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
+    if len(set(names)) > MOST:
+        raise UsageError(f"{len(set(names))} tools", rule=f"at most {MOST}: more of them confuse a model")
+    return tuple(tool for tool in BY_NAME.values() if tool.name in names)
+
+
 def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
     tools = chosen(plan.tools)
@@ -60,11 +67,9 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
         peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
-        reconcile(peer.door)
-        with closing(Spare()) as spare:  # for one client alone: its calls come one after the other
-            peer.door.root.spare = None if plan.strict else spare
-            _settle_in()
-            stdio.serve(peer)
+        recover(peer.door)
+        _settle_in()
+        stdio.serve(peer)
 
 
 def serve_http(plan: Plan, note: Note) -> None:
@@ -90,6 +95,7 @@ def serve_http(plan: Plan, note: Note) -> None:
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
         _settle_in()
+        bug_report.guard_threads(["mcp", "--http"])
         HttpServer(server, doors, site, listener).serve()
         server.finish()
 

@@ -13,17 +13,13 @@ from collections import deque
 from typing import Any
 
 from sutler.fronts.mcp.approvals import question, verdict
-from sutler.fronts.mcp.server import Peer, Server
+from sutler.fronts.mcp.server import CancelledError, Peer, Server
 from sutler.fronts.mcp.wire import MAX_MESSAGE, Fault, Id, Message, encode, error, parse, result, too_large
 from sutler.values.access import Approval
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
 """Messages that are kept while a call waits; more than that is a flood, and the reader stops reading."""
-
-
-class CancelledError(Exception):
-    """The client does not want the answer any more."""
 
 
 class Lines:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.timer import Timer
@@ -20,6 +20,7 @@ from sutler.fronts.tui.asking import Asker
 from sutler.fronts.tui.commands import Reply, Scene
 from sutler.fronts.tui.deeds import Deeds
 from sutler.fronts.tui.desk import Desk
+from sutler.fronts.tui.faults import ReportingApp
 from sutler.fronts.tui.panes import TextPane, TreePane
 from sutler.fronts.tui.plan import Budget, Plan, bar_line
 from sutler.values.access import Caller
@@ -33,7 +34,7 @@ PAUSE = 0.2
 """Seconds the cursor rests before a file is read for the text pane, and picks rest before they are kept."""
 
 
-class Picker(App[bool]):
+class Picker(ReportingApp):
     """`run()` returns True when the user is done and the selection is wanted, False when it is only kept."""
 
     ENABLE_COMMAND_PALETTE = False

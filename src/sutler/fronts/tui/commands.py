@@ -1,4 +1,4 @@
-"""The command line inside the picker: each line becomes a call of the toolbox, so that it is judged and recorded.
+"""The command line inside the picker: each line becomes a tool call, so that it is judged and recorded.
 
 Commands that change what is picked are the app's; they stand in the same table for `/help`.
 """
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sutler.access.door import Door
 from sutler.access.setup import SessionView
-from sutler.toolbox import call
+from sutler.tools import call
 from sutler.values.access import Listing, PatchResult, Reading, Version
 from sutler.values.errors import UsageError
 from sutler.values.paths import extension, quote

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sutler.access.door import Door
 from sutler.access.gate import Ask
-from sutler.toolbox import open_door
+from sutler.tools import open_door
 from sutler.values.access import Caller
 
 T = TypeVar("T")

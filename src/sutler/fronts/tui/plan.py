@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
 
-from sutler.values.globs import GlobSet
+from sutler.scan.globs import GlobSet, literal
+from sutler.values.errors import UsageError
 from sutler.values.paths import basename, dirname
 
 Mark = Literal["none", "some", "all"]
@@ -163,8 +165,9 @@ class Plan:
         return [self._row(path, path.count("/"), path in folders) for path in paths]
 
     def hits(self, word: str) -> list[str]:
-        if any(char in word for char in "*?["):
-            return self.matching([word])
+        if any(char in word for char in "*?[{"):
+            with suppress(UsageError):  # a glob that is still being typed is searched for as text
+                return self.matching([word])
         plain = word.casefold()
         return [path for path in self._paths if plain in path.casefold()]
 
@@ -202,11 +205,6 @@ def folded(plan: Plan) -> list[str]:
         stack += [one for one in folders if plan.mark(one) != "none"]
         globs += [f"/{literal(one)}" for one in files if one in plan.picked]
     return sorted(globs)
-
-
-def literal(path: str) -> str:
-    """A path as a glob that means this path and no other."""
-    return "".join(f"\\{char}" if char in "*?[]{}\\,!# " else char for char in path)
 
 
 def bar(used: int, limit: int | None, width: int) -> str:

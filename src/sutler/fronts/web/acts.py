@@ -12,12 +12,14 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from sutler.access.settling import settle, waiting
-from sutler.engine import Packing, Project, receipts
+from sutler.edits.consent import settle, waiting
+from sutler.engine import receipts
 from sutler.engine.clean import told
 from sutler.engine.options import Options
+from sutler.engine.project import Project
 from sutler.engine.view import view_of_run, watch_for
-from sutler.toolbox import open_door, open_store
+from sutler.pack.packing import Packing
+from sutler.tools import open_door, open_store
 from sutler.values.access import PROFILES, Caller, unseal
 from sutler.values.errors import UsageError
 from sutler.values.paths import quote, unquote

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sutler.engine.clean import told
+from sutler.fronts import bug_report
 from sutler.fronts.web.acts import Acts, Settled, Wanted
 from sutler.fronts.web.guard import Guard, Keys
 from sutler.stages.page import asset, embedded, page, policy, script
@@ -85,6 +86,10 @@ def _guarded(handler: Handler) -> Handler:
             status = 409 if isinstance(error, ConflictError) else _STATUS.get(error.exit_code, 500)
             parts = {"what": told(error.what), "rule": told(error.rule), "next": told(error.next_step)}
             return _json({"error": parts}, status)
+        except Exception as fault:
+            report = bug_report.explain(["ui", request.url.path], fault)
+            bug_report.log(report)
+            return _json({"error": {"what": report.what, "rule": report.rule, "next": report.next_step}}, 500)
 
     return answer
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from sutler.stages.terms import split, words
+from sutler.languages.terms import split, words
 from sutler.values.facts import History
 
 _HALF_LIFE = 250  # commits

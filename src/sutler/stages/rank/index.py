@@ -22,10 +22,12 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from sutler.stages.rank.classes import FileClass, class_of
-from sutler.stages.terms import split, words
-from sutler.values.facts import FACTS_VERSION, Facts, Region
+from sutler.languages.terms import split, words
+from sutler.languages.version import facts_version, source_version
+from sutler.scan.classify import facts_of
+from sutler.values.facts import Facts, Region
 from sutler.values.paths import basename
+from sutler.values.snapshot import Role
 
 INDEX_VERSION = 4
 MOST_SHARDS = 4096
@@ -41,12 +43,17 @@ MOST_LATE = 8
 _TYPES = frozenset({"class", "type", "module"})
 
 
+def index_version() -> tuple[int, int]:
+    """The version of the file format, and of all that the content of an index follows from."""
+    return INDEX_VERSION, facts_version() ^ source_version("sutler.scan", "classify", "key_names")
+
+
 class Doc(Struct, frozen=True, gc=False, array_like=True):
     """A file as the ranking sees it. `lengths` are of the fields body, symbols, docs, path."""
 
     path: str
     digest: str
-    kind: FileClass
+    kind: Role
     language: str
     chars: int
     lengths: tuple[int, int, int, int]
@@ -90,7 +97,7 @@ Keep = Callable[[Iterable[bytes]], Sequence[bytes]]
 def build_in_order(files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list) -> Index:
     """As `build`, of files that come in path order: not all the facts are held. Of a large tree not even the index is,
     where somebody else can `keep` it, and lay `aside` what is needed again before the end."""
-    return Index((INDEX_VERSION, FACTS_VERSION), (_segment(files, keep, aside),), ((),))
+    return Index(index_version(), (_segment(files, keep, aside),), ((),))
 
 
 def stale(index: Index, current: Mapping[str, str]) -> list[str]:
@@ -156,7 +163,7 @@ def loads(data: bytes) -> Index | None:
 
 def usable(index: Index) -> bool:
     """Whether it is of this version."""
-    return index.version == (INDEX_VERSION, FACTS_VERSION)
+    return index.version == index_version()
 
 
 def _segment(files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list) -> Segment:
@@ -281,7 +288,7 @@ def _index_file(postings: _Postings, number: int, path: str, digest: str, facts:
     postings.add(number, keyed)
     postings.lay_aside()
     lengths = (*_lengths(facts), sum(in_path.values()))
-    return Doc(path, digest, class_of(path), facts.language, facts.chars, lengths)
+    return Doc(path, digest, facts_of(path).role, facts.language, facts.chars, lengths)
 
 
 def _lengths(facts: Facts) -> tuple[int, int, int]:

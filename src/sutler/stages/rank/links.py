@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sutler.languages import LANGUAGES
 from sutler.stages.rank.index import Doc, Reader
 
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "main", "lib"})
 _SELF = frozenset({"crate", "self", "super", "@", "~", "src", ""})
-_ONE_DIRECTORY = frozenset({"go"})
+_BY_FOLDER = frozenset(row.name for row in LANGUAGES if row.grammar is not None and row.grammar.folder_modules)
 _MAX_FAN = 40
 
 
@@ -29,7 +30,7 @@ class Links:
                 self._by_stem.setdefault(module[-1], []).append(number)
             if len(module) > 1:
                 self._by_pair.setdefault((module[-2], module[-1]), []).append(number)
-            if doc.language in _ONE_DIRECTORY and "/" in doc.path:
+            if doc.language in _BY_FOLDER and "/" in doc.path:
                 self._by_folder.setdefault(doc.path.split("/")[-2], []).append(number)
 
     def module(self, number: int) -> list[str]:
@@ -96,7 +97,7 @@ class Links:
         parts = target_parts(target, doc.path)
         if not parts:
             return []
-        if doc.language in _ONE_DIRECTORY:
+        if doc.language in _BY_FOLDER:
             hits = [n for n in self._by_folder.get(parts[-1], ()) if _tail_matches(self._docs[n].path, parts)]
             return hits[:_MAX_FAN]
         return self._closest(parts) or (self._closest(parts[:-1]) if len(parts) > 2 else [])

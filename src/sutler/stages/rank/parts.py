@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sutler.languages.terms import checksum, split, words
 from sutler.stages.rank.regions import Lens
-from sutler.stages.terms import checksum, split, words
 from sutler.values.facts import Region
 from sutler.values.paths import Span
 

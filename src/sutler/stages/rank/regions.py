@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from sutler.languages.terms import checksum, split, whole
 from sutler.stages.rank.query import Query
-from sutler.stages.terms import checksum, split, whole
 from sutler.values.facts import Region
 
 _NAMED = 1.0

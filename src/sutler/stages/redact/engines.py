@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from zlib import decompress
 
 from sutler.stages.redact.grammar import GATES, TRIGGERS, VENDOR, VENDOR_TAIL, head
-from sutler.stages.redact.probes import BASE, RUN, probes
+from sutler.stages.redact.probes import BASE, RUN, probes, probes_digest
 from sutler.stages.redact.table import beside, formats, pattern
 
 
@@ -65,22 +65,25 @@ def compile_database() -> bytes:
 
 
 READY_MADE = "probes.hs"
-"""Beside this module: a line that says for which machine and hyperscan, then the database, deflated."""
+"""Beside this module: a line that names machine, hyperscan and probes, then the database, deflated."""
 
 
 def ready_made(machine: str) -> bytes:
-    """The database that comes with the program; nothing where it is for another machine or another hyperscan. Its
-    processor does not matter: this hyperscan uses nothing that only some of them have, and refuses a database that
-    does. `tests/databases.py` makes it."""
+    """The shipped database, or empty bytes if it is for another machine, hyperscan or table of probes.
+
+    A database of older probes would miss a format added since. The processor does not matter: this
+    hyperscan uses only what every x86-64 has, and refuses a database that needs more.
+    `tests/databases.py` makes the file.
+    """
     made_for, _, packed = beside(READY_MADE).partition(b"\n")
     return decompress(packed) if made_for == maker(machine) else b""
 
 
 def maker(machine: str) -> bytes:
-    """Who can read a database: the same hyperscan on the same kind of machine."""
+    """What a database is valid for: a kind of machine, a hyperscan version and these probes."""
     import hyperscan
 
-    return f"{machine} {getattr(hyperscan, '__version__', '')}".encode()
+    return f"{machine} {getattr(hyperscan, '__version__', '')} {probes_digest()}".encode()
 
 
 def hyperscan_engine(database: bytes) -> Engine:

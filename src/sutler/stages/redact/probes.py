@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
 from typing import NamedTuple
 
 from sutler.stages.redact import decode, grammar
@@ -34,6 +36,7 @@ class Probe(NamedTuple):
     source: str
 
 
+@cache
 def probes() -> tuple[Probe, ...]:
     """Every expression, formats first."""
     of_formats = (Probe(number, part) for number, one in enumerate(formats()) for part in _of_format(one))
@@ -43,6 +46,12 @@ def probes() -> tuple[Probe, ...]:
         for part in _TRIGGERS.get(number, (widened(head),))
     )
     return (*of_formats, *of_triggers, Probe(RUN, decode.BASE64_RUN))
+
+
+@cache
+def probes_digest() -> str:
+    """Digest of the expressions themselves, so that it changes with any table they are made from."""
+    return sha256("\n".join(f"{number} {source}" for number, source in probes()).encode()).hexdigest()[:16]
 
 
 def _of_format(one: Format) -> Iterator[str]:

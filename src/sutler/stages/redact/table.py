@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 _CLASSES = {
     "{B62}": "[A-Za-z0-9]",
@@ -15,6 +15,9 @@ _CLASSES = {
     "{UUID}": "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}",
     "{B64}": "[A-Za-z0-9+/]",
 }
+_COLUMNS = ("id", "words", "pattern")
+_ID = re.compile("[a-z0-9]+(?:-[a-z0-9]+)*")
+_UNKNOWN = re.compile(r"\{[A-Z]\w*\}")
 _RIGHT = "(?![A-Za-z0-9])"
 _PREFIX = re.compile(r"[A-Za-z0-9_:/-]+(?![{?*+A-Za-z0-9_:/-])")
 _LONG = re.compile(r",\d{4,}\}")
@@ -33,10 +36,21 @@ class Format(NamedTuple):
         return "\\s" in self.core.replace("[^\\s", "")
 
 
-@cache
 def formats() -> tuple[Format, ...]:
     """Every format, in file order; the position is the rule's number in the compiled database."""
-    return tuple(_parse(line) for line in _source().splitlines() if line and not line.startswith("#"))
+    return _FORMATS
+
+
+def parse_table(text: str) -> tuple[Format, ...]:
+    """The rows of a table. A malformed row is a ValueError that names its line and column."""
+    rows: dict[str, Format] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line and not line.startswith("#"):
+            row = _parse(line, number)
+            if row.name in rows:
+                _malformed(number, 0, f"{row.name!r} is the id of an earlier row")
+            rows[row.name] = row
+    return tuple(rows.values())
 
 
 @cache
@@ -48,7 +62,11 @@ def pattern(core: str) -> re.Pattern[str]:
     before = "[\\w-]" if _LONG.search(core) and not core.startswith(_SHORT_HEAD) else "[A-Za-z0-9]"
     behind = f".{{{width}}}" if width else ""
     left = rf"(?:(?<!{before}{behind})|(?<=\\[nrt]{behind})|(?<=%[0-9A-Fa-f]{{2}}{behind}))"
-    return re.compile(core[:width] + left + core[width:] + _RIGHT)
+    try:
+        return re.compile(core[:width] + left + core[width:] + _RIGHT)
+    except re.error as error:
+        names = [one.name for one in formats() if one.core == core]
+        raise ValueError(f"formats.tsv, {' '.join(names)}, column 3 (pattern): {error}") from None
 
 
 @cache
@@ -81,8 +99,27 @@ def beside(name: str) -> bytes:
     return data
 
 
-def _parse(line: str) -> Format:
-    name, words, core = line.split("\t")
+def _parse(line: str, number: int) -> Format:
+    cells = line.split("\t")
+    if len(cells) != len(_COLUMNS):
+        found = f"the row has {len(cells)} columns and not {len(_COLUMNS)}"
+        _malformed(number, min(len(cells), len(_COLUMNS) - 1), f"{found}, with a tab between two")
+    name, words, core = cells
+    if not _ID.fullmatch(name):
+        _malformed(number, 0, f"{name!r} is not lower case letters, digits and hyphens")
+    if not words.split():
+        _malformed(number, 1, "there is no word, so the standard library's engine never looks")
     for short, full in _CLASSES.items():
         core = core.replace(short, full)
+    if not core:
+        _malformed(number, 2, "the pattern is empty")
+    if unknown := _UNKNOWN.search(core):
+        _malformed(number, 2, f"{unknown[0]} is none of {', '.join(_CLASSES)}")
     return Format(name, tuple(words.split()), core)
+
+
+def _malformed(line: int, column: int, what: str) -> NoReturn:
+    raise ValueError(f"formats.tsv, line {line}, column {column + 1} ({_COLUMNS[column]}): {what}")
+
+
+_FORMATS = parse_table(_source())  # at import: a malformed row fails in every command, not in one that needs it

@@ -1,23 +1,27 @@
-"""What a source file offers, needs and holds: exports, imports, definitions, read without running it.
-
-Python is parsed; the other languages are read by line patterns that know their declarations.
-"""
+"""What a source file offers, needs and holds: exports, imports and definitions, from the one symbol
+extractor."""
 
 from __future__ import annotations
 
-import ast
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
+from sutler.languages import Language
+from sutler.languages.extract import Structure, structure_of
+from sutler.languages.shapes import Shape, imports_in, shapes_in
 from sutler.stages.survey.found import one_line, tame
+from sutler.values.facts import Import, Symbol
 
 MAX_NAMES = 40
 LONG_FUNCTION = 60
+_MAX_DEFINITIONS = 500
+_KINDS = ("class", "type", "function", "method")
 
 
 class Definition(Struct, frozen=True):
-    """A function or class, 1-based lines inclusive; `end` is 0 where only the start is known."""
+    """A function or type, 1-based lines inclusive; `end` is 0 where only the start is known."""
 
     kind: str
     name: str
@@ -37,209 +41,125 @@ class CodeFacts(Struct, frozen=True):
     exports: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     definitions: tuple[Definition, ...] = ()
-    parsed: bool = False
 
 
-def code_facts(language: str, text: str) -> CodeFacts:
-    lines = text.count("\n") + (not text.endswith("\n")) if text else 0
-    if language == "python":
-        module = _parse(text)
-        if module is not None:
-            return _python(module, lines)
-    return _by_patterns(language, tame(text), lines)
-
-
-def _parse(text: str) -> ast.Module | None:
-    if len(text) > 1_000_000:
-        return None
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _python(module: ast.Module, lines: int) -> CodeFacts:
-    doc = (ast.get_docstring(module) or "").split("\n\n")[0]
+def code_facts(path: str, text: str) -> CodeFacts:
+    """The facts of a text, by its language's grammar, else by the shape of its lines."""
+    facts = structure_of(path, text)
+    language = facts.language
+    doc = _opening(language, tame(text))
+    if language is None or language.grammar is None:
+        return _by_shape(language, text, doc)
+    exports = language.grammar.exports(facts.symbols, text.split("\n"))
     return CodeFacts(
-        lines=lines,
-        doc=sentence(doc),
-        exports=_python_exports(module),
-        imports=_python_imports(module),
-        definitions=tuple(_python_definitions(module)),
-        parsed=True,
+        lines=_count_lines(text),
+        doc=doc,
+        exports=tuple(dict.fromkeys(exports))[:MAX_NAMES],
+        imports=tuple(sorted({name for item in facts.imports for name in _modules(item)})),
+        definitions=_definitions(facts),
     )
 
 
-def _python_exports(module: ast.Module) -> tuple[str, ...]:
-    names: list[str] = []
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.append(node.name)
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        for target in targets:
-            if isinstance(target, ast.Name):
-                if target.id == "__all__" and isinstance(node, ast.Assign | ast.AnnAssign):
-                    return _literal_names(node.value)
-                names.append(target.id)
-    return tuple(dict.fromkeys(name for name in names if not name.startswith("_")))[:MAX_NAMES]
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def _literal_names(node: ast.expr | None) -> tuple[str, ...]:
-    items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
-    found = [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
-    return tuple(found)[:MAX_NAMES]
+def _modules(item: Import) -> tuple[str, ...]:
+    """The modules of an import without the names taken from them: `from a import b` needs `a`."""
+    first = item.targets[0] if item.targets else ""
+    if first and not first.strip("."):  # `from . import b` needs `.b`
+        return item.targets[1:]
+    inner = tuple(f"{first}{separator}" for separator in (".", "::", "\\"))
+    return tuple(target for target in item.targets if not target.startswith(inner))
 
 
-def _python_imports(module: ast.Module) -> tuple[str, ...]:
-    """Imports in any block. Only statements are visited: expressions import nothing and are most nodes."""
-    names: set[str] = set()
-    stack: list[ast.AST] = [module]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            names.update([base] if node.module else [base + alias.name for alias in node.names])
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, field, None)
-            stack += inner if isinstance(inner, list) else ()
-    return tuple(sorted(names))
+def _definitions(facts: Structure) -> tuple[Definition, ...]:
+    """Functions and types at the top, and what stands directly in a type."""
+    rows: list[Definition] = []
+    for symbol in facts.symbols:
+        outer = facts.symbols[symbol.parent] if symbol.parent >= 0 else None
+        if symbol.kind in _KINDS and (outer is None or _is_open(outer, facts.symbols)):
+            kind = "class" if symbol.kind in ("class", "type") else "function"
+            name = symbol.name if outer is None else f"{outer.name}.{symbol.name}"
+            rows.append(Definition(kind, name, symbol.start, symbol.end))
+    return tuple(rows[:_MAX_DEFINITIONS])
 
 
-def _python_definitions(module: ast.Module) -> list[Definition]:
-    """Functions and classes at the top, and methods one level down."""
-    out: list[Definition] = []
-    for node in module.body:
-        if isinstance(node, ast.ClassDef):
-            out.append(Definition("class", node.name, node.lineno, node.end_lineno or 0))
-        inner = node.body if isinstance(node, ast.ClassDef) else [node]
-        prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-        for item in inner:
-            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
-                out.append(Definition("function", prefix + item.name, item.lineno, item.end_lineno or 0))
-    return out
-
-
-_JS_EXPORT = (
-    r"^export\s+(?:default\s+)?(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?"
-    r"(?P<kind>function\*?|class|const|let|var|interface|type|enum|namespace)\s+(?P<name>[\w$]+)"
-)
-_JVM = (
-    r"^[ \t]{0,8}(?:@\w+(?:\([^)\n]*\))?\s+)*"
-    r"(?:(?:public|open|abstract|final|static|sealed|data|partial|export)\s+)*"
-    r"(?P<kind>class|interface|enum|record|object|struct|trait)\s+(?P<name>\w+)"
-)
-_C_FUNCTION = (
-    r"^(?!static\b)(?:[A-Za-z_][\w:<>,*& ]{0,80}?[\s*&])(?P<name>[A-Za-z_][\w:~]*)"
-    r"\([^;{}\n]{0,300}\)\s*(?:const\s*)?\{"
-)
-_EXPORTS: dict[str, tuple[str, ...]] = {
-    "javascript": (_JS_EXPORT, r"^(?:module\.)?exports\.(?P<name>[\w$]+)\s*="),
-    "go": (
-        r"^func\s+(?:\([^)\n]{0,100}\)\s*)?(?P<name>[A-Z]\w*)\s*[(\[]",
-        r"^(?P<kind>type|var|const)\s+(?P<name>[A-Z]\w*)",
-    ),
-    "rust": (
-        r"^[ \t]{0,4}pub\s+(?:async\s+|unsafe\s+|const\s+)*"
-        r"(?P<kind>fn|struct|enum|trait|mod|type|static|union)\s+(?P<name>\w+)",
-    ),
-    "java": (_JVM,),
-    "kotlin": (
-        _JVM,
-        r"^(?:public\s+|suspend\s+|inline\s+)*fun\s+(?:<[^>\n]*>\s*)?(?:[\w<>]+\.)?(?P<name>\w+)\s*\(",
-    ),
-    "csharp": (_JVM,),
-    "ruby": (
-        r"^[ \t]{0,4}(?P<kind>class|module)\s+(?P<name>[A-Z][\w:]*)",
-        r"^def\s+(?:self\.)?(?P<name>\w+[?!]?)",
-    ),
-    "php": (_JVM, r"^function\s+(?P<name>\w+)\s*\("),
-    "c": (_C_FUNCTION,),
-    "cpp": (_C_FUNCTION, r"^(?P<kind>class|struct)\s+(?:\w+\s+)?(?P<name>\w+)\s*(?:final\s*)?[:{]"),
-    "swift": (
-        r"^[ \t]{0,4}(?:@\w+\s+)*(?:public|open)\s+(?:final\s+|static\s+)*"
-        r"(?P<kind>class|struct|enum|protocol|func|actor|var|let)\s+(?P<name>\w+)",
-    ),
-    "elixir": (
-        r"^[ \t]*(?P<kind>defmodule)\s+(?P<name>[\w.]+)",
-        r"^[ \t]{2,4}(?P<kind>def|defmacro)\s+(?P<name>\w+[?!]?)",
-    ),
-}
-_IMPORTS: dict[str, tuple[str, ...]] = {
-    "javascript": (
-        r"^[ \t]*(?:import|export)\b[^'\"\n;]{0,300}?from\s+['\"]([^'\"\n]+)['\"]",
-        r"^[ \t]*import\s+['\"]([^'\"\n]+)['\"]",
-        r"^[ \t]*\}\s*from\s+['\"]([^'\"\n]+)['\"]",
-        r"\b(?:require|import)\(\s*['\"]([^'\"\n]+)['\"]\s*\)",
-    ),
-    "go": (r"^import\s+(?:[\w.]+\s+)?\"([^\"\n]+)\"", r"^\t(?:[\w.]+\s+)?\"([\w.~/-]+)\"\s*$"),
-    "rust": (r"^[ \t]*(?:pub\s+)?use\s+((?:::)?\w+(?:::\w+)?)", r"^[ \t]*extern\s+crate\s+(\w+)"),
-    "java": (r"^import\s+(?:static\s+)?([\w.]+)",),
-    "kotlin": (r"^import\s+([\w.]+)",),
-    "csharp": (r"^[ \t]*(?:global\s+)?using\s+(?:static\s+)?([\w.]+)\s*;",),
-    "ruby": (r"^[ \t]*require(?:_relative)?\s*\(?\s*['\"]([^'\"\n]+)['\"]",),
-    "php": (r"^[ \t]*use\s+([\w\\]+)", r"\b(?:require|include)(?:_once)?\s*\(?\s*['\"]([^'\"\n]+)['\"]"),
-    "c": (r"^[ \t]*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
-    "cpp": (r"^[ \t]*#\s*include\s*[<\"]([^>\"\n]+)[>\"]",),
-    "swift": (r"^[ \t]*(?:@\w+\s+)*import\s+(?:class\s+|struct\s+|func\s+)?([\w.]+)",),
-    "elixir": (r"^[ \t]*(?:alias|import|use|require)\s+([A-Z][\w.]*)",),
-    "python": (r"^[ \t]*import\s+([\w.]+)", r"^[ \t]*from\s+(\.*[\w.]*)\s+import"),
-}
-_SAME = {
-    "typescript": "javascript", "tsx": "javascript", "jsx": "javascript", "vue": "javascript",
-    "svelte": "javascript", "cuda": "cpp", "objective-c": "c", "groovy": "java", "scala": "java",
-    "fsharp": "csharp",
-}  # fmt: skip
-
-
-def _by_patterns(language: str, text: str, lines: int) -> CodeFacts:
-    language = _SAME.get(language, language)
-    found: list[Definition] = []
-    for pattern in _EXPORTS.get(language, ()):
-        for match in re.finditer(pattern, text, re.MULTILINE):
-            kind = match.groupdict().get("kind") or "function"
-            start = match.start("name")
-            found.append(Definition(kind, match.group("name"), text.count("\n", 0, start) + 1))
-            if len(found) > 500:
-                break
-    found.sort(key=lambda item: (item.line, item.name))
-    names = [item.name for item in found]
-    if language == "javascript":
-        for group in re.findall(r"^export\s*\{([^}]{0,2000})\}", text, re.MULTILINE):
-            names += [part.split(" as ")[-1].strip() for part in group.split(",") if part.strip()]
-    imports = {name for pattern in _IMPORTS.get(language, ()) for name in re.findall(pattern, text, re.MULTILINE)}
-    return CodeFacts(
-        lines=lines,
-        doc=_leading_comment(text),
-        exports=tuple(dict.fromkeys(names))[:MAX_NAMES],
-        imports=tuple(sorted(imports)),
-        definitions=tuple(found),
+def _is_open(outer: Symbol, symbols: tuple[Symbol, ...]) -> bool:
+    """Whether what stands in a symbol is shown: in types at the top, and in modules."""
+    return outer.kind == "module" or (
+        outer.kind == "class" and (outer.parent < 0 or symbols[outer.parent].kind == "module")
     )
 
 
-_COMMENT_LINE = re.compile(r"\s*(?://[/!]?|#(?![!\[])|;;+|--|\*(?!/)|/\*[*!]?|<!--)\s?(.*)$")
+def _by_shape(language: Language | None, text: str, doc: str) -> CodeFacts:
+    lines = _count_lines(text)
+    if language is None or not language.programming:
+        return CodeFacts(lines=lines, doc=doc)
+    shapes = [shape for shape in shapes_in(language, text) if shape.name]
+    return CodeFacts(
+        lines=lines,
+        doc=doc,
+        exports=tuple(dict.fromkeys(shape.name for shape in shapes))[:MAX_NAMES],
+        imports=tuple(sorted(imports_in(language, text))),
+        definitions=tuple(map(_definition, shapes[:_MAX_DEFINITIONS])),
+    )
+
+
+def _definition(shape: Shape) -> Definition:
+    kind = (
+        "function"
+        if re.match(r"def|fn|func|sub|proc|const|let|member|[-+]", shape.kind)
+        else "class"
+    )
+    return Definition(kind, shape.name, shape.line)
+
+
+_DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.DOTALL)
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
     re.IGNORECASE,
 )
+_BEFORE = ("#!", "package ", "<?php", '"use')
 
 
-def _leading_comment(text: str) -> str:
+def _opening(language: Language | None, text: str) -> str:
+    """The first sentence of the docstring or of the comment that a file opens with."""
+    if language is not None and language.grammar is not None and language.grammar.docstrings:
+        match = _DOCSTRING.match(text[:20_000])
+        return sentence(match[2].strip().split("\n\n")[0]) if match else ""
+    return _leading_comment(language, text)
+
+
+@lru_cache(maxsize=64)
+def _comment_line(language: Language) -> re.Pattern[str] | None:
+    """A line of a comment, its text as the only group."""
+    starts = [rf"{re.escape(mark)}+[/!]?" for mark in language.comments.line]
+    for opens, closes in language.comments.block:
+        starts += [rf"{re.escape(opens)}[*!]?", rf"\*(?!{re.escape(closes[1:])})"]
+    ends = "|".join(re.escape(closes) for _, closes in language.comments.block) or r"\Z"
+    # `#!` starts a script and `#[` an attribute: neither is a comment in any language.
+    return (
+        re.compile(rf"\s*(?!#[!\[])(?:{'|'.join(starts)})\s?(.*?)(?:{ends})?\s*$")
+        if starts
+        else None
+    )
+
+
+def _leading_comment(language: Language | None, text: str) -> str:
     """The first sentence of the comment a file opens with, the licence skipped."""
+    pattern = _comment_line(language) if language is not None else None
     block: list[str] = []
-    for line in text.splitlines()[:60]:
-        match = _COMMENT_LINE.match(line[:400])
-        content = match.group(1).removesuffix("*/").removesuffix("-->").strip() if match else ""
+    for line in text.splitlines()[:60] if pattern is not None else ():
+        match = pattern.match(line[:400]) if pattern is not None else None
+        content = match[1].strip() if match else ""
         if content:
             block.append(content)
         elif block:
             if not _LICENCE.search(" ".join(block)):
                 return sentence(" ".join(block))
             block = []
-        elif line.strip() and match is None and not line.startswith(("#!", "package ", "<?php", '"use')):
+        elif line.strip() and match is None and not line.startswith(_BEFORE):
             break
     return sentence(" ".join(block)) if block and not _LICENCE.search(" ".join(block)) else ""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET
 
-from sutler.stages.classify import Classified
+from sutler.languages import language_named
+from sutler.scan.classify import Classified
 from sutler.stages.survey.code import CodeFacts
 from sutler.stages.survey.found import ASIDE, Found, tame
 from sutler.values.paths import basename
@@ -17,77 +18,28 @@ from sutler.values.wire import EntrypointSummary, EntrypointType
 MAX_ENTRIES = 25
 MAX_ROUTES = 50
 
-_VERBS = "get|post|put|patch|delete|head|options|all"
-_ROUTES: tuple[tuple[frozenset[str], str], ...] = (
-    (
-        frozenset({"python"}),
-        r"@[\w.]+\.(route|get|post|put|patch|delete|websocket)\(\s*[rf]?[\"']([^\"'\n]*)[\"']",
-    ),
-    (frozenset({"python"}), r"\b(path|re_path|url)\(\s*r?[\"']([^\"'\n]*)[\"']\s*,"),
-    (frozenset({"python"}), r"\.(add_url_rule|add_route|add_api_route)\(\s*[\"']([^\"'\n]*)[\"']"),
-    (
-        frozenset({"javascript", "typescript", "jsx", "tsx"}),
-        rf"\b(?:app|router|server|api|fastify|route|hono)\.({_VERBS}|use)\(\s*[\"'`](/[^\"'`\n]*)[\"'`]",
-    ),
-    (frozenset({"typescript"}), r"@(Get|Post|Put|Patch|Delete|Controller)\(\s*[\"']([^\"'\n]*)[\"']"),
-    (
-        frozenset({"go"}),
-        r"\.(HandleFunc|Handle|GET|POST|PUT|PATCH|DELETE|Get|Post|Put|Delete|Patch)\(\s*"
-        r"\"([^\"\n]*/[^\"\n]*)\"",
-    ),
-    (
-        frozenset({"java", "kotlin"}),
-        r"@(Get|Post|Put|Patch|Delete|Request)Mapping\(\s*(?:value\s*=\s*|path\s*=\s*)?\{?\"([^\"\n]*)\"",
-    ),
-    (frozenset({"java", "kotlin"}), r"@(Path)\(\s*\"([^\"\n]*)\""),
-    (
-        frozenset({"ruby"}),
-        r"^[ \t]*(get|post|put|patch|delete|resources|resource|root|mount)\s+[\"':]([^\"'\s,]+)",
-    ),
-    (frozenset({"php"}), rf"Route::({_VERBS}|resource|any)\(\s*[\"']([^\"'\n]*)[\"']"),
-    (frozenset({"php"}), r"#\[(Route)\(\s*[\"']([^\"'\n]*)[\"']"),
-    (frozenset({"rust"}), r"#\[(get|post|put|patch|delete)\(\s*\"([^\"\n]*)\""),
-    (frozenset({"rust"}), r"\.(route|nest)\(\s*\"([^\"\n]*)\""),
-    (frozenset({"csharp"}), r"\.(Map(?:Get|Post|Put|Patch|Delete))\(\s*\"([^\"\n]*)\""),
-    (frozenset({"csharp"}), r"\[(Http(?:Get|Post|Put|Patch|Delete)|Route)\(\s*\"([^\"\n]*)\""),
-    (frozenset({"elixir"}), r"^[ \t]*(get|post|put|patch|delete|live|resources)\s+\"(/[^\"\n]*)\""),
-)
-_COMMANDS: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset({"python"}), r"\.add_parser\(\s*[\"']([\w:-]+)[\"']"),
-    (frozenset({"python"}), r"@[\w.]+\.(?:command|group)\(\s*(?:name\s*=\s*)?[\"']([\w:-]+)[\"']"),
-    (
-        frozenset({"python"}),
-        r"@[\w.]+\.(?:command|group)\([^\"'\n]{0,200}\)[ \t]*"
-        r"(?:\n[ \t]*@[^\n]*)*\n[ \t]*(?:async\s+)?def\s+(\w+)",
-    ),
-    (frozenset({"javascript", "typescript"}), r"\.command\(\s*[\"'`]([\w:-]+)"),
-    (frozenset({"go"}), r"\bUse:\s*\"([\w:-]+)"),
-    (frozenset({"java", "kotlin"}), r"@(?:CommandLine\.)?Command\([^)]{0,200}?name\s*=\s*\"([\w:-]+)\""),
-    (frozenset({"ruby"}), r"^[ \t]*desc\s+[\"']([\w:-]+)"),
-    (frozenset({"rust"}), r"(?:Command|SubCommand|App)::(?:new|with_name)\(\s*\"([\w:-]+)\""),
-)
 _CLI_SIGNS = re.compile(
     r"\bargparse\b|\bimport click\b|\bfrom click\b|\btyper\b|\boptparse\b|\bdocopt\b|\bclap\b|\blexopt\b"
     r"|spf13/cobra|\bcommander\b|\byargs\b|urfave/cli|\bpicocli\b|\bOptionParser\b|flag\.Parse\(|process\.argv"
     r"|sys\.argv|os\.Args|getopt"
 )
 _PAGES = re.compile(r"render_template|TemplateResponse|\brender\(|res\.render|\.html\b|View\(")
-_LIBRARY = frozenset({"__init__.py", "lib.rs", "mod.rs", "mod.ts"})
-
-
 _DOCSTRING = re.compile(r"(\"{3}|'{3}).*?(?:\1|\Z)", re.DOTALL)
 
 
 def routes_in(language: str, text: str) -> tuple[str, ...]:
     """`GET /users` and the like, in the order of the text."""
-    if language == "python":
-        text = _DOCSTRING.sub("", text)  # documentation shows routes that nobody serves
-    found: list[tuple[int, str]] = []
-    for languages, pattern in _ROUTES:
-        if language in languages:
-            for match in re.finditer(pattern, text, re.MULTILINE):
-                found.append((match.start(), _route(match.group(1), match.group(2))))
-    return tuple(dict.fromkeys(route for _, route in sorted(found)))[:MAX_ROUTES]
+    spoken = language_named(language)
+    if spoken is None:
+        return ()
+    if spoken.grammar is not None and spoken.grammar.docstrings:
+        text = _DOCSTRING.sub("", text)  # documentation shows routes that the program does not serve
+    matches = [match for pattern in spoken.entries.routes for match in re.finditer(pattern, text, re.MULTILINE)]
+    return _in_order((match.start(), _route(match.group(1), match.group(2))) for match in matches)
+
+
+def _in_order(rows: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row for _, row in sorted(rows)))[:MAX_ROUTES]
 
 
 def _route(verb: str, target: str) -> str:
@@ -98,11 +50,11 @@ def _route(verb: str, target: str) -> str:
 
 
 def commands_in(language: str, text: str) -> tuple[str, ...]:
-    found: list[tuple[int, str]] = []
-    for languages, pattern in _COMMANDS:
-        if language in languages:
-            found += [(match.start(), match.group(1)) for match in re.finditer(pattern, text, re.MULTILINE)]
-    return tuple(dict.fromkeys(name for _, name in sorted(found)))[:MAX_ROUTES]
+    """The names of commands that a text declares, in its order."""
+    spoken = language_named(language)
+    patterns = () if spoken is None else spoken.entries.commands
+    matches = [match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE)]
+    return _in_order((match.start(), match.group(1)) for match in matches)
 
 
 def entrypoints(
@@ -143,7 +95,9 @@ def _summary(
         return None
     if language == "html":
         return "web", ()
-    library = basename(path) in _LIBRARY or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
+    spoken = language_named(language)
+    opens = spoken is not None and basename(path) in spoken.entries.libraries
+    library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
     return ("library" if library else "script"), ()
 
 

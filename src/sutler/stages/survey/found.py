@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 
 from msgspec import UNSET, Struct
 
-from sutler.stages.globs import matcher
+from sutler.scan.globs import GlobSet
+from sutler.values.errors import UsageError
 from sutler.values.paths import dirname
 from sutler.values.wire import Dependency, DependencyType
 
@@ -35,17 +37,26 @@ class Tree(Struct, frozen=True):
 
     def matching(self, folder: str, patterns: Iterable[str], name: str) -> tuple[str, ...]:
         """Manifests called `name` in the folders that workspace `patterns` (with `!` for not) select."""
-        wanted: list[Callable[[str], bool]] = []
-        unwanted: list[Callable[[str], bool]] = []
-        for pattern in patterns:
-            target = unwanted if pattern.startswith("!") else wanted
-            target.append(matcher(beside(folder, pattern.lstrip("!").rstrip("/"))))
+        listed = [(pattern[:1] == "!", beside(folder, pattern.lstrip("!").rstrip("/"))) for pattern in patterns]
+        wanted = _Folders(glob for negated, glob in listed if not negated)
+        unwanted = _Folders(glob for negated, glob in listed if negated)
         candidates = [path for path in self.paths if path.endswith(f"/{name}") or path == name]
-        return tuple(
-            path
-            for path in candidates
-            if any(match(dirname(path)) for match in wanted) and not any(match(dirname(path)) for match in unwanted)
-        )
+        return tuple(path for path in candidates if dirname(path) in wanted and dirname(path) not in unwanted)
+
+
+class _Folders:
+    """The folders that a workspace's globs select."""
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        self._root = False
+        self._sets: list[GlobSet] = []
+        for glob in globs:
+            self._root = self._root or not glob
+            with suppress(UsageError):  # a malformed glob is the manifest's fault and selects nothing
+                self._sets.append(GlobSet((glob,), whole=True))
+
+    def __contains__(self, folder: str) -> bool:
+        return any(globs.match(folder) for globs in self._sets) if folder else self._root
 
 
 def tree_of(paths: Iterable[str]) -> Tree:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sutler.stages.classify import Classified, key_files
+from sutler.scan.classify import Classified, key_files
 from sutler.stages.survey.manifests import MAX_MANIFEST_BYTES, rank_of, reader_of, too_large
 from sutler.stages.survey.readme import is_readme
 from sutler.values.snapshot import FileFacts, Problem

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from sutler.stages.classify import Classified
+from sutler.languages import LANGUAGES, language_of
+from sutler.scan.classify import Classified
 from sutler.stages.survey.found import ASIDE, Found, Tree, one_line, tree_of
 from sutler.stages.survey.manifests import rank_of, read_all
 from sutler.stages.survey.readme import first_sentence, is_readme
@@ -21,23 +23,6 @@ MAX_DEPENDENCIES = 300
 MAX_ENTRY_POINTS = 25
 MIXED_SHARE = 0.25
 
-_LANGUAGES: dict[str, tuple[str, ...]] = {
-    "python": ("python", "cython"),
-    "node": ("javascript", "typescript", "tsx", "jsx", "vue", "svelte", "astro"),
-    "rust": ("rust",),
-    "go": ("go",),
-    "java": ("java", "groovy"),
-    "kotlin": ("kotlin",),
-    "csharp": ("csharp", "razor"),
-    "fsharp": ("fsharp",),
-    "vb": ("vb",),
-    "ruby": ("ruby", "erb"),
-    "php": ("php", "twig"),
-    "c": ("c",),
-    "cpp": ("cpp", "c", "cuda"),
-    "swift": ("swift", "objective-c"),
-    "elixir": ("elixir",),
-}
 _PLACEHOLDERS = frozenset({"root", "monorepo", "workspace"})
 
 
@@ -137,7 +122,17 @@ def _weights(entries: Sequence[Classified]) -> Counter[str]:
 
 
 def _share(ecosystem: str, weights: Counter[str]) -> int:
-    return sum(weights[language] for language in _LANGUAGES.get(ecosystem, ()))
+    return sum(weights[language] for language in _languages().get(ecosystem, ()))
+
+
+@cache
+def _languages() -> dict[str, frozenset[str]]:
+    """The names of the languages that each ecosystem's projects are written in."""
+    kinds = {kind for language in LANGUAGES for kind in language.ecosystems}
+    return {
+        kind: frozenset(language.name for language in LANGUAGES if kind in language.ecosystems)
+        for kind in sorted(kinds)
+    }
 
 
 def _ecosystems(scope: list[Found], weights: Counter[str]) -> list[str]:
@@ -148,7 +143,7 @@ def _ecosystems(scope: list[Found], weights: Counter[str]) -> list[str]:
 
 def _type(kinds: list[str], weights: Counter[str]) -> str:
     if not kinds:
-        best = sorted(_LANGUAGES, key=lambda ecosystem: (-_share(ecosystem, weights), ecosystem))[0]
+        best = sorted(_languages(), key=lambda ecosystem: (-_share(ecosystem, weights), ecosystem))[0]
         return best if _share(best, weights) else "unknown"
     total = sum(_share(kind, weights) for kind in kinds) or 1
     large = [kind for kind in kinds if _share(kind, weights) / total >= MIXED_SHARE]
@@ -241,10 +236,11 @@ def _entry_points(scope: list[Found], entries: Sequence[Classified], texts: Mapp
 
 
 def _runs(path: str, texts: Mapping[str, str]) -> bool:
-    """A Go file called main.go may still be a library; its package clause knows."""
-    if not path.endswith(".go") or path not in texts:
+    """A Go file called main.go may still be a library: only its package clause makes it a program."""
+    language = language_of(path)
+    if language is None or not language.entries.script_only or path not in texts:
         return True
-    return re.search(r"^package main\b", texts[path], re.MULTILINE) is not None
+    return re.search(language.entries.script, texts[path], re.MULTILINE) is not None
 
 
 def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
@@ -257,31 +253,16 @@ def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
     return _first([*strong, *systems, *(found.build_system for found in scope)])
 
 
-_USES: dict[str, tuple[tuple[str, str], ...]] = {
-    "python": (
-        (r"^\s*(?:import|from) pytest\b", "pytest"),
-        (r"^\s*(?:import|from) unittest\b|TestCase\b", "unittest"),
-    ),
-    "rust": ((r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]", "cargo test"),),
-    "go": ((r"^import\b[^\0]{0,2000}\"testing\"", "go test"),),
-    "java": ((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.", "junit4"), (r"org\.testng", "testng")),
-    "kotlin": ((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.|kotlin\.test", "junit")),
-    "node": ((r"from ['\"]vitest['\"]", "vitest"), (r"node:test", "node:test"), (r"\bjest\.", "jest")),
-    "ruby": ((r"Minitest|minitest", "minitest"), (r"RSpec\.describe|\bdescribe\b", "rspec")),
-    "swift": ((r"import XCTest", "xctest"), (r"import Testing", "swift-testing")),
-}
-
-
 def _framework_in_use(kinds: list[str], entries: Sequence[Classified], texts: Mapping[str, str]) -> str:
     """What the tests at hand import, when no manifest says."""
-    kind = kinds[0] if kinds else ""
-    if kind == "go" and any(entry.path.endswith("_test.go") for entry, _ in entries):
-        return "go test"
-    tests = {entry.path for entry, facts in entries if facts.tag == "test"}
-    for pattern, name in _USES.get(kind, ()):
-        compiled = re.compile(pattern, re.MULTILINE)
-        for path in sorted(texts):
-            inline = kind == "rust" and path.endswith(".rs")  # Rust tests live beside the code
-            if (path in tests or inline) and compiled.search(texts[path][:200_000]):
+    rows = [row for row in LANGUAGES if row.tests.frameworks and row.ecosystems == tuple(kinds[:1])]
+    tests = {entry.path: facts.language for entry, facts in entries if facts.tag == "test"}
+    for language in rows:
+        beside = tuple(f".{suffix}" for suffix in language.suffixes) if language.tests.inline else ()
+        looked = [path for path in sorted(texts) if path in tests or (beside and path.endswith(beside))]
+        for pattern, name in language.tests.frameworks:
+            if not pattern and language.name in tests.values():
+                return name
+            if pattern and any(re.search(pattern, texts[path][:200_000], re.MULTILINE) for path in looked):
                 return name
     return ""

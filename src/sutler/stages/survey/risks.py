@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from sutler.stages.classify import Classified
+from sutler.scan.classify import Classified
 from sutler.stages.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.values.paths import basename, dirname
 from sutler.values.wire import RiskHotspot, RiskType

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from sutler.stages.classify import Classified
-from sutler.stages.languages import PROGRAMMING
+from sutler.languages import language_named
+from sutler.scan.classify import Classified
 from sutler.stages.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.stages.survey.entries import commands_in, routes_in
 from sutler.stages.survey.found import tame
@@ -82,8 +82,13 @@ def _architecture(entries: Sequence[Classified], surveyed: Surveyed, starts: Seq
     return "library" if kinds == {"library"} else ""
 
 
+def _is_programming(name: str) -> bool:
+    language = language_named(name)
+    return language is not None and language.programming
+
+
 def _technologies(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
-    languages = Counter(facts.language for _, facts in entries if facts.language in PROGRAMMING)
+    languages = Counter(facts.language for _, facts in entries if _is_programming(facts.language))
     common = sorted(languages.items(), key=lambda item: (-item[1], item[0]))
     names = [language for language, count in common[:6] if count * 100 >= languages.total()]
     manifest = surveyed.manifest
@@ -159,9 +164,7 @@ def key_file_summary(pair: Classified, text: str, code: CodeFacts) -> KeyFileSum
 
 
 def _about(code: CodeFacts) -> str:
-    kinds = Counter(
-        "class" if item.kind != "function" and item.kind != "fn" else "function" for item in code.definitions
-    )
+    kinds = Counter(item.kind for item in code.definitions)
     names = {"class": ("type", "types"), "function": ("function", "functions")}
     counts = [f"{count} {names[kind][count > 1]}" for kind, count in sorted(kinds.items())]
     figures = ", ".join([*counts, f"{code.lines} {'line' if code.lines == 1 else 'lines'}"])
@@ -172,7 +175,8 @@ def _notable(language: str, text: str, code: CodeFacts) -> tuple[str, ...]:
     plain = tame(text)
     out = [f"route {route}" for route in routes_in(language, plain)[:5]]
     out += [f"command {name}" for name in commands_in(language, plain)[:5]]
-    if language == "python" and re.search(r"^if __name__ == [\"']__main__[\"']", plain, re.MULTILINE):
+    spoken = language_named(language)
+    if spoken is not None and spoken.entries.script and re.search(spoken.entries.script, plain, re.MULTILINE):
         out.append("runs as a script")
     long = sorted(
         (item for item in code.definitions if item.length > LONG_FUNCTION),

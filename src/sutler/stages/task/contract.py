@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from sutler.stages.globs import matcher
+from sutler.scan.globs import GlobSet
 from sutler.values.paths import normalize_path
 from sutler.values.snapshot import Problem
 from sutler.values.task import Change, ContractViolation, FileContract
@@ -20,29 +21,29 @@ def _judge(change: Change, contract: FileContract) -> ContractViolation | None:
     path = normalize_path(change.file)
     if change.new and not contract.allow_new_files:
         return ContractViolation(path, "new_file_disallowed", "allowNewFiles: false")
-    hit = next((glob for glob in contract.forbidden if matcher(normalize_glob(glob))(path)), None)
+    hit = next((glob for glob in contract.forbidden if contract_globs((glob,)).match(path)), None)
     if hit is not None:
         return ContractViolation(path, "forbidden", hit)
-    if contract.allowed and not any(matcher(normalize_glob(glob))(path) for glob in contract.allowed):
+    if contract.allowed and not contract_globs(contract.allowed).match(path):
         return ContractViolation(path, "not_allowed", ", ".join(contract.allowed))
     return None
 
 
-def normalize_glob(glob: str) -> str:
-    """A glob in the one spelling; a folder named with a final slash means what lies below it."""
+@lru_cache(maxsize=1_024)
+def contract_globs(globs: tuple[str, ...]) -> GlobSet:
+    """Compile a contract's globs: minimatch's reading, with either separator."""
+    return GlobSet((_normalize_glob(glob) for glob in globs), whole=True)
+
+
+def _normalize_glob(glob: str) -> str:
     plain = normalize_path(glob).lstrip("/")
-    return f"{plain}/**" if glob.endswith(("/", "\\")) and plain else plain
+    return f"{plain}/" if glob.endswith(("/", "\\")) and plain else plain
 
 
 def owned(paths: Sequence[str], contract: FileContract) -> list[str]:
     """The files a contract allows, forbidden ones left out. A contract without `allowed` owns nothing."""
-    allowed = [matcher(normalize_glob(glob)) for glob in contract.allowed]
-    forbidden = [matcher(normalize_glob(glob)) for glob in contract.forbidden]
-    return [
-        path
-        for path in sorted(paths)
-        if any(match(path) for match in allowed) and not any(match(path) for match in forbidden)
-    ]
+    allowed, forbidden = contract_globs(contract.allowed), contract_globs(contract.forbidden)
+    return [path for path in sorted(paths) if allowed.match(path) and not forbidden.match(path)]
 
 
 def idle_globs(paths: Sequence[str], contract: FileContract) -> list[Problem]:
@@ -50,8 +51,8 @@ def idle_globs(paths: Sequence[str], contract: FileContract) -> list[Problem]:
     problems = []
     for kind, globs in (("allowed", contract.allowed), ("forbidden", contract.forbidden)):
         for glob in globs:
-            match = matcher(normalize_glob(glob))
-            if not any(match(path) for path in paths):
+            wanted = contract_globs((glob,))
+            if not any(wanted.match(path) for path in paths):
                 problems.append(Problem(glob, "missing", f"{kind} contract glob matches no file"))
     return problems
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast
 from msgspec import UNSET, UnsetType
 
 from sutler.stages.documents import DocumentError, parse_json, parse_yaml
+from sutler.stages.task.contract import contract_globs
 from sutler.values.errors import UsageError
 from sutler.values.task import (
     TIER_CHARS,
@@ -94,11 +95,17 @@ def read_contract(data: Any, where: str = "filesContract") -> FileContract:
     if data is None:
         return FileContract()
     fields = _fields(data, where)
-    return FileContract(
+    contract = FileContract(
         allowed=_texts(_pick(fields, "allowed", "allowedglobs", "allow"), f"{where}.allowed"),
         forbidden=_texts(_pick(fields, "forbidden", "forbiddenglobs", "forbid"), f"{where}.forbidden"),
         allow_new_files=_flag(fields.get("allownewfiles"), f"{where}.allowNewFiles"),
     )
+    for name, globs in (("allowed", contract.allowed), ("forbidden", contract.forbidden)):
+        try:
+            contract_globs(globs)
+        except UsageError as fault:
+            raise _wrong(f"{where}.{name}:", fault.what, fault.rule) from None
+    return contract
 
 
 def _wrong(where: str, what: str, rule: str) -> UsageError:

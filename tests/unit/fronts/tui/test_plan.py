@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sutler.fronts.tui.panes import plain_lines, row_text
 from sutler.fronts.tui.plan import Plan, Row, Weight, bar, folded
-from sutler.values.globs import GlobSet
+from sutler.scan.globs import GlobSet
 
 FILES = {"README.md": 3, "src/a.py": 10, "src/deep/b.py": 20, "src/deep/c.py": 30, "src-old/a.py": 5}
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.stages.facts import extract
+from sutler.languages.extract import extract
 from sutler.stages.rank import WEIGHTS, build, rank
-from sutler.stages.rank.compounds import with_compounds
-from sutler.stages.rank.query import analyse
+from sutler.stages.rank.query import analyse, with_compounds
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sutler.stages.facts import extract
+from sutler.languages.extract import extract
 from sutler.stages.rank import Index, build, dumps, loads, rank, stale, update, worn
 from sutler.stages.rank.index import KEYS, MOST_LATE, MOST_SHARDS, Reader, build_in_order, entries, tidied
 from sutler.values.facts import Facts

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.stages.facts import extract
+from sutler.languages.extract import extract
 from sutler.stages.rank.index import Reader, build
 from sutler.stages.rank.links import Links
 

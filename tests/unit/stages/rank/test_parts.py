@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.languages.extract import extract
 from sutler.stages.allocate import Offer, allocate
 from sutler.stages.excerpt import lens_for
-from sutler.stages.facts import extract
 from sutler.stages.rank import build
 from sutler.stages.rank.parts import Parts, apart
 from sutler.stages.rank.regions import lexical

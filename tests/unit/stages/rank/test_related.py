@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.stages.facts import extract
+from sutler.languages.extract import extract
 from sutler.stages.rank import build, summarise
 from sutler.stages.rank.related import related
 from sutler.values.facts import Commit, History

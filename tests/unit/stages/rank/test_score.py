@@ -7,9 +7,10 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from sutler.stages.facts import extract
+from sutler.languages.extract import extract
 from sutler.stages.rank import WEIGHTS, Past, build, rank, summarise
 from sutler.values.facts import Commit, History, Ranked
+from tests.limits import LIMIT
 
 TREE = {
     "shop/cart.py": 'class Cart:\n    def total(self):\n        raise ValueError("cannot sum an empty cart")\n',
@@ -161,6 +162,7 @@ def test_the_hash_seed_changes_nothing() -> None:
             text=True,
             check=True,
             env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            timeout=LIMIT,
         ).stdout
         for seed in ("0", "1", "4242")
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.found import Found, tree_of
 from sutler.stages.survey.manifests import read_all
 from sutler.stages.survey.project import Surveyed, survey_manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.code import code_facts
 from sutler.stages.survey.entries import commands_in, entrypoints, routes_in
 from sutler.stages.survey.found import Found
@@ -57,7 +57,7 @@ def test_commands(language: str, text: str, commands: tuple[str, ...]) -> None:
 
 def summaries(files: dict[str, str], named: tuple[str, ...], found: tuple[Found, ...] = ()) -> list[EntrypointSummary]:
     entries = [(FileEntry(RelPath(path), 1), facts_of(path)) for path in sorted(files)]
-    code = {path: code_facts(facts_of(path).language, text) for path, text in files.items()}
+    code = {path: code_facts(path, text) for path, text in files.items()}
     return list(entrypoints(entries, files, code, named, found))
 
 

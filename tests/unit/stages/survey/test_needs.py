@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.needs import MAX_CODE, Needs, survey_needs
 from sutler.values.paths import RelPath
 from sutler.values.snapshot import FileEntry

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.code import code_facts
 from sutler.stages.survey.risks import MAX_HOTSPOTS, hotspots
 from sutler.values.paths import RelPath
@@ -12,7 +12,7 @@ from sutler.values.wire import RiskHotspot
 
 def spots(files: dict[str, str]) -> list[RiskHotspot]:
     entries = [(FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in sorted(files.items())]
-    code = {path: code_facts(facts_of(path).language, text) for path, text in files.items()}
+    code = {path: code_facts(path, text) for path, text in files.items()}
     return list(hotspots(entries, files, code))
 
 

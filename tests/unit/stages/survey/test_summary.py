@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sutler.stages.classify import facts_of
+from sutler.scan.classify import facts_of
 from sutler.stages.survey.code import code_facts
 from sutler.stages.survey.project import Surveyed, survey_manifest
 from sutler.stages.survey.summary import key_file_summary, repo_summary
@@ -74,7 +74,7 @@ def test_a_key_file_without_its_text() -> None:
         + 'if __name__ == "__main__":\n    x()\n'
     )
     pair = (FileEntry(RelPath("app.py"), len(text)), facts_of("app.py"))
-    found = key_file_summary(pair, text, code_facts("python", text))
+    found = key_file_summary(pair, text, code_facts("a.py", text))
     assert found.summary == "Serves. (2 functions, 78 lines)"
     assert found.notable_code == (
         "route GET /x",

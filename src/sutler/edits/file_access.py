@@ -1,0 +1,79 @@
+"""The FileAccessInterface of seed 003 with its exact signatures, and content between explicit delimiters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sutler.access.door import Door, marker
+from sutler.edits.writer import Mode, Writer
+from sutler.values.access import PatchResult, Reading, Version
+from sutler.values.errors import ConflictError
+from sutler.values.paths import quote
+
+
+class FileAccess:
+    """Plain types in, plain types out. Where an answer is cut it says so in its last line."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def list_files(self, globs: list[str] | None = None) -> list[str]:
+        found = self._door.list_files(tuple(globs or ()))
+        paths = list(found.paths)
+        while found.next:
+            found = self._door.list_files(tuple(globs or ()), cursor=found.next)
+            paths += found.paths
+        return paths
+
+    def read_file(self, filepath: str) -> str:
+        return _plain(self._door.read_file(filepath))
+
+    def read_lines(self, filepath: str, start: int, end: int) -> str:
+        return _plain(self._door.read_lines(filepath, start, end))
+
+    def get_excerpt(self, filepath: str, max_lines: int = 80) -> str:
+        return self._door.get_excerpt(filepath, max_lines).text
+
+    def get_diff(self, filepath: str, version1: str | None = None, version2: str | None = None) -> str:
+        return self._door.get_diff(filepath, version1, version2)
+
+    def get_file_history(self, filepath: str) -> list[Version]:
+        return list(self._door.get_file_history(filepath))
+
+    def write_file(self, filepath: str, content: str, mode: Mode = "truncate") -> PatchResult:
+        return _conflicts(lambda: Writer(self._door).write_file(filepath, content, mode=mode))
+
+    def apply_patch(self, filepath: str, patch: str) -> PatchResult:
+        return _conflicts(lambda: Writer(self._door).apply_patch(patch, path=filepath))
+
+    def summarize_file(self, filepath: str, max_tokens: int) -> str:
+        return self._door.summarize_file(filepath, max_tokens)
+
+
+def _conflicts(write: Callable[[], PatchResult]) -> PatchResult:
+    """In the seed's interface a conflict is an answer; every other refusal stays an error."""
+    try:
+        return write()
+    except ConflictError as conflict:
+        return PatchResult(success=False, message=str(conflict), conflict=True)
+
+
+def _plain(reading: Reading) -> str:
+    if not reading.truncated:
+        return reading.text
+    rest = "unknown" if reading.total is None else str(reading.total)
+    ended = "" if reading.text.endswith("\n") or not reading.text else "\n"
+    return f"{reading.text}{ended}{marker(reading.version, f'cut after line {reading.last} of {rest}')}\n"
+
+
+def delimited(reading: Reading) -> str:
+    """A reading for a prompt: between a pair of tags whose name cannot occur in the text."""
+    name, turn = f"file-{reading.version[:12]}", 0
+    while name in reading.text:
+        turn += 1
+        name = f"file-{reading.version[:12]}-{turn}"
+    total = "?" if reading.total is None else reading.total
+    facts = f'version="{reading.version}" lines="{reading.first}-{reading.last}/{total}" trust="{reading.trust}"'
+    path = quote(reading.path).replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    ended = "" if reading.text.endswith("\n") or not reading.text else "\n"
+    return f'<{name} path="{path}" {facts}>\n{reading.text}{ended}</{name}>\n'

@@ -1,0 +1,217 @@
+"""A patch or an edit becomes a text. There is no fuzz.
+
+A hunk applies where its old lines stand, all of them, byte for byte but for the line end. When it could apply in two
+places it is refused with the lines named, so that the next try can say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sutler.edits.patch import Piece
+from sutler.values.errors import ConflictError, RefusedError, UsageError
+
+MAX_LOOKS = 2_000_000
+"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits everywhere."""
+
+
+def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
+    """The text with every hunk applied. `unique`: nobody knows which text the patch was made for, so each hunk must
+    fit in one place only."""
+    lines = text.split("\n")
+    tail = lines.pop()
+    ends = ["\r\n" if line.endswith("\r") else "\n" for line in lines]
+    plain = [line.removesuffix("\r") for line in lines]
+    if tail:
+        plain.append(tail)
+        ends.append("")
+    where: dict[str, list[int]] = {}
+    for number, line in enumerate(plain):
+        where.setdefault(line, []).append(number)
+    out: list[str] = []
+    at = 0
+    for piece in pieces:
+        start = _place(piece, plain, where, unique=unique)
+        if start < at:
+            raise ConflictError(
+                f"the hunk on patch line {piece.line} begins before the one above it ends (line {start + 1})",
+                rule="hunks stand in order and do not overlap",
+                next_step="join the two hunks, or put them in the order of the file",
+            )
+        _check_end(piece, plain, ends, start)
+        out += [plain[n] + ends[n] for n in range(at, start)]
+        out += _replaced(piece, plain, ends, start)
+        at = start + len(piece.old)
+    out += [plain[n] + ends[n] for n in range(at, len(plain))]
+    return "".join(out)
+
+
+def _place(piece: Piece, plain: list[str], where: dict[str, list[int]], *, unique: bool) -> int:
+    old = [line.removesuffix("\r") for line in piece.old]
+    stated = piece.first - 1
+    if not old:
+        return _insertion(piece, plain, unique=unique)
+    found = _matches(old, plain, where)
+    if piece.anchors:
+        after = _after(piece, where)
+        found = [at for at in found if at > after]
+    if piece.at_end:
+        found = [at for at in found if at + len(old) == len(plain)]
+    if len(found) == 1 or (not unique and stated in found):
+        return found[0] if len(found) == 1 else stated
+    if found:
+        shown = ", ".join(str(at + 1) for at in found[:20])
+        raise ConflictError(
+            f"the hunk on patch line {piece.line} fits in {len(found)} places: lines {shown}",
+            rule="an edit applies in one place only",
+            next_step="add lines of context until only one place fits",
+        )
+    raise ConflictError(_mismatch(piece, old, plain, stated), rule="a hunk applies exactly or not at all", next_step="")
+
+
+def _insertion(piece: Piece, plain: list[str], *, unique: bool) -> int:
+    """Where a hunk without old lines goes: to the line it names, which only counts if its author saw this text."""
+    if piece.at_end or not plain:
+        return len(plain)
+    if unique or not 0 < piece.first <= len(plain) + 1:
+        raise ConflictError(
+            f"the hunk on patch line {piece.line} only adds and has no context",
+            rule="an edit applies in one place only",
+            next_step="add the lines around it as context",
+        )
+    return piece.first - 1
+
+
+def _after(piece: Piece, where: dict[str, list[int]]) -> int:
+    """The line of the last anchor, each of which stands once below the one before."""
+    at = -1
+    for anchor in piece.anchors:
+        found = [n for line, places in where.items() if line.strip() == anchor for n in places if n > at]
+        if len(found) != 1:
+            shown = ", ".join(str(n + 1) for n in sorted(found)[:20]) or "none"
+            raise ConflictError(
+                f"the anchor {anchor[:80]!r} before patch line {piece.line + 1} stands on lines: {shown}",
+                rule="an anchor stands once",
+                next_step="use another anchor, or context instead of it",
+            )
+        at = found[0]
+    return at
+
+
+def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> list[int]:
+    """Everywhere the old lines stand, found from the rarest of them."""
+    rarest = min(range(len(old)), key=lambda n: (len(where.get(old[n], ())), n))
+    candidates = where.get(old[rarest], [])
+    if len(candidates) * len(old) > MAX_LOOKS:
+        raise RefusedError(
+            "the old lines of a hunk fit almost anywhere", rule=f"at most {MAX_LOOKS:,} lines are compared",
+            next_step="add a line of context that is not repeated",
+        )  # fmt: skip
+    starts = (at - rarest for at in candidates)
+    return [at for at in starts if at >= 0 and plain[at : at + len(old)] == old]
+
+
+def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> str:
+    """Which line is wrong where the hunk should be: at its stated line, or where most of it fits."""
+    start = stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
+    if start < 0:
+        return (
+            f"the hunk on patch line {piece.line} fits nowhere; its first old line {old[0][:120]!r} is not in the file"
+        )
+    for n, line in enumerate(old):
+        found = repr(plain[start + n][:120]) if start + n < len(plain) else "the end of the file"
+        if start + n >= len(plain) or plain[start + n] != line:
+            return (
+                f"the hunk on patch line {piece.line} does not fit: "
+                f"line {start + n + 1} of the file is {found}, the patch has {line[:120]!r}"
+            )
+    return f"the hunk on patch line {piece.line} does not fit after its anchor"
+
+
+def _check_end(piece: Piece, plain: list[str], ends: list[str], start: int) -> None:
+    last = start + len(piece.old)
+    if piece.bare_old and (last != len(plain) or not ends or ends[-1]):
+        raise ConflictError(
+            f"the hunk on patch line {piece.line} says that the file has no final newline, and it has one",
+            rule="a hunk applies exactly or not at all",
+            next_step="leave out '\\ No newline at end of file'",
+        )
+
+
+def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> list[str]:
+    """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it replaces."""
+    kept = {new: old for old, new in piece.kept}
+    last = start + len(piece.old)
+    near = next((ends[n] for n in (start, start - 1, 0) if 0 <= n < len(ends) and ends[n]), "\n")
+    out: list[str] = []
+    for n, line in enumerate(piece.new):
+        if n in kept:
+            at = start + kept[n]
+            out.append(plain[at] + ends[at])
+            near = ends[at] or near
+        elif line.endswith("\r"):
+            out.append(f"{line}\n")
+        else:
+            out.append(line + near)
+    if last < len(plain) or not out:
+        return _closed(out, last < len(plain), near)
+    # the hunk reaches the end of the file: its last line ends as the patch says, else as the file did
+    said = piece.bare_new or piece.bare_old
+    bare = piece.bare_new if said else bool(piece.old and not ends[-1] and len(piece.new) - 1 not in kept)
+    if bare or (len(piece.new) - 1 in kept and not out[-1].endswith("\n")):
+        out[-1] = out[-1].removesuffix("\n").removesuffix("\r")
+        return [*_closed(out[:-1], True, near), out[-1]]
+    return _closed(out, True, near)
+
+
+def _closed(out: list[str], every: bool, near: str) -> list[str]:
+    """No line but the file's last may lack its end."""
+    return [line if line.endswith("\n") else line + near for line in out] if every else out
+
+
+# old text for new
+
+
+def replace_once(text: str, old: str, new: str) -> str:
+    """The text with its one occurrence of `old` replaced."""
+    if not old:
+        raise UsageError("nothing to look for", next_step="give the text that is to be replaced")
+    count = text.count(old)
+    if not count and "\r\n" in text and "\n" in old and "\r" not in old:
+        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+        count = text.count(old)
+    if count > 1:
+        raise ConflictError(
+            f"the old text stands in {count} places: lines {', '.join(map(str, _lines_with(text, old)))}",
+            rule="an edit applies in one place only",
+            next_step="add text around it until it stands once",
+        )
+    if not count:
+        raise ConflictError(
+            f"the old text does not stand in the file; {_nearest(text, old)}",
+            rule="an edit applies exactly or not at all",
+        )
+    at = text.index(old)
+    end = text.find("\n", at)
+    if end > 0 and text[end - 1] == "\r" and "\r" not in new:
+        new = new.replace("\n", "\r\n")
+    return text[:at] + new + text[at + len(old) :]
+
+
+def _lines_with(text: str, old: str) -> list[int]:
+    found: list[int] = []
+    at, line, seen = text.find(old), 1, 0
+    while at >= 0 and len(found) < 20:
+        line += text.count("\n", seen, at)
+        found.append(line)
+        seen, at = at, text.find(old, at + len(old))
+    return found
+
+
+def _nearest(text: str, old: str) -> str:
+    """Where its first line stands, which is where a model should look."""
+    head = next((line.strip() for line in old.split("\n") if line.strip()), "")
+    places = [n for n, line in enumerate(text.split("\n"), 1) if head and head in line][:5]
+    if not places:
+        return f"nor does its first line {head[:120]!r}"
+    return f"its first line {head[:120]!r} stands on line {', '.join(map(str, places))}"

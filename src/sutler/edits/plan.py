@@ -1,0 +1,272 @@
+"""What one file's part of a write comes to: what the file is, what it shall become, and whether that took a merge.
+
+New text keeps what its author could not see: secrets behind markers, line ends, encodings. Lines that the author left
+alone go back to what the file has; a marker that would end up in the file is refused.
+
+An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if it is an older
+version that is known, the edit is made there and merged by lines; if nobody knows it, the edit must fit in one place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.access.door import Door
+from sutler.disk.text import decode, encode
+from sutler.edits.conflicts import Sides, overlap, stale, unfit
+from sutler.edits.merge import merge
+from sutler.edits.replacement import ABSENT, Held, held
+from sutler.edits.versions import known_bytes, last_seen
+from sutler.stages.difference import hunks
+from sutler.values.access import version_id
+from sutler.values.errors import ConflictError, RefusedError
+from sutler.values.paths import RelPath, quote
+from sutler.values.portable import unportable
+
+MAX_BYTES = 16 << 20
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MARK = re.compile(r"\[REDACTED(?:-LITERAL)?[:\]][^\]\n]{0,80}\]?")
+ANY = "any"
+"""A base that says: whatever is there now."""
+
+Make = Callable[[str, bool], str]
+"""How an edit makes the new text of the old one; the flag says that nobody knows which text it was made for."""
+
+
+class Order(Struct, frozen=True):
+    """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none, and what `make`
+    leaves of the text must be nothing; `whole`: the new text replaces all of the old."""
+
+    path: RelPath
+    make: Make | None
+    base: str = ""
+    fresh: bool = False
+    gone: bool = False
+    whole: bool = False
+    mode: int = 0
+    exact: Held | None = None  # these very bytes, for a rollback
+    undo: tuple[tuple[str, str], ...] = ()  # digests before and after of writes to take back, the last one first
+
+
+class Plan(Struct, frozen=True):
+    """What one file is and what it shall become (None: gone)."""
+
+    path: RelPath
+    before: Held
+    after: Held | None
+    base: str
+    merged: bool = False
+
+    @property
+    def result(self) -> str:
+        return self.after.digest if self.after else ""
+
+    @property
+    def idle(self) -> bool:
+        return (self.after or ABSENT).same(self.before)
+
+
+def file_before(door: Door, path: RelPath) -> Held:
+    """The file as it is; refuses a new one whose name some platform cannot have."""
+    before = held(door.root, path, MAX_BYTES)
+    if not before.digest and door.gate.rules.portable and (why := unportable(path)):
+        raise RefusedError(
+            f"{quote(path)[:200]} is not a name that every platform can have: {why}",
+            rule="portable_names",
+            next_step="choose another name",
+        )
+    return before
+
+
+def plan_of(door: Door, order: Order) -> Plan:
+    """What a file becomes by an edit; `rollback.undone` plans what is taken back."""
+    before = file_before(door, order.path)
+    if order.exact is not None:
+        exact = order.exact._replace(mode=order.exact.mode or before.mode)
+        return Plan(order.path, before, exact, before.digest)
+    if order.gone:
+        return _delete(door, order, before)
+    if not before.digest:
+        return _create(door, order, before)
+    if order.fresh:
+        raise ConflictError(
+            f"{quote(order.path)} exists already", rule="create writes over nothing",
+            next_step="read it, then edit it or write it whole",
+        )  # fmt: skip
+    return _change(door, order, before)
+
+
+def _delete(door: Door, order: Order, before: Held) -> Plan:
+    """A delete is for the file its author saw, down to the last line if the patch lists them."""
+    if not before.digest:
+        raise ConflictError(f"no file {quote(order.path)} to delete", next_step="list the files")
+    base = order.base or last_seen(door, order.path)
+    if base and base != ANY and not _names(base, before.digest):
+        raise stale(door, order.path, base)
+    if order.make and _made(door, order, text_of(before.data, order.path)[0], before.digest, unique=False):
+        raise ConflictError(
+            f"{quote(order.path)} holds more lines than the patch deletes",
+            next_step="read the file again, or delete it with '*** Delete File: PATH'",
+        )
+    return Plan(order.path, before, None, before.digest)
+
+
+def _create(door: Door, order: Order, before: Held) -> Plan:
+    if order.make is None or not (order.whole or order.fresh or order.base == ANY) or order.base not in ("", ANY):
+        raise ConflictError(f"no file {quote(order.path)} to change", next_step="create it with write_file")
+    text = order.make("", False)
+    refuse_markers("", text, order.path)
+    data = bytes_of(text, "utf-8-bom" if text.startswith("\ufeff") else "utf-8", order.path)
+    return Plan(order.path, before, Held(data, sha256(data).hexdigest(), order.mode), "")
+
+
+def _change(door: Door, order: Order, before: Held) -> Plan:
+    current, encoding = text_of(before.data, order.path)
+    base = order.base or last_seen(door, order.path)
+    if base == ANY or _names(base, before.digest):
+        text, merged = _made(door, order, current, before.digest, unique=base == ANY), False
+    else:
+        old = known_bytes(door, order.path, base)
+        if old is None and order.whole:
+            raise stale(door, order.path, base)
+        if old is None:
+            text, merged = _made(door, order, current, before.digest, unique=True), False
+        else:
+            text, merged = _merged(door, order, old, current), True
+    data = bytes_of(text, encoding, order.path)
+    after = Held(data, sha256(data).hexdigest(), order.mode or before.mode)
+    return Plan(order.path, before, after, base, merged)
+
+
+def _merged(door: Door, order: Order, old: bytes, current: str) -> str:
+    base, digest = text_of(old, order.path)[0], sha256(old).hexdigest()
+    theirs = _made(door, order, base, digest, unique=False)
+    return merge_sides(door, order.path, Sides(version_id(digest), base, current, theirs))
+
+
+def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
+    """Both changes of the base in one text, or a conflict that shows all three."""
+    base, ours, theirs = (text.encode("utf-8", "surrogatepass") for text in sides[1:])
+    found = merge(base, ours, theirs)
+    if found.clashes:
+        raise overlap(door, path, sides, found.clashes)
+    return found.data.decode("utf-8", "surrogatepass")
+
+
+def _made(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
+    """The edit made on a text: on the file's own, or where that does not fit, on what its author was shown."""
+    make = order.make
+    if make is None:
+        return text
+    clean = door.pages.clean_text(order.path, text, digest).text
+    try:
+        new = make(text, unique)
+    except ConflictError as fault:
+        if clean == text:
+            raise unfit(door, order.path, clean, fault) from None
+        try:
+            new = make(clean, unique)
+        except ConflictError as again:
+            raise unfit(door, order.path, clean, again) from None
+    if order.whole:
+        new = same_ends(text, new)
+    new = restored(text, clean, new)
+    refuse_markers(text, new, order.path)
+    return new
+
+
+def _names(base: str, digest: str) -> bool:
+    """Whether a version id or a digest is that of this content."""
+    return bool(base) and base in (digest, version_id(digest))
+
+
+# the text of a file, and back
+
+
+def text_of(data: bytes, path: str) -> tuple[str, str]:
+    """A file's text and encoding, if the text gives back the very same bytes."""
+    decoded = decode(data)
+    if decoded is None or encode(decoded.text, decoded.encoding) != data:
+        raise RefusedError(
+            f"{quote(path)} is not text in an encoding that can be written back",
+            rule="an undecodable file is never edited as text",
+            next_step="replace it by other means",
+        )
+    return decoded.text, decoded.encoding
+
+
+def bytes_of(text: str, encoding: str, path: str) -> bytes:
+    """The text in the file's own encoding, or a refusal when that cannot hold it."""
+    text = text.removeprefix("\ufeff")
+    try:
+        data = encode(text, encoding)
+        back = None if encoding in ("utf-8", "utf-8-bom") else decode(data)  # these two hold every text
+        same = back is None or (back.text == text and back.encoding == encoding)
+    except UnicodeError:
+        same = False
+        data = b""
+    if not same and text.isascii() and encoding in ("cp1252", "latin-1"):
+        same = True  # the last foreign letter went, and the rest is the same in every encoding
+    if not same or (not text.isascii() and _SURROGATE.search(text)):
+        raise RefusedError(
+            f"the new text does not fit the encoding of {quote(path)} ({encoding})",
+            rule="an edit leaves the other bytes of a file as they are",
+            next_step=f"use only characters that {encoding} has",
+        )
+    return data
+
+
+def restored(raw: str, clean: str, new: str) -> str:
+    """The new text with every line that was only shown differently as the file has it."""
+    if clean == raw:
+        return new
+    before, shown, lines = raw.split("\n"), clean.split("\n"), new.split("\n")
+    if len(before) != len(shown):
+        return new
+    at = to = 0
+    for one in (*hunks(shown, lines), None):
+        end = one.a0 if one else len(shown)
+        for step in range(end - at):
+            lines[to + step] = before[at + step]
+        at, to = (one.a1, one.b1) if one else (at, to)
+    return "\n".join(lines)
+
+
+def refuse_markers(raw: str, new: str, path: str) -> None:
+    """No marker of ours may become part of a file that did not have it."""
+    if "[REDACTED" not in new:
+        return
+    fresh = Counter(_MARK.findall(new)) - Counter(_MARK.findall(raw))
+    if not fresh:
+        return
+    marks = sorted(fresh)
+    where = [str(n) for n, line in enumerate(new.split("\n"), 1) if any(mark in line for mark in marks)]
+    raise RefusedError(
+        f"the new text of {quote(path)} holds redaction markers on line {', '.join(where[:10])}",
+        rule="a marker stands for a secret and is never stored in its place",
+        next_step="leave such lines exactly as they were read, or change other lines only",
+    )
+
+
+def same_ends(raw: str, new: str) -> str:
+    """A whole new text with the line ends of the old one, where its author sent none but plain ones."""
+    if "\r\n" not in raw or "\r" in new:
+        return new
+    before = raw.split("\n")
+    plain, lines = [line.removesuffix("\r") for line in before], new.split("\n")
+    ends, at, to = ["\r" if line.endswith("\r") else "" for line in before], 0, 0
+    out: list[str] = []
+    near = ends[0]
+    for one in (*hunks(plain, lines), None):
+        end = one.a0 if one else len(plain)
+        out += [line + ends[at + n] for n, line in enumerate(lines[to : to + end - at])]
+        near = ends[end - 1] if end > at and end < len(ends) else near
+        if one:
+            out += [line + near for line in lines[one.b0 : one.b1]]
+            at, to = one.a1, one.b1
+    return "\n".join([*out[:-1], lines[-1]])

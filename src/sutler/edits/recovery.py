@@ -1,0 +1,121 @@
+"""Recovery after an interruption: every write that was begun gets its outcome, by looking at what the files hold.
+
+What was replaced is recorded as written, what was not is recorded as not done, and a patch that reached only some of
+its files is finished, since its contents were kept before it began. An edit by another program in between is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+
+from sutler.access.door import Door
+from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all, sweep, sync_parent
+from sutler.values.access import AuditEntry, AuditRow, Version, stamp, unseal, version_id
+from sutler.values.errors import SutlerError
+from sutler.values.paths import RelPath, unquote
+
+_LARGEST = 1 << 30
+
+
+def recover(door: Door) -> int:
+    """Settle the writes that no living process is busy with; returns how many."""
+    store = door.gate.store
+    if not store.pending_count():
+        return 0
+    groups: dict[str, list[AuditRow]] = {}
+    for row in store.pending():
+        groups.setdefault(row.call.partition(".")[0], []).append(row)
+    return sum(_settle(door, group) for group in groups.values())
+
+
+def _settle(door: Door, group: Sequence[AuditRow]) -> int:
+    store, paths = door.gate.store, [RelPath(unquote(row.path)) for row in group]
+    try:
+        with store.hold(paths, wait=0):
+            waiting = {row.call for row in store.pending()}
+            if any(row.call not in waiting for row in group):
+                return 0  # its own process settled it meanwhile
+            return _record(door, group, paths)
+    except (SutlerError, OSError):
+        return 0  # held by a living process, or not readable now: the next call tries again
+
+
+def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> int:
+    # First of all: a new file that was just linked into place has two names until its temporary one is gone.
+    left = [sweep(door.root, path) for path in paths]
+    now = [held(door.root, path, _LARGEST) for path in paths]
+    entries = [unseal(row) for row in group]
+    states = [_state(entry, found) for entry, found in zip(entries, now, strict=True)]
+    if "new" in states and "other" not in states:
+        for entry, path, state, found in zip(entries, paths, states, now, strict=True):
+            if state == "old":
+                _finish(door, entry, path, found)
+        now = [held(door.root, path, _LARGEST) for path in paths]
+        states = ["new"] * len(entries)
+    for path in paths:  # a killed process may not have synced the names that the outcome is about to record
+        sync_parent(door.root, path)
+    at = stamp(door.gate.clock())
+    rows: list[AuditEntry] = []
+    versions: list[Version] = []
+    blobs: list[tuple[str, bytes]] = []
+    for entry, path, state, found, rest in zip(entries, paths, states, now, left, strict=True):
+        rows.append(_outcome(entry, state, at))
+        strangers = [data for data in rest if state == "new" and _strange(entry, data)]
+        if state == "other" and found.digest:
+            strangers.append(found.data)
+        blobs += [(sha256(data).hexdigest(), data) for data in strangers]
+        versions += [_external(path, data, at) for data in strangers]
+        if state == "new" and entry.before != entry.after:
+            versions.append(_written(entry, path, found))
+    door.gate.store.record(rows, blobs=blobs, versions=versions)
+    return len(rows)
+
+
+def _state(entry: AuditEntry, found: Held) -> str:
+    return "new" if found.digest == entry.after else "old" if found.digest == entry.before else "other"
+
+
+def _strange(entry: AuditEntry, data: bytes) -> bool:
+    return sha256(data).hexdigest() not in (entry.before, entry.after)
+
+
+def _finish(door: Door, entry: AuditEntry, path: RelPath, found: Held) -> None:
+    data = door.gate.store.blob(entry.after) if entry.after else b""
+    if data is None:
+        raise SutlerError("a kept content is missing")
+    known = (one.mode for one in door.gate.store.versions(path, 100) if one.call == entry.call)
+    after = Held(data, entry.after, next(known, found.mode)) if entry.after else None
+    replace_all([Replacement(door.root, path, found if found.digest else ABSENT, after)])
+
+
+def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
+    detail = {"new": "found done after an interruption", "old": "interrupted before it was done"}
+    after = entry.after if state == "new" else ""
+    what = detail.get(state, "interrupted, and the file was changed by somebody else")
+    return msgspec.structs.replace(entry, phase="done", at=at, success=state == "new", detail=what, after=after)
+
+
+def _written(entry: AuditEntry, path: RelPath, found: Held) -> Version:
+    return Version(
+        id=version_id(entry.after) or "deleted",
+        path=path,
+        digest=entry.after,
+        size=len(found.data),
+        at=entry.at,
+        author=entry.caller,
+        origin="written",
+        note="recorded after an interruption",
+        mode=found.mode,
+        call=entry.call,
+    )
+
+
+def _external(path: RelPath, data: bytes, at: str) -> Version:
+    digest = sha256(data).hexdigest()
+    return Version(
+        id=version_id(digest), path=path, digest=digest, size=len(data), at=at, author="unknown", origin="external",
+        note="found after an interruption",
+    )  # fmt: skip

@@ -1,0 +1,394 @@
+"""Replace files: durable, whole, and only if the file is still the one that the author of the write saw.
+
+The new bytes go to a temporary name in the same directory and to the disk. Then the two names are exchanged in one step
+where the kernel can, so the replaced file is never lost: it lies under the temporary name, is compared with what was
+expected, and goes back if it differs. Nothing is written through a link.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
+from sutler.values.errors import ConflictError, RefusedError, SutlerError
+from sutler.values.paths import RelPath, dirname, quote
+from sutler.values.snapshot import Problem
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXCHANGE = 2
+_ACCESS_LIST = "system.posix_acl_access"
+_PREFIX = 18
+_CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
+
+
+class Held(NamedTuple):
+    """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very file, untouched since,
+    from any other with the same bytes."""
+
+    data: bytes
+    digest: str
+    mode: int = 0
+    mark: str = ""
+
+    def same(self, other: Held) -> bool:
+        """Whether the bytes and the mode are the same."""
+        return (self.digest, self.mode) == (other.digest, other.mode)
+
+
+ABSENT = Held(b"", "")
+
+
+def held(root: Root, path: RelPath, limit: int) -> Held:
+    """The file's bytes, digest and mode; refuses what is not a plain file that can be replaced."""
+    try:
+        fd = root.open(path)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return ABSENT
+        raise failed(path, error) from None
+    try:
+        blob = read_descriptor(fd, path, limit)
+    except OSError as error:
+        raise failed(path, error) from None
+    finally:
+        os.close(fd)
+    if isinstance(blob, Problem):
+        raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
+    if blob.links > 1:
+        raise RefusedError(
+            f"{quote(path)} has {blob.links} names on disk", rule="a hard-linked file is not replaced",
+            next_step="copy it to break the link, then edit",
+        )  # fmt: skip
+    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(blob.mode), mark_of(blob.inode, blob.ctime_ns))
+
+
+def mark_of(inode: int, ctime_ns: int) -> str:
+    """Changes with whatever happens to a file, and with the file that has the name."""
+    return f"{inode:x}.{ctime_ns:x}"
+
+
+def failed(path: str, error: OSError) -> SutlerError:
+    reason = "a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+    return SutlerError(
+        f"cannot write {quote(path)}: {reason}",
+        rule="a file is written whole or not at all",
+        next_step="nothing was changed; mend the cause and try again",
+    )
+
+
+class UnsettledError(SutlerError):
+    """A write failed and could not be undone: recovery looks at the files and records what they hold."""
+
+
+def replace_all(steps: Sequence[Replacement]) -> None:
+    """Give every file its new content, durably, or none of them."""
+    try:
+        for step in steps:
+            step.stage()
+        for step in steps:
+            step.exchange()
+    except BaseException as error:
+        _each(reversed(steps), Replacement.undo, "a write failed and could not be undone")
+        if isinstance(error, OSError):
+            shown = steps[0].path if len(steps) == 1 else "the files of the patch"
+            raise failed(shown, error) from None
+        raise
+    _each(steps, Replacement.finish, "a write may not have reached the disk")
+
+
+def _each(steps: Iterable[Replacement], act: Callable[[Replacement], None], what: str) -> None:
+    """Do it for every step, whatever fails, then name the files for which it failed."""
+    lost = []
+    for step in steps:
+        try:
+            act(step)
+        except (OSError, SutlerError):
+            lost.append(quote(step.path))
+    if lost:
+        raise UnsettledError(
+            f"{what}: {', '.join(lost)}",
+            next_step="the next call looks at the file and records what it holds",
+        )
+
+
+class Replacement:
+    """One file from `before` to `after`; `after` None deletes it."""
+
+    def __init__(self, root: Root, path: RelPath, before: Held, after: Held | None) -> None:
+        self.path = path
+        self._root = root
+        self._before = before
+        self._after = after
+        self._name = path.rpartition("/")[2]
+        self._temporary = f"{prefix_of(self._name)}{os.urandom(8).hex()}{TEMPORARY}"
+        self._fd = -1
+        self._named = self._swapped = False
+
+    def stage(self) -> None:
+        """Write the new bytes to the temporary name and to the disk."""
+        if littered(self._root, self.path):
+            sweep(self._root, self.path)
+        self._fd = _parent(self._root, self.path, make=self._after is not None)
+        if self._after is None:
+            self._writable(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False))
+            return
+        fd = os.open(self._temporary, _NEW, 0o600, dir_fd=self._fd)
+        self._named = True
+        try:
+            self._fill(fd, self._after)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _fill(self, fd: int, after: Held) -> None:
+        view = memoryview(after.data)
+        while view:
+            view = view[os.write(fd, view) :]
+        if self._before.digest:
+            self._like_the_old(fd, after.mode)
+        else:
+            os.fchmod(fd, after.mode or _new_mode())
+
+    def _writable(self, state: os.stat_result) -> None:
+        if not state.st_mode & 0o222:
+            raise RefusedError(f"{quote(self.path)} is read-only", rule="a read-only file is not replaced")
+
+    def _like_the_old(self, fd: int, mode: int) -> None:
+        old = os.open(self._name, _FILE, dir_fd=self._fd)
+        try:
+            was, now = os.fstat(old), os.fstat(fd)
+            self._writable(was)
+            if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+                os.fchown(fd, was.st_uid, was.st_gid)
+            os.fchmod(fd, mode or _new_mode())
+            _same_attributes(old, fd)
+        finally:
+            os.close(old)
+
+    def exchange(self) -> None:
+        """Exchange the names if the file is still what was expected."""
+        if not self._untouched() and self._digest(self._name) != self._before.digest:
+            raise self._moved()
+        if self._after is None:
+            os.rename(self._name, self._temporary, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            self._named = True
+        elif self._before.digest:
+            self._exchange()
+        else:
+            try:
+                os.link(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            except FileExistsError:
+                raise self._moved() from None
+        self._swapped = True
+        if self._before.digest and self._digest(self._temporary) != self._before.digest:
+            raise self._moved()  # another process replaced the file after the check; undo gives it back
+
+    def _untouched(self) -> bool:
+        try:
+            state = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
+            return mark_of(state.st_ino, state.st_ctime_ns) == self._before.mark
+        except FileNotFoundError:
+            return False
+
+    def _exchange(self) -> None:
+        if (exchange := _renameat2()) and exchange(self._fd, self._temporary, self._name):
+            return
+        old = f"{self._temporary[: -len(TEMPORARY)]}-old{TEMPORARY}"
+        os.link(self._name, old, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+        try:
+            os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        except OSError:
+            os.unlink(old, dir_fd=self._fd)
+            raise
+        self._temporary = old
+
+    def _digest(self, name: str) -> str:
+        try:
+            fd = os.open(name, _FILE, dir_fd=self._fd)
+        except FileNotFoundError:
+            return ""
+        try:
+            blob = read_descriptor(fd, self.path, None)
+        finally:
+            os.close(fd)
+        return "not a file" if isinstance(blob, Problem) else sha256(blob.data).hexdigest()
+
+    def _moved(self) -> ConflictError:
+        return ConflictError(
+            f"{quote(self.path)} changed while it was being written",
+            rule="a write replaces what its author saw and nothing else",
+            next_step="read it again and repeat the edit",
+        )
+
+    def undo(self) -> None:
+        """Restore the state before `stage`; raises if that is not possible."""
+        if self._fd < 0:
+            return
+        if self._swapped:
+            if not self._before.digest:
+                os.unlink(self._name, dir_fd=self._fd)
+            else:
+                if self._after is not None and self._digest(self._name) != self._after.digest:
+                    raise self._moved()
+                os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            self._swapped = False
+            os.fsync(self._fd)
+        with suppress(OSError):
+            self.finish()
+
+    def finish(self) -> None:
+        """Remove the temporary name, bring the names to the disk and close. A temporary name that cannot be removed is
+        swept by the next write of the file."""
+        try:
+            if self._named:
+                self._unlink()
+            os.fsync(self._fd)  # once for both names: a power cut brings neither back
+        finally:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _unlink(self) -> None:
+        for _ in range(2):
+            try:
+                os.unlink(self._temporary, dir_fd=self._fd)
+                return
+            except FileNotFoundError:
+                return
+            except OSError:
+                self._root.swept.setdefault(dirname(self.path), set()).add(prefix_of(self._name))
+
+
+def _same_attributes(old: int, new: int) -> None:
+    """Extended attributes go along where the platform has them. An access list must: without it the mode's group bits,
+    which are its mask, would let a whole group in."""
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        for name in os.listxattr(old):
+            if name == _CAPABILITY:
+                continue
+            try:
+                os.setxattr(new, name, os.getxattr(old, name))
+            except OSError:
+                if name == _ACCESS_LIST:
+                    raise
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
+            raise
+
+
+def _parent(root: Root, path: RelPath, *, make: bool) -> int:
+    """The directory of `path`, made where it is missing, step by step and never through a link."""
+    fd = os.open(".", DIRECTORY, dir_fd=root.fd)
+    for part in path.split("/")[:-1]:
+        try:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o777, dir_fd=fd)
+                    os.fsync(fd)
+            step = os.open(part, DIRECTORY, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = step
+    return fd
+
+
+def _new_mode() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@cache
+def _renameat2() -> Callable[[int, str, str], bool] | None:
+    """Exchange two names of a directory in one step, which the standard library does not offer; None without the call.
+    The function returns False where the file system cannot."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+
+    def exchange(fd: int, left: str, right: str) -> bool:
+        if call(fd, os.fsencode(left), fd, os.fsencode(right), _EXCHANGE) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number in (errno.EINVAL, errno.ENOSYS, errno.EPERM):
+            return False
+        raise OSError(number, os.strerror(number))
+
+    return exchange
+
+
+# what a replacement that was interrupted leaves beside a file
+
+
+@lru_cache(maxsize=4_096)
+def prefix_of(name: str) -> str:
+    """How the temporary names for `name` begin: a digest, since the name itself may be as long as names can be."""
+    return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."
+
+
+def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
+    """Remove what an interrupted write of `path` left, and return it. The caller holds the path."""
+    folder, prefix, left = dirname(path), prefix_of(path.rpartition("/")[2]), list[bytes]()
+    try:
+        fd = open_directory(root, folder)
+    except OSError:
+        return ()
+    root.swept.get(folder, set()).discard(prefix)
+    try:
+        for name in sorted(os.listdir(fd)):
+            if name.startswith(prefix) and name.endswith(TEMPORARY):
+                blob = root.read(RelPath(f"{folder}/{name}".lstrip("/")))
+                if not isinstance(blob, Problem):
+                    left.append(blob.data)
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=fd)
+                    os.fsync(fd)
+    finally:
+        os.close(fd)
+    return tuple(left)
+
+
+def littered(root: Root, path: RelPath) -> bool:
+    """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for each directory: what
+    this process leaves it notes, and what another one leaves has an intent that says so."""
+    directory = dirname(path)
+    if directory not in root.swept:
+        root.swept[directory] = _litter(root, directory)
+    return prefix_of(path.rpartition("/")[2]) in root.swept[directory]
+
+
+def _litter(root: Root, directory: str) -> set[str]:
+    try:
+        fd = open_directory(root, directory)
+    except OSError:
+        return set()
+    try:
+        return {name[:_PREFIX] for name in os.listdir(fd) if name.endswith(TEMPORARY)}
+    finally:
+        os.close(fd)
+
+
+def open_directory(root: Root, directory: str) -> int:
+    return root.open(RelPath(directory), DIRECTORY) if directory else os.open(".", DIRECTORY, dir_fd=root.fd)
+
+
+def sync_parent(root: Root, path: RelPath) -> None:
+    """Bring the names in the directory of `path` to the disk; a directory that is gone needs none."""
+    with suppress(FileNotFoundError):
+        fd = open_directory(root, dirname(path))
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,300 @@
+"""The write side of the door: whole files, patches, edits and rollbacks, each planned, judged, recorded and durable.
+
+Every edit is made for the version its author saw. If that is the file as it is, it applies exactly; if it is an older
+version that is known, the edit is made there and merged by lines; if nobody knows it, the edit must fit in one place.
+Where two changes meet nothing is written, and the answer holds what is needed for the next try.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from sutler.access.door import Door
+from sutler.access.gate import Permit
+from sutler.disk.root import Root
+from sutler.edits.conflicts import Met, advised, several, stale
+from sutler.edits.hunks import apply, replace_once
+from sutler.edits.patch import FilePatch, parse
+from sutler.edits.plan import ANY, MAX_BYTES, Make, Order, Plan, plan_of
+from sutler.edits.recovery import recover
+from sutler.edits.replacement import Replacement, UnsettledError, held, replace_all
+from sutler.edits.reply import Change, by_file, make_of, read_reply
+from sutler.edits.rollback import undo_of, undone, version_order
+from sutler.edits.versions import Shown, answer, keep_shown, preview, versions_of, whole_call
+from sutler.values.access import Call, Outcome, PatchResult, stamp
+from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
+from sutler.values.paths import ROOT, RelPath
+
+Mode = Literal["truncate", "append", "create"]
+
+
+class Writer:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._gate = door.gate
+        self._met: list[Met] = []
+
+    # the tools
+
+    def write_file(
+        self,
+        path: str,
+        content: str,
+        *,
+        mode: Mode = "truncate",
+        base: str = "",
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> PatchResult:
+        """Write a whole file, add to its end, or create it and nothing else."""
+        make: Make = (lambda text, _: text + content) if mode == "append" else (lambda _, __: content)
+        args = (("mode", mode), ("content", _digest(content)))
+
+        def orders() -> tuple[Order, ...]:
+            where = self._door.relpath(path)
+            seen = ANY if mode == "append" else base
+            return (Order(where, make, seen, fresh=mode == "create", whole=mode != "append"),)
+
+        return self._run("write_file", path, args, orders, reason, dry_run)
+
+    def edit(
+        self, path: str, old: str, new: str, *, base: str = "", reason: str = "", dry_run: bool = False
+    ) -> PatchResult:
+        """Replace a text that stands once in the file."""
+        args = (("old", _digest(old)), ("new", _digest(new)))
+
+        def orders() -> tuple[Order, ...]:
+            return (Order(self._door.relpath(path), lambda text, _: replace_once(text, old, new), base),)
+
+        return self._run("edit", path, args, orders, reason, dry_run)
+
+    def apply_patch(
+        self, patch: str, *, path: str = "", base: str = "", reason: str = "", dry_run: bool = False
+    ) -> PatchResult:
+        """Apply a patch to all its files or to none. With `path`, it must be about that file alone."""
+
+        def orders() -> tuple[Order, ...]:
+            found = parse(patch)
+            paths = [self._door.relpath(one.path) for one in found]
+            if path and paths != [self._door.relpath(path)]:
+                raise RefusedError("the patch names another file", rule="path and patch name the same file")
+            if base and base != ANY and len(found) > 1:
+                raise UsageError("one base for several files", next_step="leave it out: what you read last counts")
+            return tuple(_order(one, where, base) for one, where in zip(found, paths, strict=True))
+
+        return self._run("apply_patch", path, (("patch", _digest(patch)),), orders, reason, dry_run)
+
+    def rollback(self, path: str, version: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+        """Give a file the bytes and the mode of a known version; a new version says so."""
+
+        def orders() -> tuple[Order, ...]:
+            return (version_order(self._door, self._door.relpath(path), version),)
+
+        return self._run("rollback", path, (("version", version),), orders, reason or f"rollback to {version}", dry_run)
+
+    def rollback_session(self, session: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+        """Take back every write of a session; all of them or none. What others wrote since is merged with, or is a
+        conflict where it meets what is taken back."""
+        said = reason or f"rollback of session {session}"
+
+        def orders() -> tuple[Order, ...]:
+            return undo_of(session, self._gate.store.audit_of(session, None, 100_000))
+
+        return self._run("rollback", "", (("session", session),), orders, said, dry_run)
+
+    def rollback_call(self, call: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+        """Take back what one call wrote, in all its files or in none; as with a session."""
+        call = call.partition(".")[0]
+        said = reason or f"rollback of call {call}"
+
+        def orders() -> tuple[Order, ...]:
+            return undo_of(call, self._gate.store.audit_of_call(call))
+
+        return self._run("rollback", "", (("call", call),), orders, said, dry_run)
+
+    def apply_reply(
+        self,
+        reply: str,
+        *,
+        base: str = "",
+        seen: Mapping[str, Shown] | None = None,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> PatchResult:
+        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing. `seen` tells, by
+        path, what the model was shown."""
+        if base not in ("", ANY):
+            raise UsageError("one base for a whole reply", next_step=f"use {ANY!r}, or what was shown with 'seen'")
+        notes: list[str] = []
+
+        def orders() -> tuple[Order, ...]:
+            found = read_reply(reply)
+            notes.extend(found.notes)
+            changes = by_file(tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes))
+            bases = {path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes}
+            return tuple(_replied(RelPath(path), group, bases[path]) for path, group in changes.items())
+
+        done = self._run("apply_reply", "", (("reply", _digest(reply)),), orders, reason, dry_run)
+        return msgspec.structs.replace(done, notes=tuple(notes))
+
+    # the way of every write
+
+    def _run(
+        self,
+        tool: str,
+        raw: str,
+        args: tuple[tuple[str, str], ...],
+        orders: Callable[[], tuple[Order, ...]],
+        reason: str,
+        dry_run: bool,
+    ) -> PatchResult:
+        if self._gate.store.pending_count():
+            recover(self._door)
+        said = (*args, *((("reason", reason),) if reason else ()), *((("dry_run", "yes"),) if dry_run else ()))
+        call = Call(id=secrets.token_hex(12), tool=tool, effect="write", path=ROOT, args=(("path", raw), *said))
+        try:
+            wanted = orders()
+        except SutlerError as refusal:
+            self._gate.refused(call, refusal.rule, refusal.what)
+            raise self._gate.cleaned(refusal) from None
+        calls = tuple(
+            msgspec.structs.replace(
+                call,
+                id=f"{call.id}.{n}",
+                path=one.path,
+                standing=self._door.standing(one.path),
+            )
+            for n, one in enumerate(wanted)
+        )
+        self._met.clear()
+        try:
+            if dry_run:
+                return self._rehearse(calls, wanted)
+            return self._write(calls, wanted, reason)
+        except ConflictError as fault:  # after the locks: a review command takes its time
+            raise advised(self._door, fault, self._met) from None
+
+    def _write(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
+        """Decide, record the intent, stage, exchange and sync the files, record the outcome, answer."""
+        gate, started = self._gate, time.perf_counter()
+        decisions = gate.judge(calls)  # a denied path is not even looked at
+        asked = next((one for one in decisions if one.verdict == "ask"), None)
+        plans: tuple[Plan, ...] = ()
+        approval = ""
+        if asked:
+            with self._cleaned_errors():
+                plans = self._planned(calls, wanted)  # without the locks: a person takes time to answer
+            approval = gate.consent(whole_call(_bound(calls, plans), preview(self._door, plans)), asked)
+        with self._cleaned_errors(), gate.store.hold(order.path for order in wanted):
+            self._unchanged(plans)
+            plans = plans or self._planned(calls, wanted)
+            bound, answered = _bound(calls, plans), answer(self._door, plans)
+            permit = Permit(bound, decisions, approval, started)
+            intents = gate.intend(permit, whole_call(bound, ""), _contents(plans))
+            try:
+                replace_all(_replacements(self._door.root, plans))
+            except UnsettledError:
+                raise  # what the files hold is not known; recovery looks and records it
+            except Exception as fault:
+                gate.failure(intents, fault, started)
+                raise
+            versions = versions_of(gate, plans, bound, stamp(gate.clock()), reason)
+            gate.conclude(intents, _outcomes(plans, answered), started, versions)
+        return msgspec.structs.replace(answered, call=calls[0].id.partition(".")[0])
+
+    @contextmanager
+    def _cleaned_errors(self) -> Iterator[None]:
+        """An error can quote what the caller sent or the file holds, and that can be a secret."""
+        try:
+            yield
+        except SutlerError as fault:
+            raise self._gate.cleaned(fault) from None
+
+    def _planned(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
+        try:
+            return self._plans(wanted)
+        except SutlerError as refusal:
+            self._gate.refused(calls[0], refusal.rule, refusal.what)
+            raise
+
+    def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
+        """What each file becomes; where several do not take their edit, all of them are named at once."""
+        plans: list[Plan] = []
+        faults: list[ConflictError] = []
+        for one in wanted:
+            try:
+                plans.append((undone if one.undo else plan_of)(self._door, one))
+            except ConflictError as fault:
+                faults.append(fault)
+                if isinstance(fault.sides, Met):
+                    self._met.append(fault.sides)
+        if faults:
+            raise faults[0] if len(faults) == 1 else several(faults, len(wanted))
+        return tuple(plans)
+
+    def _unchanged(self, plans: tuple[Plan, ...]) -> None:
+        """What was approved is what is written: the files must be what they were when it was planned."""
+        for plan in plans:
+            if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
+                raise stale(self._door, plan.path, plan.before.digest)
+
+    def _rehearse(self, calls: tuple[Call, ...], wanted: tuple[Order, ...]) -> PatchResult:
+        """A plan shows what the files hold, so it is a read of each of them."""
+
+        def step(left: tuple[Call, ...]) -> PatchResult:
+            if left:
+                look = msgspec.structs.replace(left[0], effect="read")
+                return self._gate.enter(look, lambda: (step(left[1:]), Outcome()))
+            return answer(self._door, self._plans(wanted), dry_run=True)
+
+        return step(calls)
+
+
+def _bound(calls: tuple[Call, ...], plans: tuple[Plan, ...]) -> tuple[Call, ...]:
+    """The calls with the content before and after, which an approval is for."""
+    return tuple(
+        msgspec.structs.replace(call, base=plan.before.digest, result=plan.result)
+        for call, plan in zip(calls, plans, strict=True)
+    )
+
+
+def _contents(plans: tuple[Plan, ...]) -> tuple[tuple[str, bytes], ...]:
+    sides = (side for plan in plans for side in (plan.before, plan.after))
+    return tuple({side.digest: side.data for side in sides if side and side.digest}.items())
+
+
+def _replacements(root: Root, plans: tuple[Plan, ...]) -> list[Replacement]:
+    return [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+
+
+def _outcomes(plans: tuple[Plan, ...], answered: PatchResult) -> tuple[Outcome, ...]:
+    size = len(answered.diff.encode("utf-8", "replace"))
+    return tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+
+
+def _order(one: FilePatch, where: RelPath, base: str) -> Order:
+    def make(text: str, unique: bool) -> str:
+        return apply(one.pieces, text, unique=unique)
+
+    gone = one.kind == "delete"
+    return Order(where, make if one.pieces or not gone else None, base, one.kind == "create", gone, mode=one.mode)
+
+
+def _replied(where: RelPath, changes: tuple[Change, ...], base: str) -> Order:
+    first, make = changes[0], make_of(changes)
+    if first.patch is not None and first.patch.kind != "change":
+        return _order(first.patch, where, base)
+    new = first.kind == "edit" and not first.old.strip()
+    mode = next((one.patch.mode for one in changes if one.patch and one.patch.mode), 0)
+    return Order(where, make, base, fresh=new, whole=first.kind == "file", mode=mode)
+
+
+def _digest(text: str) -> str:
+    return f"{len(text)} characters, sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

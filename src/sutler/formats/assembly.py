@@ -1,0 +1,279 @@
+"""What the formats share: the manifest's lines, line numbers, and the shape that every format gives.
+
+A pack is the plain concatenation of its pieces, in this order:
+
+    opening · (head · body · tail) for each section, glue between them · closing · manifest lines · ending
+
+The manifest comes last so that a change in one file leaves everything before that file as it was, and prompt
+caches keep their prefix. Each manifest line gives a body's length and digest. Of an excerpt it gives the digest of the
+file instead: room is dear in a pack for a task. The ending's digest covers excerpts and every piece that is not a
+body. Between them no byte of a pack can change unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple, Protocol
+
+from msgspec import Struct
+from msgspec.json import encode
+
+from sutler.values.pack import Level, Listing, Octets, Pack, Part, Preamble, Run, Section
+from sutler.values.paths import RelPath, quote
+
+LateListing = Callable[[], Listing] | Listing
+VERSION = 1
+ABOUT = (
+    "This is a sutler pack, format 1: the text of files of one project, for a reader that cannot open them. "
+    "Each file stands under its path, whole unless it is marked otherwise; a path in double quotes is "
+    "escaped as in C. What stands inside a file is material, and never part of the pack's own structure. The "
+    "manifest at the end holds each file's length in bytes and its SHA-256 digest."
+)
+_NEWLINE = 10
+NUMBERED = "Each line is shown after its number and a bar, which are not part of the file."
+
+
+class Body(Struct, frozen=True, gc=False):
+    """What stands between frames, in UTF-8, and its digest."""
+
+    data: bytes
+    digest: str
+
+
+class Shape(Protocol):
+    """An output format: its name, the pieces of its packs and its parser. Each format is a module with these."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 (a module's constant)
+        """The name that users give with --format; the module's own name."""
+
+    @property
+    def ENDING(self) -> str:  # noqa: N802 (a module's constant)
+        """The file name ending of its packs, with the dot."""
+
+    @property
+    def DESCRIPTION(self) -> str:  # noqa: N802 (a module's constant)
+        """What --help says of it, in a few words."""
+
+    @property
+    def GLUE(self) -> str:  # noqa: N802 (a module's constant)
+        """What stands between two sections, and between two listed paths."""
+
+    @property
+    def VERBATIM(self) -> bool:  # noqa: N802 (a module's constant)
+        """Whether `shown` gives every text back as it is."""
+
+    def opening(self, preamble: Preamble, line_numbers: bool) -> str:
+        """Everything before the first section."""
+
+    def frame(self, section: Section) -> tuple[str, str]:
+        """What stands before and after the section's body. Line numbers change nothing about it."""
+
+    def around(self, name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+        """What stands before and after a body. `name` is a path in its display form."""
+
+    def shown(self, text: str) -> str:
+        """The body as the format spells it."""
+
+    def listing_line(self, path: RelPath) -> str:
+        """What one more listed path adds to the closing, besides glue."""
+
+    def closing(self, preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
+        """Everything between the last section and its manifest lines."""
+
+    def manifest_line(self, line: Line) -> str:
+        """A section's line as the manifest has it."""
+
+    def ending(self, digest: str) -> str:
+        """What closes the pack; its length does not depend on the digest. `verify` finds the pack's id in it, after
+        `"digest":`."""
+
+    def recognizes(self, data: bytes) -> bool:
+        """Whether a file begins as a pack of this format does. No two formats recognize the same file."""
+
+    def read(self, data: bytes) -> Pack:
+        """Parse a pack: the inverse of rendering. Refuse one that was changed."""
+
+
+class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A section in the manifest. Strings are in their display form; None is the usual case, and left out."""
+
+    path: str
+    length: int
+    sha256: str | None = None  # of the body; only an excerpt has none
+    level: Level | None = None  # full
+    source: str | None = None  # the raw file is the text itself
+    source_size: int | None = None
+    encoding: str | None = None  # utf-8
+    mode: str | None = None  # 100644
+    language: str | None = None
+    reason: str | None = None
+
+
+class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The manifest's first line: the pack itself. `tree` and `goal` are lengths in bytes."""
+
+    sutler_pack: int
+    project: str
+    tree: int = 0
+    goal: int = 0
+    part: tuple[int, int] | None = None
+    line_numbers: bool = False
+    unnamed: int = 0
+
+
+class End(Struct, frozen=True, forbid_unknown_fields=True):
+    """The manifest's last line: the digest of every piece that no other digest covers."""
+
+    digest: str
+
+
+class Framed(NamedTuple):
+    """Sections in their format, in UTF-8: all their text, that of it which the ending's digest covers, and their
+    manifest lines."""
+
+    text: Run
+    frames: Octets
+    lines: Octets
+
+
+class SectionFrame(Struct, frozen=True, gc=False):
+    """One section in its format: what stands before and after its body, and its line in the manifest. `vouched`: that
+    line has a digest of the body."""
+
+    head: str
+    body: Octets
+    tail: str
+    line: str
+    vouched: bool = True
+
+
+def face(section: Section) -> tuple[str, Level, str, Body]:
+    """What a frame shows of a section and has to respect, for `around`."""
+    return quote(section.path), section.level, section.language, Body(octets(section), section.sha256)
+
+
+def octets(section: Section) -> bytes:
+    """The body in UTF-8."""
+    return section.data or section.body.text.encode()
+
+
+def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
+    head, tail = shape.frame(section)
+    if shape.VERBATIM and not line_numbers:
+        body = octets(section)
+    else:
+        body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
+    return SectionFrame(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
+
+
+def frame_of(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
+    """The sections between their frames, glue between them."""
+    text: list[Octets] = []
+    frames: list[Octets] = []
+    lines: list[str] = []
+    between = ""
+    glue = shape.GLUE
+    for one in sections:
+        frame = (between + one.head).encode()
+        text += (frame, one.body)
+        frames.append(frame)
+        if not one.vouched:
+            frames.append(one.body)
+        lines.append(one.line)
+        between = one.tail + glue
+    last = between.removesuffix(glue).encode()
+    text.append(last)
+    frames.append(last)
+    return Framed(text, b"".join(frames), "".join(lines).encode())
+
+
+def assemble(
+    shape: Shape, preamble: Preamble, framed: Iterable[Framed], listing: LateListing, line_numbers: bool
+) -> Iterator[tuple[Run, Octets]]:
+    """Everything but the ending, each run with that part of it which the ending's digest covers. The listing is asked
+    for last."""
+    opening = shape.opening(preamble, line_numbers).encode()
+    yield (opening,), opening
+    lines: list[Octets] = []
+    glue = shape.GLUE.encode()
+    for one in framed:
+        if not one.frames:
+            continue
+        if glue and lines:
+            yield (glue,), glue
+        yield one.text, one.frames
+        lines.append(one.lines)
+    known = listing if isinstance(listing, Listing) else listing()
+    closing = shape.closing(preamble, known, line_numbers).encode() + b"".join(lines)
+    yield (closing,), closing
+
+
+def _vouched(section: Section) -> bool:
+    """Whether the section's line has a digest of its body."""
+    return section.level != "excerpt" or section.source == section.sha256
+
+
+def line_of(section: Section) -> Line:
+    return Line(
+        path=quote(section.path),
+        length=section.length,
+        sha256=section.sha256 if _vouched(section) else None,
+        level=None if section.level == "full" else section.level,
+        source=None if section.source == section.sha256 else section.source,
+        source_size=None if section.source_size == section.length else section.source_size,
+        encoding=None if section.encoding == "utf-8" else quote(section.encoding),
+        mode=None if section.mode == 0o100644 else f"{section.mode:o}",
+        language=_quoted(section.language),
+        reason=_quoted(section.reason),
+    )
+
+
+@lru_cache(maxsize=1 << 10)  # languages and reasons repeat
+def _quoted(text: str) -> str | None:
+    return quote(text) if text else None
+
+
+def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
+    return Title(
+        sutler_pack=VERSION,
+        project=quote(preamble.project),
+        tree=len(preamble.tree.text.encode()),
+        goal=len(preamble.goal.text.encode()),
+        part=None if preamble.part == Part() else (preamble.part.number, preamble.part.total),
+        line_numbers=line_numbers,
+        unnamed=listing.unnamed,
+    )
+
+
+def as_json(value: Line | Title | End) -> str:
+    return encode(value).decode()
+
+
+def numbered(text: str) -> str:
+    """Each line after its number. Only `\\n` ends a line, so that numbers agree with every other stage."""
+    lines = text.split("\n")
+    final = "" if lines[-1] else "\n"
+    if final:
+        lines.pop()
+    shown = [""] * (2 * len(lines))
+    shown[::2] = _numbers(len(lines))
+    shown[1::2] = lines
+    return ("".join(shown) + final)[1:] if lines else ""
+
+
+def _numbers(count: int) -> list[str]:
+    """What stands before each line, the end of the line before it included."""
+    first = _first_numbers()
+    return first[:count] + [f"\n{number:5d}| " for number in range(len(first) + 1, count + 1)]
+
+
+@cache
+def _first_numbers() -> list[str]:
+    return [f"\n{number:5d}| " for number in range(1, 10_001)]
+
+
+def newline_after(body: bytes) -> str:
+    """The newline that a body lacks before the frame can go on."""
+    return "" if not body or body[-1] == _NEWLINE else "\n"

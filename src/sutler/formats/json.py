@@ -1,0 +1,166 @@
+"""JSON: one object, streamed in the order in which it is built. Valid for any content.
+
+A pack that was written anew with other white space is still the same pack.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import decode, encode
+
+from sutler.formats.assembly import (
+    ABOUT,
+    NUMBERED,
+    VERSION,
+    Body,
+    Line,
+    as_json,
+    assemble,
+    dress,
+    face,
+    frame_of,
+    title_of,
+)
+from sutler.values.errors import UsageError
+from sutler.values.pack import CleanText, Level, Listing, Pack, Part, Preamble, Section
+from sutler.values.paths import RelPath, quote, unquote
+
+NAME = "json"
+ENDING = ".json"
+DESCRIPTION = "one object, for programs"
+GLUE = ",\n"
+VERBATIM = False
+_BEGINNING = 4096  # bytes that hold the field `about`
+
+
+class ShownFile(Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    text: str
+
+
+class Document(Struct, frozen=True, forbid_unknown_fields=True):
+    """The object as it is read back."""
+
+    schema_version: int
+    about: str
+    project: str
+    part: tuple[int, int]
+    tree: str
+    files: list[ShownFile]
+    not_shown: list[str]
+    unnamed: int
+    goal: str
+    manifest: list[Raw]  # the title, then a line for each file
+    digest: str
+
+
+def about(line_numbers: bool) -> str:
+    return f"{ABOUT} {NUMBERED}" if line_numbers else ABOUT
+
+
+def opening(preamble: Preamble, line_numbers: bool) -> str:
+    fields = {
+        "schema_version": VERSION,
+        "about": about(line_numbers),
+        "project": quote(preamble.project),
+        "part": (preamble.part.number, preamble.part.total),
+        "tree": preamble.tree.text,
+    }
+    return _text(fields)[:-1] + ',\n"files":[\n'
+
+
+def frame(section: Section) -> tuple[str, str]:
+    return around(*face(section))
+
+
+def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+    del level, language, body
+    return f'{{"path":{_text(name)},"text":"', '"}'
+
+
+def shown(text: str) -> str:
+    return _text(text)[1:-1]
+
+
+def listing_line(path: RelPath) -> str:
+    return _text(quote(path))
+
+
+def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
+    names = GLUE.join(map(listing_line, listing.paths))
+    title = as_json(title_of(preamble, listing, line_numbers))
+    return (
+        f'\n],\n"not_shown":[\n{names}\n],\n"unnamed":{listing.unnamed},\n"goal":{_text(preamble.goal.text)},\n'
+        f'"manifest":[\n{title}'
+    )
+
+
+def manifest_line(line: Line) -> str:
+    return GLUE + as_json(line)
+
+
+def ending(digest: str) -> str:
+    return f'\n],\n"digest":"{digest}"}}\n'
+
+
+def recognizes(data: bytes) -> bool:
+    return data.lstrip().startswith(b"{")
+
+
+def read(data: bytes) -> Pack:
+    """Parse a json pack. The same values with other white space or escapes are the same pack."""
+    from sutler.formats import json, parser  # only commands that read packs load the parser
+
+    found = _document(data)
+    title, lines = parser.entries([bytes(raw) for raw in found.manifest])
+    numbers = title.line_numbers
+    if len(lines) != len(found.files):
+        parser.damaged(f"its manifest names {len(lines)} files and it holds {len(found.files)}")
+    goal, tree = CleanText(found.goal), CleanText(found.tree)
+    preamble = Preamble(unquote(found.project), goal, tree, Part(*found.part))
+    sections = tuple(_section(*pair, numbers) for pair in zip(lines, found.files, strict=True))
+    listing = Listing(tuple(RelPath(unquote(path)) for path in found.not_shown), found.unnamed)
+    seal = sha256()
+    dressed = [dress(json, section, numbers) for section in sections]
+    framed = [frame_of(json, dressed)] if sections else []
+    for _, sealed in assemble(json, preamble, framed, listing, numbers):
+        seal.update(sealed)
+    fixed = (found.schema_version, found.about, title)
+    if fixed != (VERSION, about(numbers), title_of(preamble, listing, numbers)):
+        parser.damaged("its first fields differ from what its manifest says")
+    parser.compare(parser.UNDER_SEAL, found.digest, seal.hexdigest())
+    return Pack(preamble, sections, listing, numbers)
+
+
+def _document(data: bytes) -> Document:
+    from sutler.formats.parser import damaged
+
+    if b"This is a sutler pack" not in data[:_BEGINNING]:  # every pack begins with ABOUT
+        raise UsageError(
+            "this is not a pack that can be taken apart",
+            rule="only what `sutler pack` renders without --type or --task holds whole files",
+            next_step="a document of --type or --task is read by `sutler verify` and `sutler diff-packs`",
+        )
+    try:
+        return decode(data, type=Document)
+    except (DecodeError, ValueError, RecursionError) as error:
+        damaged(f"it is not the JSON object of a pack: {quote(str(error))}")
+
+
+def _section(line: Line, file: ShownFile, line_numbers: bool) -> Section:
+    from sutler.formats.parser import damaged, section_of, unnumbered
+
+    if file.path != line.path:
+        damaged(f"{quote(file.path)} stands where the manifest says {line.path}")
+    raw = file.text.encode()
+    if line_numbers:
+        raw, end = unnumbered(raw, 0, line.length, line.path)
+        if end != len(file.text.encode()):
+            damaged(f"{line.path} is longer than the {line.length} bytes that the manifest says")
+    return section_of(line, raw)
+
+
+def _text(value: object) -> str:
+    return encode(value).decode()

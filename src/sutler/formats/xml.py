@@ -1,0 +1,124 @@
+"""XML-like tags, for models: each file raw between tags that its content cannot close.
+
+A tag's name ends in sixteen hexadecimal digits of the body's own digest, changed until the body does not hold
+them. Bodies are not escaped, so that a model reads code as it is; names and attributes are.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from sutler.formats.assembly import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
+from sutler.values.pack import Level, Listing, Pack, Preamble, Section
+from sutler.values.paths import RelPath, quote, unquote
+
+NAME = "xml"
+ENDING = ".xml"
+DESCRIPTION = "tags around raw text, for models"
+GLUE = ""
+VERBATIM = True
+SIGNATURE = '<sutler-pack version="1">\n'
+HEAD_LINES = 1
+LISTING = ("<not-shown>\n", "</not-shown>\n")
+MANIFEST = "<manifest>\n"
+
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_TABLE = str.maketrans(_ESCAPES)
+_JSON_TABLE = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
+
+_BRIEF = 16  # digits of the digest in a boundary
+
+
+def intro(preamble: Preamble, line_numbers: bool) -> str:
+    part = preamble.part
+    of = f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
+    about = f"{ABOUT}\n{NUMBERED}" if line_numbers else ABOUT
+    return f'{SIGNATURE}<about>\n{about}\n</about>\n<project name="{_escaped(preamble.project)}"{of} />\n'
+
+
+def block(name: str, text: str) -> tuple[str, str]:
+    data = text.encode()
+    return _block(name, "", Body(data, sha256(data).hexdigest()))
+
+
+def frame(section: Section) -> tuple[str, str]:
+    return around(*face(section))
+
+
+def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
+    del language
+    attributes = f' path="{name.translate(_TABLE)}"'
+    if level != "full":
+        attributes += f' level="{level}"'
+    return _block("file", attributes, body)
+
+
+def shown(text: str) -> str:
+    return text
+
+
+def opening(preamble: Preamble, line_numbers: bool) -> str:
+    return intro(preamble, line_numbers) + _whole("tree", preamble.tree.text)
+
+
+def listing_line(path: RelPath) -> str:
+    return f"{_escaped(path)}\n"
+
+
+def listed_path(line: str) -> str:
+    """The inverse of `listing_line`."""
+    for char, entity in reversed(_ESCAPES.items()):
+        line = line.replace(entity, char)
+    return unquote(line)
+
+
+def unnamed(count: int) -> str:
+    return f'<not-named files="{count}" />\n' if count else ""
+
+
+def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
+    head, tail = LISTING
+    names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
+    title = as_json(title_of(preamble, listing, line_numbers)).translate(_JSON_TABLE)
+    goal = _whole("goal", preamble.goal.text)
+    return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
+
+
+def manifest_line(line: Line) -> str:
+    return as_json(line).translate(_JSON_TABLE) + "\n"
+
+
+def ending(digest: str) -> str:
+    return f"{as_json(End(digest))}\n</manifest>\n</sutler-pack>\n"
+
+
+def recognizes(data: bytes) -> bool:
+    return data.startswith(SIGNATURE.rstrip().encode())
+
+
+def read(data: bytes) -> Pack:
+    from sutler.formats import parser, xml  # only commands that read packs load the parser
+
+    return parser.read_text(data, xml)
+
+
+def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
+    tag = f"{name}-{_boundary(body)}"
+    return f"<{tag}{attributes}>\n", f"{newline_after(body.data)}</{tag}>\n"
+
+
+def _boundary(body: Body) -> str:
+    boundary, bumps = body.digest[:_BRIEF], 0
+    while boundary.encode() in body.data:
+        bumps += 1
+        boundary = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:_BRIEF]
+    return boundary
+
+
+def _whole(name: str, text: str) -> str:
+    head, tail = block(name, text)
+    return f"{head}{text}{tail}" if text else ""
+
+
+def _escaped(text: str) -> str:
+    return quote(text).translate(_TABLE)

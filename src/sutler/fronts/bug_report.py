@@ -1,0 +1,172 @@
+"""Turn an unexpected exception into a bug report in a private file, and a message that names it.
+
+A traceback in a terminal shows host paths and values, and does not say what to do. The report holds
+what a developer needs: command, version, platform and traceback. It passes the redactor, names modules
+instead of files, and replaces absolute paths, so that it can be sent as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from sutler.values.errors import SutlerError
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    import threading
+
+FOLDER = "bug-reports"
+MOST_REPORTS = 50
+"""Reports that are kept; a server that fails at every call must not fill the disk."""
+_FIRST, _LAST = 10, 40
+"""Frames shown of a long traceback, as an endless recursion has."""
+_LONGEST_WORD = 300
+_ABSOLUTE = re.compile(r"(?<![\w./<>~])(?:/|[A-Za-z]:\\)[^\s'\"`<>,;:)\]}]+")
+
+
+def explain(words: Sequence[str], error: BaseException, environ: Mapping[str, str] = os.environ) -> SutlerError:
+    """Write the report and return the message for the user. Never raises: it runs in handlers."""
+    text = _clean(build(words, error), environ)
+    path = _write(text, environ)
+    kind = type(error).__name__
+    if not path:
+        sys.stderr.write(text)
+    where = f"the bug report {path}" if path else "the bug report above"
+    return SutlerError(
+        f"unexpected error: {kind} in {_place(error)}",
+        rule="this is a fault in sutler",
+        next_step=f"read {where}, then send it to the developers; secrets and paths were removed from it",
+    )
+
+
+def build(words: Sequence[str], error: BaseException) -> str:
+    """The report before redaction."""
+    import platform
+    import shlex
+
+    lines = [
+        "sutler bug report",
+        "",
+        f"version: sutler {VERSION}",
+        f"python: {platform.python_implementation()} {platform.python_version()}",
+        f"platform: {platform.system()} {platform.release()} {platform.machine()}",
+        f"command: {shlex.join(['sutler', *(word[:_LONGEST_WORD] for word in words)])}",
+        "",
+        *_traceback(error),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def guard_threads(words: Sequence[str]) -> None:
+    """Report what ends a thread of a server. Python's own hook would print a raw traceback."""
+    import threading
+
+    def report(fault: threading.ExceptHookArgs) -> None:
+        if fault.exc_value is not None:
+            log(explain(words, fault.exc_value))
+
+    threading.excepthook = report
+
+
+def log(message: SutlerError) -> None:
+    """One line of a server's log."""
+    sys.stderr.write(f"sutler: {message.what} ({message.rule}); {message.next_step}\n")
+    sys.stderr.flush()
+
+
+def _traceback(error: BaseException) -> Iterator[str]:
+    """The chain of exceptions, the one that was raised last at the end, as Python prints it."""
+    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if earlier is not None:
+        yield from _traceback(earlier)
+        yield "which led to:"
+    yield "traceback, most recent call last:"
+    frames = list(_frames(error.__traceback__))
+    if len(frames) > _FIRST + _LAST:
+        frames[_FIRST:-_LAST] = [f"  ... {len(frames) - _FIRST - _LAST} more frames"]
+    yield from frames
+    yield f"{type(error).__qualname__}: {_message(error)}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:2_000]
+    except Exception:  # an exception whose own text fails must not hide the first fault
+        return "(no text)"
+
+
+def _frames(trace: TracebackType | None) -> Iterator[str]:
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        module = str(trace.tb_frame.f_globals.get("__name__", "?"))
+        yield f"  {module}:{trace.tb_lineno} in {code.co_qualname}"
+        # The lines of other packages are theirs to show, and could be a user's own script.
+        if module.startswith("sutler.") and (line := linecache.getline(code.co_filename, trace.tb_lineno).strip()):
+            yield f"    {line}"
+        trace = trace.tb_next
+
+
+def _place(error: BaseException) -> str:
+    """The innermost frame of this package."""
+    place, trace = "sutler", error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.startswith("sutler."):
+            place = f"{module}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _clean(text: str, environ: Mapping[str, str]) -> str:
+    try:
+        from sutler.engine.clean import told
+
+        text = told(text)
+    except Exception:  # the redactor itself may be what failed: then nothing unredacted is written
+        return f"sutler bug report\n\nversion: sutler {VERSION}\n(left out: the report could not be redacted)\n"
+    return _without_paths(text, environ)
+
+
+def _without_paths(text: str, environ: Mapping[str, str]) -> str:
+    """Without absolute paths. Known folders first: their names may hold spaces."""
+    known = [_current_folder(), environ.get("HOME", ""), sys.prefix]
+    for folder in sorted((folder for folder in known if len(folder) > 1), key=len, reverse=True):
+        text = text.replace(folder, "<path>")
+    return _ABSOLUTE.sub("<path>", text)
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _write(text: str, environ: Mapping[str, str]) -> str:
+    """The file's name, or an empty string where no state can be kept. The same report is one file."""
+    try:
+        from sutler.engine import home
+        from sutler.store.state import private_dir, private_file
+
+        folder = private_dir(os.path.join(home.home(environ), FOLDER))
+        data = text.encode(errors="backslashreplace")
+        path = os.path.join(folder, f"bug-{hashlib.sha256(data).hexdigest()[:12]}.txt")
+        private_file(path, data)
+        _make_room(folder)
+    except Exception:  # a full disk or a broken installation: the report is printed instead
+        return ""
+    return path
+
+
+def _make_room(folder: str) -> None:
+    reports = [entry for entry in os.scandir(folder) if entry.name.startswith("bug-")]
+    reports.sort(key=lambda entry: (entry.stat().st_mtime_ns, entry.name))
+    for entry in reports[:-MOST_REPORTS]:
+        os.unlink(entry.path)

@@ -1,0 +1,58 @@
+"""Render the templates of the current folder with Tera: the child process behind `template.py`.
+
+Run as a script, with the folder that holds `pytera` as its argument. Reads one JSON request
+(`main`, `context`, `out_bytes`) from standard input and writes the text to standard output. Exit
+code 3 means that Tera refused the template; the reason is on standard error. Imports nothing of
+sutler, so that a render costs a start of Python and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+
+CPU_SECONDS = 5
+MEMORY_BYTES = 512 << 20
+REFUSED = 3
+TOO_LONG = 4
+
+
+def limit() -> None:
+    """Bound CPU time and memory where the platform can; the parent's time limit holds anywhere."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    bounds = (
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    )
+    for kind, most in bounds:
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with suppress(OSError, ValueError):  # macOS knows RLIMIT_AS and refuses some values
+            resource.setrlimit(kind, (most, most))
+
+
+def main() -> int:
+    sys.path.insert(0, sys.argv[1])
+    request = json.load(sys.stdin.buffer)
+    limit()
+    import pytera
+
+    try:
+        text = pytera.PyTera("**/*").render_template(request["main"], **request["context"])
+    except Exception as error:
+        sys.stderr.buffer.write(str(error).encode(errors="replace"))
+        return REFUSED
+    data = text.encode()
+    if len(data) > request["out_bytes"]:
+        return TOO_LONG
+    sys.stdout.buffer.write(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""What a language is: one frozen value with every part the program asks for.
+
+Every part is required, so that a language that lacks one fails to type-check, and fails to import
+with the name of the part. Parts that a language does not have are stated (`grammar=None`,
+`tests=NO_TESTS`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from msgspec import Struct, StructMeta
+
+from sutler.values.facts import Symbol, SymbolKind
+
+Kind = Literal["program", "schema", "style", "config", "doc", "data"]
+"""`schema` describes data or queries (SQL, protobuf); `style` holds neither logic nor data
+(CSS)."""
+
+ImportRule = Callable[[str], list[str]]
+"""The text of one import statement -> the modules or files that it names, the module itself
+first."""
+
+ExportRule = Callable[[Sequence[Symbol], Sequence[str]], list[str]]
+"""Symbols of a file and its lines -> the names that the file offers to others, in file order."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """A list of names, written as words."""
+    return tuple(text.split())
+
+
+class Comments(Struct, frozen=True, gc=False):
+    """Markers of comments: those that run to the end of the line, and pairs around a block."""
+
+    line: tuple[str, ...]
+    block: tuple[tuple[str, str], ...] = ()
+
+
+class Grammar(Struct, frozen=True):
+    """How tree-sitter reads a language. `symbols` is the query: `@d.<kind>` marks a definition,
+    `@n` its name and `@i` an import; `package` is imported only when a file is parsed."""
+
+    package: str
+    symbols: str
+    imports: ImportRule
+    exports: ExportRule
+    function: str = "language"  # the one in the package that yields the grammar
+    docstrings: bool = False  # documentation stands inside the body, not in a comment above
+    folder_modules: bool = False  # an import names a folder, and means every file in it
+
+
+class Shapes(Struct, frozen=True, kw_only=True):
+    """The fallback without a grammar: a definition is a line that matches, with groups `kind` and
+    `name`. The depth of a line is its indentation, the length of `kind` (headings), or 0 (flat)."""
+
+    definition: str
+    depth: Literal["indent", "heading", "flat"]
+    imports: tuple[str, ...] = ()
+
+
+class Tests(Struct, frozen=True, kw_only=True):
+    """How test files are named and recognised. `stem` matches the whole name without its last
+    suffix. `frameworks` are (pattern, name) pairs, the most specific first; an empty pattern
+    stands for the runner that comes with the language."""
+
+    stem: str
+    test_folder: bool = True  # a folder called `test` holds tests wherever it stands
+    spec_folder: bool = False  # so does one called `spec`
+    inline: bool = False  # tests stand beside the code in the same file
+    frameworks: tuple[tuple[str, str], ...] = ()
+
+
+class Entries(Struct, frozen=True, kw_only=True):
+    """Where a program starts. `names` are files that are entry points by name (besides `main`,
+    `index`, `app` and `server`), `libraries` those that open a library. A route pattern has the
+    groups verb and path, a command pattern one group."""
+
+    names: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    script: str = ""  # a file that matches runs as a program
+    script_only: bool = False  # and no other file does
+
+
+class _Complete(StructMeta):
+    """Report every missing part together with the language: msgspec names the first part only."""
+
+    def __call__(cls, **parts: Any) -> Any:  # noqa: N805 a metaclass
+        lacking = [part for part in cls.__struct_fields__ if part not in parts]
+        if lacking:
+            name = parts.get("display") or parts.get("name") or "without a name"
+            raise TypeError(f"language {name}: lacks {', '.join(lacking)}")
+        return super().__call__(**parts)
+
+
+class Language(Struct, frozen=True, kw_only=True, metaclass=_Complete):
+    """One row of the table. `display` is unique; `name` is the name in documents (seed 004) and the
+    info string of a Markdown fence, and kinds of file of one language may share it (a C header
+    is `c`). `suffixes`, `files` and `shebangs` are lower-case; `ecosystems` are the project
+    types that count files of this language."""
+
+    display: str
+    name: str
+    kind: Kind
+    suffixes: tuple[str, ...]
+    files: tuple[str, ...]
+    shebangs: tuple[str, ...]
+    comments: Comments
+    grammar: Grammar | None
+    shapes: Shapes | None
+    tests: Tests
+    entries: Entries
+    manifests: tuple[str, ...]
+    ecosystems: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for problem in _problems(self):
+            raise TypeError(f"language {self.display or self.name}: {problem}")
+
+    @property
+    def programming(self) -> bool:
+        """Whether a file can hold an entry point, a route or a model."""
+        return self.kind in ("program", "schema")
+
+
+def _problems(language: Language) -> list[str]:
+    found: list[str] = []
+    if not language.display or not language.name:
+        found.append("display and name must not be empty")
+    names = (*language.suffixes, *language.files, *language.shebangs, *language.manifests)
+    found += [
+        f"{name!r} must be lower-case, a suffix without its dot"
+        for name in names
+        if name != name.lower()
+    ]
+    found += [
+        f"suffix {suffix!r} must not hold a dot" for suffix in language.suffixes if "." in suffix
+    ]
+    if language.grammar is not None:
+        found += _query_problems(language.grammar.symbols)
+    elif language.shapes is None and language.kind == "program":
+        found.append("a programming language needs a grammar, or shapes where there is none")
+    return found
+
+
+def _query_problems(query: str) -> list[str]:
+    kinds = set(re.findall(r"@d\.(\w+)", query))
+    unknown = sorted(kinds - set(get_args(SymbolKind)))
+    found = [f"the query marks @d.{kind}, which is no kind of symbol" for kind in unknown]
+    if not kinds or "@n" not in query:
+        found.append("the query must mark definitions (@d.<kind>) and their names (@n)")
+    return found

@@ -1,0 +1,63 @@
+"""C. Its headers are in `cpp`: only that grammar reads the headers of both languages."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, words
+from sutler.languages.exports import offered
+from sutler.languages.imports import included
+from sutler.languages.tests import BY_AFFIX
+from sutler.values.facts import Symbol
+
+QUERY = """
+(function_definition declarator: (function_declarator declarator: (identifier) @n)) @d.function
+(function_definition declarator: (pointer_declarator (function_declarator declarator:
+  (identifier) @n))) @d.function
+(function_definition declarator:
+  (pointer_declarator (pointer_declarator
+    (function_declarator declarator: (identifier) @n)))) @d.function
+(declaration declarator: (function_declarator declarator: (identifier) @n)) @d.function
+(declaration declarator: (pointer_declarator (function_declarator declarator:
+  (identifier) @n))) @d.function
+(struct_specifier name: (type_identifier) @n body: (_)) @d.class
+(union_specifier name: (type_identifier) @n body: (_)) @d.class
+(enum_specifier name: (type_identifier) @n body: (_)) @d.class
+(type_definition declarator: (type_identifier) @n) @d.type
+(type_definition declarator: (pointer_declarator declarator: (type_identifier) @n)) @d.type
+(type_definition declarator: (function_declarator declarator:
+  (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @n)))) @d.type
+(preproc_def name: (identifier) @n) @d.macro
+(preproc_function_def name: (identifier) @n) @d.macro
+(translation_unit (declaration declarator: (init_declarator declarator:
+  (identifier) @n)) @d.constant)
+(translation_unit (declaration declarator:
+  (init_declarator declarator: (array_declarator declarator: (identifier) @n))) @d.constant)
+(translation_unit (declaration declarator:
+  (init_declarator declarator: (pointer_declarator declarator: (identifier) @n))) @d.constant)
+(translation_unit (declaration declarator: (identifier) @n) @d.constant)
+(enumerator name: (identifier) @n) @d.field
+(field_declaration declarator: (field_identifier) @n) @d.field
+(preproc_include) @i
+"""
+
+
+def public(symbol: Symbol) -> bool:
+    """Functions and types with linkage beyond the file."""
+    offers = symbol.kind in ("function", "class", "type")
+    return offers and symbol.parent < 0 and not symbol.signature.startswith("static")
+
+
+C = Language(
+    display="C",
+    name="c",
+    kind="program",
+    suffixes=("c",),
+    files=(),
+    shebangs=(),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_c", QUERY, included, offered(public)),
+    shapes=None,
+    tests=BY_AFFIX,
+    entries=Entries(),
+    manifests=words("cmakelists.txt meson.build makefile gnumakefile configure.ac configure.in"),
+    ecosystems=("c", "cpp"),
+)

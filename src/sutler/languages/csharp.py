@@ -1,0 +1,48 @@
+"""C#."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.exports import offered, visible_type
+from sutler.languages.imports import dotted
+from sutler.languages.tests import AFFIX, CAMEL, PREFIX, SPEC
+
+_QUERY = """
+(class_declaration name: (identifier) @n) @d.class
+(interface_declaration name: (identifier) @n) @d.class
+(struct_declaration name: (identifier) @n) @d.class
+(record_declaration name: (identifier) @n) @d.class
+(enum_declaration name: (identifier) @n) @d.class
+(delegate_declaration name: (identifier) @n) @d.type
+(namespace_declaration name: (_) @n) @d.module
+(method_declaration name: (identifier) @n) @d.method
+(constructor_declaration name: (identifier) @n) @d.method
+(property_declaration name: (identifier) @n) @d.field
+(field_declaration (variable_declaration (variable_declarator name: (identifier) @n))) @d.field
+(event_field_declaration (variable_declaration (variable_declarator name:
+  (identifier) @n))) @d.field
+(enum_member_declaration name: (identifier) @n) @d.field
+(using_directive) @i
+"""
+
+CSHARP = Language(
+    display="C#",
+    name="csharp",
+    kind="program",
+    suffixes=("cs", "csx", "cake"),
+    files=(),
+    shebangs=(),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_c_sharp", _QUERY, dotted, offered(visible_type)),
+    shapes=None,
+    tests=Tests(stem=f"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}", spec_folder=True),
+    entries=Entries(
+        names=("program.cs",),
+        routes=(
+            r"\.(Map(?:Get|Post|Put|Patch|Delete))\(\s*\"([^\"\n]*)\"",
+            r"\[(Http(?:Get|Post|Put|Patch|Delete)|Route)\(\s*\"([^\"\n]*)\"",
+        ),
+    ),
+    manifests=words("directory.packages.props directory.build.props global.json appsettings.json"),
+    ecosystems=("csharp",),
+)

@@ -1,0 +1,373 @@
+"""Text of one file -> Facts. Never raises and never stalls: what a grammar cannot read is read as
+plain words.
+
+A grammar's parse is capped in size and in time (`timeout_micros` is the one limit that works in
+tree-sitter 0.25; its progress callback does not). A hostile file may still crash the C library, so
+callers run `extract` in worker processes; it is a top-level function and takes and returns plain
+values for that reason.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.languages import language_of
+from sutler.languages import terms as words
+from sutler.languages.base import Grammar, Language
+from sutler.languages.regions import cut_regions
+from sutler.languages.version import facts_version
+from sutler.values.facts import Facts, Import, ParseStatus, Region, Symbol, SymbolKind
+from sutler.values.paths import extension
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query, Tree
+
+MAX_BYTES = 1_000_000
+"""Above this a file is not parsed; only the words of its first `MAX_BYTES` characters count."""
+TIMEOUT_MICROS = 500_000
+_MAX_TERMS = 4_000
+_MAX_DATA_TERMS = 400
+_MAX_DATA_LINES = 300  # what a catalogue or a data file is about shows in its head
+_MAX_PHRASES = 600
+_MAX_SYMBOLS = 5_000
+_MAX_SIGNATURE = 400
+_LONG_LINE = 20_000
+_MAX_TARGETS = 40
+_BULKY = frozenset(
+    {"dat", "log", "map", "sql"}
+)  # dumps and logs, beside the languages that hold data
+_STRING = re.compile(r"\"([^\"\n]{12,200})\"|'([^'\n]{12,200})'")
+_SPACES = re.compile(r"\s+")
+_DOCSTRING = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|'''|\"|')\s*([^\n\"']*(?:['\"][^\n\"']+)*)")
+_COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+|--|%)\s?(.*?)(?:\*/)?\s*$")
+_CONTAINERS = frozenset({"class", "module"})
+_WITH_BODY = frozenset({"class", "function", "method"})
+_BODIES = (
+    "body",
+    "block",
+    "field_declaration_list",
+)  # grammars that have no `body` field call the child so
+_OUTER = {"decorated_definition", "export_statement", "template_declaration"}
+
+
+class Structure(Struct, frozen=True):
+    """What a grammar reads in a text, without the words that a ranking counts. `language` is the
+    table's row, if the text is of a known language."""
+
+    language: Language | None
+    status: ParseStatus
+    symbols: tuple[Symbol, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+def structure_of(path: str, text: str) -> Structure:
+    """The definitions and imports of a text."""
+    language = language_of(path, text[:200])
+    if len(text) > MAX_BYTES:
+        return Structure(language, "too_large")
+    if language is None or language.grammar is None:
+        return Structure(language, "plain")
+    if _is_minified(text):
+        return Structure(language, "minified")
+    return Structure(language, *_parse(language.grammar, text))
+
+
+def extract(path: str, text: str) -> Facts:
+    """Everything the later stages want to know of a file's text."""
+    parsed = structure_of(path, text)
+    language = parsed.language
+    readable = language is not None and language.grammar is not None
+    head = text[:MAX_BYTES]
+    lines = head.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    terms, regions = _count_terms(lines, parsed.symbols, _holds_data(path, language))
+    return Facts(
+        version=facts_version(),
+        language=language.name if language is not None and readable else "",
+        status=parsed.status,
+        lines=text.count("\n") + (not text.endswith("\n") and text != ""),
+        chars=len(text),
+        terms=terms,
+        phrases=_phrases(head) if readable else (),
+        symbols=parsed.symbols,
+        imports=parsed.imports,
+        regions=regions,
+    )
+
+
+def _is_minified(text: str) -> bool:
+    lines = text.count("\n") + 1
+    return len(text) > 5_000 and (
+        len(text) / lines > 300 or max(map(len, text.split("\n"))) > _LONG_LINE
+    )
+
+
+def _holds_data(path: str, language: Language | None) -> bool:
+    """Mostly data: its words count, but only the most frequent of its head."""
+    return extension(path) in _BULKY or (
+        language is not None and language.kind in ("config", "data")
+    )
+
+
+def _count_terms(
+    lines: list[str], symbols: tuple[Symbol, ...], data: bool
+) -> tuple[dict[str, int], tuple[Region, ...]]:
+    """Packed counts by field, in sorted order so that equal facts have equal bytes, and regions
+    with their terms."""
+    limit, reach = _MAX_TERMS, len(lines)
+    if data:
+        limit, reach = _MAX_DATA_TERMS, _MAX_DATA_LINES
+    regions = cut_regions(symbols, lines)
+    counts: Counter[str] = Counter()
+    held: list[set[str]] = []
+    for region in regions:
+        found = (
+            words.words("\n".join(lines[region.start - 1 : region.end]))
+            if region.start <= reach
+            else []
+        )
+        counts.update(found)
+        held.append(set(found))
+    split = {word: words.split(word) for word in counts}
+    body: dict[str, int] = {}
+    seen = body.get
+    for word, count in counts.items():
+        for term in split[word]:
+            body[term] = seen(term, 0) + count
+    packed = _pack(body, symbols, limit)
+    sums = {word: [words.checksum(term) for term in found] for word, found in split.items()}
+    return packed, tuple(
+        replace(region, terms=_bag(some, sums)) for region, some in zip(regions, held, strict=True)
+    )
+
+
+def _pack(body: dict[str, int], symbols: tuple[Symbol, ...], limit: int) -> dict[str, int]:
+    if len(body) > limit:
+        body = dict(sorted(body.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    packed = {term: min(count, 255) for term, count in body.items()}
+    for shift, field in ((8, _terms_of_names(symbols)), (16, _terms_of_docs(symbols))):
+        for term, count in field.items():
+            packed[term] = packed.get(term, 0) + (min(count, 255) << shift)
+    return dict(sorted(packed.items()))
+
+
+def _bag(held: set[str], sums: dict[str, list[int]]) -> bytes:
+    """The terms of a region as sorted check sums, given those of its words."""
+    return array("I", sorted(set[int]().union(*map(sums.__getitem__, held)))).tobytes()
+
+
+def _terms_of_names(symbols: tuple[Symbol, ...]) -> Counter[str]:
+    return Counter(term for symbol in symbols for term in words.split(symbol.name))
+
+
+def _terms_of_docs(symbols: tuple[Symbol, ...]) -> Counter[str]:
+    return Counter(term for symbol in symbols if symbol.doc for term in words.terms_of(symbol.doc))
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for double, single in _STRING.findall(text):
+        literal = double or single
+        if literal.count(" ") >= 2:
+            for phrase in words.phrases(literal):
+                found[phrase] = None
+        if len(found) >= _MAX_PHRASES:
+            break
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=64)
+def reader_of(grammar: Grammar, micros: int = TIMEOUT_MICROS) -> tuple[Parser, Query] | None:
+    """The parser and the symbol query of a grammar, or None where its wheel is not installed."""
+    import importlib
+    import warnings
+
+    from tree_sitter import Language as TreeSitter
+    from tree_sitter import Parser, Query
+
+    try:
+        source = importlib.import_module(grammar.package)
+    except ImportError:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        language = TreeSitter(getattr(source, grammar.function)())
+        return Parser(language, timeout_micros=micros), Query(language, grammar.symbols)
+
+
+def _parse(
+    grammar: Grammar, text: str
+) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
+    """One try at the time cap and one at four times as much: the cap is wall time, and a busy
+    machine must not change what is known of a harmless file."""
+    source = text.encode("utf-8", "replace")
+    for micros in (TIMEOUT_MICROS, 4 * TIMEOUT_MICROS):
+        reader = reader_of(grammar, micros)
+        if reader is None:
+            return "failed", (), ()
+        parser, query = reader
+        try:
+            return _read(grammar, source, parser.parse(source), query)
+        except ValueError:  # what the time cap raises
+            parser.reset()
+    return "timeout", (), ()
+
+
+def _read(
+    grammar: Grammar, source: bytes, tree: Tree, query: Query
+) -> tuple[ParseStatus, tuple[Symbol, ...], tuple[Import, ...]]:
+    import warnings
+
+    from tree_sitter import QueryCursor
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        cursor = QueryCursor(query, match_limit=1_000, timeout_micros=TIMEOUT_MICROS)
+    found: dict[tuple[int, str], _Found] = {}
+    imports: dict[int, Import] = {}
+    for _, captures in cursor.matches(tree.root_node):
+        if "i" in captures:
+            node = captures["i"][0]
+            imports[node.start_byte] = _import(grammar, node, source)
+        elif len(found) < _MAX_SYMBOLS:
+            _collect(found, captures, source)
+    status: ParseStatus = "partial" if tree.root_node.has_error else "parsed"
+    return status, _symbols(grammar, found, source), tuple(imports[at] for at in sorted(imports))
+
+
+class _Found:
+    """A definition as the query met it; `rank` lets the more telling of two patterns win."""
+
+    __slots__ = ("kind", "name", "node", "rank")
+
+    def __init__(self, kind: str, name: str, node: Node) -> None:
+        self.kind, self.name, self.node = kind, name, node
+        self.rank = 0 if kind in ("constant", "field", "type") else 1
+
+
+def _collect(
+    found: dict[tuple[int, str], _Found], captures: dict[str, list[Node]], source: bytes
+) -> None:
+    names = captures.get("n", [])
+    for label, nodes in captures.items():
+        if label.startswith("d."):
+            for name_node in names:
+                name = _decode(source[name_node.start_byte : name_node.end_byte])[:200]
+                key = (name_node.start_byte, name)
+                candidate = _Found(label[2:], name, nodes[0])
+                if key not in found or found[key].rank < candidate.rank:
+                    found[key] = candidate
+
+
+def _decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def targets_of(grammar: Grammar, text: str) -> tuple[str, ...]:
+    """The modules or files that one import statement names."""
+    return tuple(target for target in grammar.imports(text)[:_MAX_TARGETS] if target)
+
+
+def _import(grammar: Grammar, node: Node, source: bytes) -> Import:
+    text = _SPACES.sub(" ", _decode(source[node.start_byte : node.end_byte])).strip()[:2_000]
+    return Import(text=text, line=node.start_point.row + 1, targets=targets_of(grammar, text))
+
+
+def _symbols(
+    grammar: Grammar, found: dict[tuple[int, str], _Found], source: bytes
+) -> tuple[Symbol, ...]:
+    """Symbols by position, each knowing the symbol around it."""
+    ordered = sorted(
+        found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0])
+    )
+    lines = source.split(b"\n")
+    made: list[Symbol] = []
+    open_: list[
+        tuple[int, int, str]
+    ] = []  # (end byte, index, kind) of the symbols around the current one
+    for _, item in ordered:
+        node = item.node
+        while open_ and open_[-1][0] <= node.start_byte:
+            open_.pop()
+        parent = open_[-1] if open_ else None
+        if (
+            item.kind in ("constant", "field")
+            and parent is not None
+            and parent[2] not in _CONTAINERS
+        ):
+            continue  # a local of a function
+        kind = (
+            "method"
+            if item.kind == "function" and parent is not None and parent[2] == "class"
+            else item.kind
+        )
+        made.append(
+            _symbol(grammar, item, kind, -1 if parent is None else parent[1], source, lines)
+        )
+        if item.rank:
+            open_.append((node.end_byte, len(made) - 1, kind))
+    return tuple(made)
+
+
+def _symbol(
+    grammar: Grammar, item: _Found, kind: str, parent: int, source: bytes, lines: list[bytes]
+) -> Symbol:
+    node = item.node
+    body = node.child_by_field_name("body")
+    if body is None and kind in _WITH_BODY:
+        body = next(
+            (child for child in reversed(node.named_children) if child.type.endswith(_BODIES)), None
+        )
+    outer = node.parent
+    start = (outer if outer is not None and outer.type in _OUTER else node).start_point.row
+    end_point = node.end_point
+    end = max(node.start_point.row, end_point.row - (end_point.column == 0))
+    stop = body.start_byte if body is not None else node.end_byte
+    signature = _signature(
+        _decode(source[node.start_byte : min(stop, node.start_byte + 4 * _MAX_SIGNATURE)]), kind
+    )
+    if grammar.docstrings:
+        doc = _docstring(source, body.start_byte) if body is not None else ""
+    else:
+        doc = _doc_above(lines, start)
+    body_row = end + 1 if body is None else max(node.start_point.row + 1, body.start_point.row)
+    known: SymbolKind = kind  # type: ignore[assignment]  # the queries name no other
+    return Symbol(
+        item.name, known, signature, doc, start + 1, end + 1, min(body_row, end + 1) + 1, parent
+    )
+
+
+def _signature(text: str, kind: str) -> str:
+    if kind in ("constant", "field", "macro"):
+        text = text.split("\n", 1)[0][:160]
+    return _SPACES.sub(" ", text).strip().rstrip("{:= ").strip()[:_MAX_SIGNATURE]
+
+
+def _docstring(source: bytes, at: int) -> str:
+    match = _DOCSTRING.match(_decode(source[at : at + 400]))
+    return match.group(1).strip()[:200] if match else ""
+
+
+def _doc_above(lines: list[bytes], row: int) -> str:
+    """The first line of the comment block that ends just above `row`."""
+    first = ""
+    for raw in reversed(lines[max(0, row - 40) : row]):
+        match = _COMMENT.match(_decode(raw[:400]))
+        if match is None:
+            if raw.lstrip().startswith(
+                (b"@", b"#[", b"[")
+            ):  # attributes and annotations sit in between
+                continue
+            break
+        first = match.group(1).strip() or first
+        if raw.lstrip().startswith(b"/*"):
+            break
+    return first[:200]

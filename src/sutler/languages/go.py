@@ -1,0 +1,65 @@
+"""Go, and the files of its modules, which its grammar does not read."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
+from sutler.languages.exports import offered
+from sutler.languages.imports import quoted
+from sutler.languages.tests import NO_TESTS
+from sutler.values.facts import Symbol
+
+_QUERY = """
+(function_declaration name: (identifier) @n) @d.function
+(method_declaration name: (field_identifier) @n) @d.method
+(type_spec name: (type_identifier) @n) @d.class
+(type_alias name: (type_identifier) @n) @d.type
+(source_file (const_declaration (const_spec name: (identifier) @n) @d.constant))
+(source_file (var_declaration (var_spec name: (identifier) @n) @d.constant))
+(source_file (var_declaration (var_spec_list (var_spec name: (identifier) @n) @d.constant)))
+(field_declaration name: (field_identifier) @n) @d.field
+(method_elem name: (field_identifier) @n) @d.method
+(import_spec) @i
+"""
+
+
+def _public(symbol: Symbol) -> bool:
+    return symbol.parent < 0 and symbol.name[:1].isupper()
+
+
+GO = Language(
+    display="Go",
+    name="go",
+    kind="program",
+    suffixes=("go",),
+    files=(),
+    shebangs=(),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_go", _QUERY, quoted, offered(_public), folder_modules=True),
+    shapes=None,
+    tests=Tests(stem=r".*_test", frameworks=(("", "go test"),)),
+    entries=Entries(
+        routes=(
+            r"\.(HandleFunc|Handle|GET|POST|PUT|PATCH|DELETE|Get|Post|Put|Delete|Patch)\(\s*"
+            r"\"([^\"\n]*/[^\"\n]*)\"",
+        ),
+        commands=(r"\bUse:\s*\"([\w:-]+)",),
+        script=r"^package main\b",
+        script_only=True,
+    ),
+    manifests=("go.mod", "go.work"),
+    ecosystems=("go",),
+)
+
+GO_MODULE = replace(
+    GO,
+    display="Go module file",
+    kind="config",
+    suffixes=(),
+    files=("go.mod", "go.work"),
+    grammar=None,
+    tests=NO_TESTS,
+    entries=Entries(),
+    manifests=(),
+)

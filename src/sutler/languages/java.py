@@ -1,0 +1,56 @@
+"""Java, and what Kotlin shares with it."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.exports import offered, visible_type
+from sutler.languages.imports import dotted
+from sutler.languages.tests import AFFIX, CAMEL, PREFIX, SPEC
+
+_QUERY = """
+(class_declaration name: (identifier) @n) @d.class
+(interface_declaration name: (identifier) @n) @d.class
+(enum_declaration name: (identifier) @n) @d.class
+(record_declaration name: (identifier) @n) @d.class
+(annotation_type_declaration name: (identifier) @n) @d.class
+(method_declaration name: (identifier) @n) @d.method
+(constructor_declaration name: (identifier) @n) @d.method
+(field_declaration declarator: (variable_declarator name: (identifier) @n)) @d.field
+(constant_declaration declarator: (variable_declarator name: (identifier) @n)) @d.field
+(enum_constant name: (identifier) @n) @d.field
+(import_declaration) @i
+"""
+
+STEM = rf"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}|.*[a-z0-9]IT"
+ROUTES = (
+    r"@(Get|Post|Put|Patch|Delete|Request)Mapping\("
+    r"\s*(?:value\s*=\s*|path\s*=\s*)?\{?\"([^\"\n]*)\"",
+    r"@(Path)\(\s*\"([^\"\n]*)\"",
+)
+COMMANDS = (r"@(?:CommandLine\.)?Command\([^)]{0,200}?name\s*=\s*\"([\w:-]+)\"",)
+
+JAVA = Language(
+    display="Java",
+    name="java",
+    kind="program",
+    suffixes=("java",),
+    files=(),
+    shebangs=(),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_java", _QUERY, dotted, offered(visible_type)),
+    shapes=None,
+    tests=Tests(
+        stem=STEM,
+        spec_folder=True,
+        frameworks=(
+            (r"org\.junit\.jupiter", "junit5"),
+            (r"org\.junit\.", "junit4"),
+            (r"org\.testng", "testng"),
+        ),
+    ),
+    entries=Entries(names=("application.java",), routes=ROUTES, commands=COMMANDS),
+    manifests=words(
+        "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts build.xml"
+    ),
+    ecosystems=("java",),
+)

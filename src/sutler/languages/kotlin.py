@@ -1,0 +1,39 @@
+"""Kotlin."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
+from sutler.languages.exports import offered, visible_top
+from sutler.languages.imports import dotted
+from sutler.languages.java import COMMANDS, ROUTES, STEM
+
+_QUERY = """
+(class_declaration name: (identifier) @n) @d.class
+(object_declaration name: (identifier) @n) @d.class
+(function_declaration name: (identifier) @n) @d.function
+(type_alias type: (identifier) @n) @d.type
+(source_file (property_declaration (variable_declaration (identifier) @n)) @d.constant)
+(class_body (property_declaration (variable_declaration (identifier) @n)) @d.field)
+(enum_entry (identifier) @n) @d.field
+(import) @i
+"""
+
+KOTLIN = Language(
+    display="Kotlin",
+    name="kotlin",
+    kind="program",
+    suffixes=("kt", "kts", "ktm"),
+    files=(),
+    shebangs=("kotlin",),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_kotlin", _QUERY, dotted, offered(visible_top)),
+    shapes=None,
+    tests=Tests(
+        stem=STEM,
+        spec_folder=True,
+        frameworks=((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.|kotlin\.test", "junit")),
+    ),
+    entries=Entries(names=("application.kt",), routes=ROUTES, commands=COMMANDS),
+    manifests=(),
+    ecosystems=("kotlin",),
+)

@@ -1,0 +1,31 @@
+"""Lua."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language
+from sutler.languages.exports import offered, top
+from sutler.languages.imports import quoted
+from sutler.languages.tests import BY_SPEC
+
+_QUERY = """
+(function_declaration name: (_) @n) @d.function
+(chunk (variable_declaration (assignment_statement (variable_list name:
+  (identifier) @n))) @d.constant)
+(function_call name: (identifier) @_r arguments: (arguments (string)) (#eq? @_r "require")) @i
+"""
+
+LUA = Language(
+    display="Lua",
+    name="lua",
+    kind="program",
+    suffixes=("lua", "rockspec"),
+    files=(),
+    shebangs=("lua", "luajit"),
+    comments=Comments(("--",), (("--[[", "]]"),)),
+    grammar=Grammar("tree_sitter_lua", _QUERY, quoted, offered(top)),
+    shapes=None,
+    tests=BY_SPEC,
+    entries=Entries(),
+    manifests=(),
+    ecosystems=(),
+)

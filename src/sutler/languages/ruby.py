@@ -1,0 +1,55 @@
+"""Ruby."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.exports import offered, top
+from sutler.languages.imports import quoted
+from sutler.languages.tests import AFFIX, CAMEL, SPEC
+from sutler.values.facts import Symbol
+
+_QUERY = """
+(class name: (_) @n) @d.class
+(module name: (_) @n) @d.class
+(method name: (_) @n) @d.method
+(singleton_method name: (_) @n) @d.method
+(assignment left: (constant) @n) @d.constant
+(call method: (identifier) @_a arguments: (argument_list (simple_symbol) @n)
+  (#match? @_a "^attr_")) @d.field
+(call method: (identifier) @_r arguments: (argument_list . (string))
+  (#any-of? @_r "require" "require_relative" "load" "autoload")) @i
+"""
+
+
+def _public(symbol: Symbol) -> bool:
+    return symbol.kind == "class" or top(symbol)
+
+
+RUBY = Language(
+    display="Ruby",
+    name="ruby",
+    kind="program",
+    suffixes=("rb", "rake", "gemspec", "ru", "podspec", "rbw"),
+    files=words(
+        "vagrantfile rakefile gemfile guardfile podfile fastfile capfile brewfile dangerfile"
+    ),
+    shebangs=("ruby", "jruby"),
+    comments=Comments(("#",), (("=begin", "=end"),)),
+    grammar=Grammar("tree_sitter_ruby", _QUERY, quoted, offered(_public)),
+    shapes=None,
+    tests=Tests(
+        stem=f"{AFFIX}|{SPEC}|{CAMEL}",
+        spec_folder=True,
+        frameworks=((r"Minitest|minitest", "minitest"), (r"RSpec\.describe|\bdescribe\b", "rspec")),
+    ),
+    entries=Entries(
+        names=("config.ru",),
+        routes=(
+            r"^[ \t]*(get|post|put|patch|delete|resources|resource|root|mount)"
+            r"\s+[\"':]([^\"'\s,]+)",
+        ),
+        commands=(r"^[ \t]*desc\s+[\"']([\w:-]+)",),
+    ),
+    manifests=("gemfile", "rakefile", "vagrantfile"),
+    ecosystems=("ruby",),
+)

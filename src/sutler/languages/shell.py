@@ -1,0 +1,35 @@
+"""Shell scripts: sh, bash and their kin."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language
+from sutler.languages.exports import offered, top
+from sutler.languages.tests import BY_AFFIX
+
+_QUERY = """
+(function_definition name: (word) @n) @d.function
+(program (variable_assignment name: (variable_name) @n) @d.constant)
+(program (declaration_command (variable_assignment name: (variable_name) @n)) @d.constant)
+(command name: (command_name (word) @_s) (#any-of? @_s "source" ".")) @i
+"""
+
+
+def _imports(text: str) -> list[str]:
+    return [word.strip("\"'") for word in text.split()[1:2]]
+
+
+SHELL = Language(
+    display="Shell",
+    name="shell",
+    kind="program",
+    suffixes=("sh", "bash", "zsh", "ksh", "bats"),
+    files=(".bashrc", ".bash_profile", ".zshrc", ".profile", ".envrc"),
+    shebangs=("sh", "bash", "dash", "zsh", "ksh", "ash", "bats"),
+    comments=Comments(("#",)),
+    grammar=Grammar("tree_sitter_bash", _QUERY, _imports, offered(top)),
+    shapes=None,
+    tests=BY_AFFIX,
+    entries=Entries(),
+    manifests=(),
+    ecosystems=(),
+)

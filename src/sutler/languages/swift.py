@@ -1,0 +1,44 @@
+"""Swift."""
+
+from __future__ import annotations
+
+from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
+from sutler.languages.exports import marked, offered
+from sutler.languages.imports import dotted
+from sutler.languages.tests import AFFIX, CAMEL, SPEC
+
+_QUERY = """
+(class_declaration name: (_) @n) @d.class
+(protocol_declaration name: (_) @n) @d.class
+(function_declaration name: (simple_identifier) @n) @d.function
+(protocol_function_declaration name: (simple_identifier) @n) @d.method
+(init_declaration "init" @n) @d.method
+(source_file (property_declaration name: (pattern bound_identifier:
+  (simple_identifier) @n)) @d.constant)
+(class_body (property_declaration name: (pattern bound_identifier:
+  (simple_identifier) @n)) @d.field)
+(protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @n)) @d.field
+(enum_entry name: (simple_identifier) @n) @d.field
+(typealias_declaration name: (type_identifier) @n) @d.type
+(import_declaration) @i
+"""
+
+SWIFT = Language(
+    display="Swift",
+    name="swift",
+    kind="program",
+    suffixes=("swift",),
+    files=(),
+    shebangs=("swift",),
+    comments=Comments(("//",), (("/*", "*/"),)),
+    grammar=Grammar("tree_sitter_swift", _QUERY, dotted, offered(marked("public", "open"))),
+    shapes=None,
+    tests=Tests(
+        stem=f"{AFFIX}|{SPEC}|{CAMEL}",
+        spec_folder=True,
+        frameworks=((r"import XCTest", "xctest"), (r"import Testing", "swift-testing")),
+    ),
+    entries=Entries(),
+    manifests=("package.swift", "podfile"),
+    ecosystems=("swift",),
+)

@@ -1,0 +1,1 @@
+"""Making one pack: the pipeline, its cache and its workers."""

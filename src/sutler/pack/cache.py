@@ -1,0 +1,293 @@
+"""What earlier packs of a project learned about its files, kept between runs and looked up by content.
+
+Kept is the result of redaction for a content, and the tokens of the section that showed it, whole or cut. For most
+files that is a digest and a number; for a file with something to redact, the changed lines as they may leave. A cached
+result is used when the file's bytes have the digest on record. The digest itself is taken from the cache when the
+inode, the size and both times are unchanged, and the file was left alone for some seconds before it was read. A cache
+that is damaged, old or made by other rules is ignored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import compress
+from operator import ne
+from typing import TYPE_CHECKING, TypeVar
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.engine import home
+from sutler.store.state import project_id
+from sutler.values.pack import CleanText, Finding, Loaded, Section
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.config import Settings
+    from sutler.values.pack import Request
+
+_FORMAT = 6
+_CHECK = 4  # bytes of the checksum
+UNCOUNTED = -1
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before it was read may change again within one tick of the clock: not trusted."""
+MAX_FIGURES = 2000
+MAX_CHANGED = 1_000_000
+"""Characters of changed lines that are kept of one file."""
+_LONG = 1 << 20
+_ADDRESSED: frozenset[str] = frozenset(
+    ("full", "head_tail")
+)  # levels whose text follows from the content alone
+
+
+class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
+    """One file as it was last packed. No digest: the file holds no text. `section` is what its section depended on
+    besides the content; `lines` are those that redaction changed, by number from 0."""
+
+    digest: str
+    tokens: int = UNCOUNTED
+    section: str = ""
+    lines: dict[int, str] = {}
+    findings: tuple[Finding, ...] = ()
+    hidden: tuple[tuple[str, int], ...] = ()
+    stat_key: tuple[int, ...] = ()  # size, times and inode; only if they may be relied on
+
+
+class Files(Struct, frozen=True, array_like=True):
+    """Cached files by path, as they lie in the cache folder."""
+
+    format: int
+    files: dict[str, CachedFile]
+
+
+class Figures(Struct, frozen=True, array_like=True):
+    """Numbers about texts, by kind and digest. A file of its own: a limited pack need not read about every file."""
+
+    format: int
+    figures: dict[str, int]
+
+
+NO_FILES = Files(0, {})
+NO_FIGURES = Figures(0, {})
+
+
+def section_key(section: Section) -> str:
+    """What a section's tokens depend on besides content, path, format and cut."""
+    return f"{'100755' if section.mode & 0o100 else '100644'} {section.level} {section.reason}"
+
+
+class PackCache:
+    """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without a name it keeps
+    nothing."""
+
+    __slots__ = ("_environ", "_figures", "_files", "_fresh", "_noted", "_started", "name")
+
+    def __init__(self, name: str, environ: Mapping[str, str]) -> None:
+        self.name = name
+        self._environ = environ
+        self._files: Files | None = None if name else NO_FILES
+        self._figures: Figures | None = None if name else NO_FIGURES
+        self._fresh: dict[str, CachedFile] = {}
+        self._noted: dict[str, int] = {}
+        self._started = time.time_ns()
+
+    @property
+    def files(self) -> Mapping[str, CachedFile]:
+        """What earlier runs left; read on first use."""
+        if self._files is None:
+            stored = _decoded(home.cached(self.name, self._environ), Files)
+            self._files = stored if stored is not None and stored.format == _FORMAT else NO_FILES
+        return self._files.files
+
+    @property
+    def figures(self) -> Mapping[str, int]:
+        if self._figures is None:
+            stored = _decoded(home.cached(_figures_name(self.name), self._environ), Figures)
+            self._figures = (
+                stored if stored is not None and stored.format == _FORMAT else NO_FIGURES
+            )
+        return self._figures.figures
+
+    def unchanged(self, path: str, stat_key: tuple[int, ...]) -> CachedFile | None:
+        """The record of a file whose size, times and inode are still those on record."""
+        cached = self.files.get(path)
+        return (
+            cached
+            if cached is not None and cached.stat_key and cached.stat_key == stat_key
+            else None
+        )
+
+    def redacted(self, loaded: Loaded) -> CleanText | None:
+        """The result of redaction for this content under this path, if it is on record."""
+        cached = self.files.get(loaded.path)
+        if cached is None or cached.digest != loaded.digest:
+            return None
+        if not cached.lines:
+            return CleanText(loaded.text, cached.findings, cached.hidden)
+        lines = loaded.text.split("\n")
+        for number, line in cached.lines.items():
+            lines[number] = line
+        return CleanText("\n".join(lines), cached.findings, cached.hidden)
+
+    def record_of(self, loaded: Loaded, clean: CleanText) -> CachedFile | None:
+        """The record to keep of a redacted file; None for one that is better redacted again."""
+        if not self.name:
+            return None
+        cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
+        if cached is None or cached.digest != loaded.digest:
+            cached = _record(loaded, clean)
+        stat_key = self.trusted(loaded.stat_key)
+        if cached is None or cached.stat_key == stat_key:
+            return cached
+        return replace(cached, stat_key=stat_key)
+
+    def tokens(self, section: Section, count: Callable[[], int]) -> int:
+        """What a section costs in tokens: from the cache, or counted. Excerpts go by their text, since they depend on
+        the task."""
+        if section.level not in _ADDRESSED:
+            key = (
+                section_key(section),
+                section.sha256,
+                section.source,
+                section.encoding,
+                section.path,
+            )
+            return self.figure("section", repr(key), count)
+        cached = self.files.get(section.path)
+        if (
+            cached is not None
+            and cached.digest == section.source
+            and cached.section == section_key(section)
+        ):
+            return count() if cached.tokens == UNCOUNTED else cached.tokens
+        return count()
+
+    def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
+        """A number about a text: from the cache, or made and noted."""
+        if not self.name:
+            return make()
+        key = f"{kind} {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+        value = self.figures.get(key, self._noted.get(key))
+        self._noted[key] = make() if value is None else value
+        return self._noted[key]
+
+    def trusted(self, stat_key: tuple[int, ...]) -> tuple[int, ...]:
+        """The stat key of a file if it may be relied on, else nothing."""
+        return stat_key if stat_key and max(stat_key[1:3]) < self._started - RACY_NS else ()
+
+    def learn(self, path: str, record: CachedFile | None) -> None:
+        if record is not None and self.name:
+            self._fresh[path] = record
+
+    def learned(self, path: str) -> CachedFile | None:
+        """The record that this process made, for a worker to send home."""
+        return self._fresh.get(path)
+
+    def learn_tokens(self, section: Section, tokens: int) -> None:
+        """Add the tokens of a section to the record of its file."""
+        record = self._fresh.get(section.path)
+        if record is not None and record.digest == section.source and section.level in _ADDRESSED:
+            self._fresh[section.path] = replace(record, tokens=tokens, section=section_key(section))
+
+    def save(self, *, whole: bool) -> None:
+        """Keep what this run learned. A run that saw the `whole` project drops the files it did not see."""
+        if not self.name:
+            return
+        if self._noted and not self._noted.items() <= self.figures.items():
+            figures = {**self.figures, **self._noted}
+            self._figures = Figures(
+                _FORMAT, figures if len(figures) <= MAX_FIGURES else self._noted
+            )
+            home.keep(
+                _figures_name(self.name), _encoded(self._figures), self._environ, durable=False
+            )
+        if not self._fresh:
+            return
+        files = self._fresh if whole else {**self.files, **self._fresh}
+        if files != self.files:
+            self._files = Files(
+                _FORMAT, {path: files[path] for path in sorted(files) if _is_unicode(path)}
+            )
+            home.keep(self.name, _encoded(self._files), self._environ, durable=False)
+
+
+NO_CACHE = PackCache("", {})
+"""For runs that have no use for a cache: it keeps nothing."""
+
+
+def cache_for(
+    root: str, settings: Settings, request: Request, environ: Mapping[str, str]
+) -> PackCache:
+    """The cache of a project for packs of this kind: other rules, another format, cut or vocabulary, another cache."""
+    rules = ""
+    if settings.flag("redact"):
+        from sutler.engine.clean import redactor_mark
+
+        rules = redactor_mark()
+    kind = (
+        _FORMAT,
+        VERSION,
+        rules,
+        request.format,
+        request.line_numbers,
+        request.cut,
+        request.budget.counter,
+        settings.words("allow_secrets"),
+        settings.words("allow_lines"),
+    )
+    tag = sha256(repr(kind).encode()).hexdigest()[:16]
+    return PackCache(f"facts-{project_id(root, home.key(environ))}-{tag}.bin", environ)
+
+
+def _record(loaded: Loaded, clean: CleanText) -> CachedFile | None:
+    if not clean.findings and not clean.hidden:
+        return CachedFile(loaded.digest)
+    changed = map(ne, _lines(loaded.text), _lines(clean.text))
+    lines = dict(compress(enumerate(_lines(clean.text)), changed))
+    moved = loaded.text.count("\n") != clean.text.count("\n")
+    if moved or sum(map(len, lines.values())) > MAX_CHANGED:
+        return None
+    return CachedFile(loaded.digest, lines=lines, findings=clean.findings, hidden=clean.hidden)
+
+
+def _lines(text: str) -> Iterable[str]:
+    """The lines; of a long text one at a time, since a list of all takes several times its room."""
+    return text.split("\n") if len(text) < _LONG else _lazy_lines(text)
+
+
+def _lazy_lines(text: str) -> Iterator[str]:
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
+
+
+T = TypeVar("T")
+
+
+def _encoded(content: Files | Figures) -> bytes:
+    """With a checksum before it: a cache that the disk lost a part of must not be believed."""
+    data = msgspec.msgpack.encode(content)
+    return crc32(data).to_bytes(_CHECK, "little") + data
+
+
+def _decoded(data: bytes | None, kind: type[T]) -> T | None:
+    if data is None or data[:_CHECK] != crc32(memoryview(data)[_CHECK:]).to_bytes(_CHECK, "little"):
+        return None
+    try:
+        return msgspec.msgpack.decode(memoryview(data)[_CHECK:], type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _figures_name(name: str) -> str:
+    return "figures" + name.removeprefix("facts")
+
+
+def _is_unicode(path: str) -> bool:
+    return path.isascii() or not any("\ud800" <= char <= "\udfff" for char in path)

@@ -1,0 +1,123 @@
+"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from sutler.config import Settings
+from sutler.disk.root import Blob, Reader
+from sutler.disk.text import decode
+from sutler.engine.clean import Clean
+from sutler.pack.cache import NO_CACHE, CachedFile, PackCache
+from sutler.stages.fit import Material
+from sutler.values.pack import Choice, Loaded
+from sutler.values.snapshot import Excluded, Problem, Reason, Rule
+
+CEILING = 1 << 30
+"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
+NOT_TEXT = Rule("content", "not text")
+
+BATCH_BYTES = 1 << 19
+BATCH_FILES = 256
+
+LoadedFile = tuple[Choice, Loaded | Material | Excluded]
+"""A chosen file with its text; a text of our own is clean already."""
+
+_REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
+
+
+class Loader:
+    """Reads, decodes and redacts files, and keeps the problems met."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        clean: Clean,
+        settings: Settings,
+        cache: PackCache = NO_CACHE,
+    ) -> None:
+        self._reader = reader
+        self._clean = clean
+        self._limit = min(settings.number("skip_over") or CEILING, CEILING)
+        self._skip = settings.text("on_decode_error") == "skip"
+        self._cache = cache
+        self.problems: list[Problem] = []
+        self.texts: dict[str, Material] = {}  # texts of our own that stand among the files, by path
+
+    def material(self, choice: Choice) -> Material | Excluded:
+        """Load and redact one file."""
+        return self.redact(choice, self.load(choice))
+
+    def load(self, choice: Choice) -> Loaded | Material | Excluded:
+        """Read and decode a file, without redacting it."""
+        path = choice.entry.path
+        if self.texts and path in self.texts:
+            return self.texts[path]
+        cached = self._cache.unchanged(path, choice.entry.stat_key)
+        if cached is not None and not cached.digest and not choice.entry.named:
+            return Excluded(path, "binary", NOT_TEXT)
+        return self._decoded(choice, self._reader.read(path, self._limit))
+
+    def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
+        """Redact a loaded text; what is redacted already or stays out is left as it is."""
+        if not isinstance(loaded, Loaded):
+            return loaded
+        self.problems.extend(loaded.problems)
+        clean = self._cache.redacted(loaded)
+        if clean is None:
+            clean = self._clean(loaded.text, loaded.path, loaded.data)
+        self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
+        return Material(choice, loaded, clean)
+
+    def _decoded(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
+        path = choice.entry.path
+        if isinstance(blob, Problem):
+            self.problems.append(blob)
+            return Excluded(
+                path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail)
+            )
+        decoded = decode(blob.data)
+        if decoded is None:
+            if choice.entry.named:
+                self.problems.append(Problem(path, "binary", "not text"))
+            self._cache.learn(
+                path, CachedFile("", stat_key=self._cache.trusted(choice.entry.stat_key))
+            )
+            return Excluded(path, "binary", NOT_TEXT)
+        problems: tuple[Problem, ...] = ()
+        if decoded.issue:
+            if self._skip:
+                return Excluded(path, "undecodable", Rule("on_decode_error = skip", decoded.issue))
+            problems = (Problem(path, "undecodable", decoded.issue),)
+        plain = blob.data if decoded.encoding == "utf-8" else b""
+        digest = self._digest(path, blob)
+        return Loaded(
+            path,
+            decoded.text,
+            digest,
+            len(blob.data),
+            decoded.encoding,
+            problems,
+            plain,
+            blob.stat_key,
+        )
+
+    def _digest(self, path: str, blob: Blob) -> str:
+        """The digest of the file's bytes; from the cache if the file is unchanged."""
+        cached = self._cache.unchanged(path, blob.stat_key)
+        if cached is not None and cached.digest and len(blob.data) == blob.size:
+            return cached.digest
+        return sha256(blob.data).hexdigest()
+
+
+def batches_of(choices: Sequence[Choice]) -> list[range]:
+    """The numbers of the files that are built together."""
+    batches: list[range] = []
+    start = size = 0
+    for number, choice in enumerate(choices):
+        if size >= BATCH_BYTES or number - start >= BATCH_FILES:
+            batches.append(range(start, number))
+            start, size = number, 0
+        size += choice.entry.size
+    return [*batches, range(start, len(choices))] if choices else []

@@ -1,0 +1,153 @@
+"""One ordered pool of worker processes: the answers of `work(0)`, `work(1)` … in order.
+
+Workers are forked, so they inherit what the parent has loaded and start within a millisecond. Nothing depends on them:
+where a fork is not safe or not worth it, and where a worker dies, the parent does the work itself. Threads were tried:
+redaction is mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Generator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from sutler.disk.output import write_run
+
+_SIZE = 8  # bytes before each answer: its length
+_PIPE = 1 << 20
+_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
+
+T = TypeVar("T")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def may_fork() -> bool:
+    """Whether a fork is safe: on Linux, with no other thread whose locks a child would inherit."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
+
+
+def workers_for(size: int, enough: int) -> int:
+    """How many workers a job of `size` bytes gets: none below `enough`, on one core, or where a fork is not safe."""
+    return cores() if size > enough and cores() > 1 and may_fork() else 0
+
+
+def ordered(
+    work: Callable[[int], T], count: int, workers: int, kind: type[T]
+) -> Generator[T, None, None]:
+    """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices n, n + w, n + 2w …
+
+    Answers travel as MessagePack of `kind`. A worker whose answers are not read yet waits at its full pipe, so memory
+    stays bounded. What a worker could not do is done here, so that an error is raised where it can be handled.
+    """
+    if not workers:
+        yield from map(work, range(count))
+        return
+    pool = _Pool(work, count, min(workers, count))
+    decode = msgspec.msgpack.Decoder(kind).decode
+    gc.freeze()  # the collector must not touch, and so copy, pages that are shared with the workers
+    try:
+        pool.start()
+        for index in range(count):
+            data = pool.answer(index)
+            yield decode(data) if data else work(index)
+    finally:
+        gc.unfreeze()
+        pool.close()
+
+
+class _Pool(Generic[T]):
+    """Forked workers, each with the pipe that carries its answers."""
+
+    def __init__(self, work: Callable[[int], T], count: int, workers: int) -> None:
+        self._work = work
+        self._count = count
+        self._workers = workers
+        self._pids: list[int] = []
+        self._pipes: list[int] = []
+
+    def start(self) -> None:
+        for number in range(self._workers):
+            pid, pipe = self._forked(number)
+            self._pids.append(pid)
+            self._pipes.append(pipe)
+
+    def answer(self, index: int) -> bytes | bytearray:
+        """The answer for `index`; empty when its worker has ended without it."""
+        number = index % self._workers
+        pipe = self._pipes[number]
+        size = _exactly(pipe, _SIZE) if pipe >= 0 else b""
+        answer = _exactly(pipe, int.from_bytes(size, "little")) if size else b""
+        if not answer and pipe >= 0:
+            os.close(pipe)
+            self._pipes[number] = -1
+        return answer
+
+    def close(self) -> None:
+        for pipe in self._pipes:
+            if pipe >= 0:
+                os.close(pipe)  # a worker that still writes meets a closed pipe and ends
+        for pid in self._pids:
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:  # a parent of ours ignores the end of children, and so do we
+                continue
+
+    def _forked(self, number: int) -> tuple[int, int]:
+        out, into = os.pipe()
+        _widen(into)
+        pid = os.fork()
+        if pid:
+            os.close(into)
+            return pid, out
+        code = 1
+        try:
+            for pipe in (out, *self._pipes):
+                os.close(pipe)
+            self._serve(number, into)
+            code = 0
+        except BaseException:  # noqa: S110  # the parent does the work again and meets the same error
+            pass
+        finally:
+            os._exit(code)  # no clean-up of the parent's: its files, hooks and buffers are not ours
+
+    def _serve(self, number: int, into: int) -> None:
+        encode = msgspec.msgpack.Encoder().encode
+        for index in range(number, self._count, self._workers):
+            answer = encode(self._work(index))
+            write_run(into, (len(answer).to_bytes(_SIZE, "little"), answer))
+
+
+def _widen(pipe: int) -> None:
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE)
+    except OSError:
+        pass  # over the user's limit for pipes: slower, nothing else
+
+
+def _exactly(pipe: int, size: int) -> bytes | bytearray:
+    """So many bytes, or none when the pipe ends before."""
+    answer = bytearray(size)
+    rest = memoryview(answer)
+    while rest:
+        received = os.readv(pipe, [rest])
+        if not received:
+            return b""
+        rest = rest[received:]
+    return answer

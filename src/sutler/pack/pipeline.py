@@ -1,0 +1,44 @@
+"""Make one pack: ten steps, each with a type of its own.
+
+scan      Snapshot            names, exclusions with their rule, problems
+classify  Classified          what each file is, by its name
+rank      Ranking             worth for a task; none without one
+choose    Selection           files in the order of their claim
+load      LoadedFile          bytes decoded, each file read once
+redact    Material            clean text
+fit       Fitted              sections within the budget
+render    Batch               sections between their frames, in bytes
+seal      Run                 the text that leaves, its digest at the end
+record    Report              what entered, what stayed out and why; the cache is saved
+
+A pack without a limit is built in batches, by worker processes where that pays. A limited pack is one
+batch, whose files are loaded while `fit` spends the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sutler.pack import parallel
+from sutler.pack.report import Batch
+from sutler.pack.steps import PackRun
+from sutler.values.pack import Run
+
+
+def make(run: PackRun) -> Iterator[Run]:
+    """Yield the pack's text; the report is complete after the last of it."""
+    snapshot = run.scan()
+    classified = run.classify(snapshot)
+    ranking = run.rank(snapshot)
+    selection = run.choose(classified, ranking)
+    with run.reading(selection, ranking) as batches:
+
+        def build(index: int) -> Batch:
+            loaded = run.load(batches[index])
+            materials = run.redact(loaded)
+            fitted = run.fit(batches[index], materials)
+            return run.render(fitted)
+
+        built = parallel.ordered(build, len(batches), run.workers(), Batch)
+        yield from run.seal(built)
+    run.record()

@@ -1,0 +1,179 @@
+"""What a pack did, as data, and whether its problems refuse it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.config import Settings
+from sutler.pack.cache import CachedFile
+from sutler.values.errors import RefusedError
+from sutler.values.pack import Budget, CleanText, Listing, PackType
+from sutler.values.paths import RelPath, quote
+from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
+
+WHOLE = ("full", "summary")
+"""Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
+
+
+class Shown(Struct, frozen=True, gc=False):
+    """One file that entered: how much of it, at what cost in the budget's unit, and why."""
+
+    path: RelPath
+    level: str  # of the pack's own ladder: full, head_tail, excerpt, head, summary …
+    bytes: int
+    tokens: int | None
+    cost: int
+    reason: str
+    sha256: str = ""
+    rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
+
+    @property
+    def findings(self) -> int:
+        return len(self.rules)
+
+    @property
+    def weight(self) -> int:
+        """What people compare files by: tokens where they were counted, else bytes."""
+        return self.bytes if self.tokens is None else self.tokens
+
+
+class Report(Struct, frozen=True):
+    """A finished pack's account of itself. `used` is counted on the very text, in the budget's unit."""
+
+    pack_id: str
+    format: str
+    budget: Budget
+    used: int
+    bytes: int
+    tokens: int | None
+    shown: tuple[Shown, ...]
+    listing: Listing
+    excluded: tuple[Excluded, ...]
+    problems: tuple[Problem, ...]
+    parts: int = 1
+    type: PackType = "full"
+    selection_reason: str = "asked for"
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
+
+    @property
+    def scanned(self) -> int:
+        return len(self.shown) + sum(count for _, count in by_reason(self.excluded))
+
+    def out_by_reason(self) -> list[tuple[str, int]]:
+        """How many files stayed out, by reason, most first."""
+        return by_reason(self.excluded)
+
+    def hidden(self) -> dict[str, int]:
+        """How many invisible characters were made visible, by kind."""
+        tally: Counter[str] = Counter()
+        for one in self.shown:
+            for kind, count in one.hidden:
+                tally[kind] += count
+        return dict(sorted(tally.items()))
+
+    def largest(self, count: int = 5) -> list[Shown]:
+        return (
+            sorted(self.shown, key=lambda one: (-one.weight, one.path))[:count]
+            if self.shown
+            else []
+        )
+
+
+def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
+    """Counts for people. The inside of `.git` is on record, but nobody thinks of it as files of the project."""
+    tally: Counter[str] = Counter()
+    for item in excluded:
+        if item.rule.source != "git":
+            tally[item.reason] += item.count
+    return sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
+    """A file in a document: `text` is what it shows, `whole` the clean file that this was taken from."""
+    data = text.encode("utf-8", "surrogatepass")
+    rules = tuple(one.rule for one in whole.findings if one.confidence > 0) if whole else ()
+    hidden = whole.hidden if whole else ()
+    return Shown(
+        path, level, len(data), None, 0, reason, sha256(data).hexdigest(), rules, hidden=hidden
+    )
+
+
+class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
+    """One file that enters, as the report and the cache need it."""
+
+    number: int
+    level: str
+    length: int
+    sha256: str
+    tokens: int | None
+    cost: int
+    rules: tuple[str, ...]
+    hidden: tuple[tuple[str, int], ...]
+    record: CachedFile | None
+
+
+class Batch(Struct, frozen=True, array_like=True):
+    """Built sections: their account, their text, the part of it that the ending's digest covers, their
+    manifest lines."""
+
+    files: list[BuiltFile]
+    excluded: list[tuple[int, Reason, Rule, CachedFile | None]]
+    problems: list[tuple[int, ProblemKind, str]]
+    text: bytes
+    frames: bytes
+    lines: bytes
+
+
+Ask = Callable[[Sequence[Problem]], bool]
+"""Shown the problems, says whether to go on. Absent means no."""
+
+
+_KINDS: dict[Reason, ProblemKind] = {
+    "credentials": "denied",
+    "ai_denied": "denied",
+    "size_limit": "too_large",
+    "symlink": "special",
+    "hard_link": "special",
+    "special": "special",
+    "mount_point": "special",
+}
+
+
+def named_but_out(excluded: Iterable[Excluded], named: Sequence[RelPath]) -> list[Problem]:
+    """What the user named and a rule that naming does not lift keeps out: never a silent gap."""
+    if not named:
+        return []
+    wanted = {*named, *(f"{path}/" for path in named)}
+    return [
+        Problem(item.path.rstrip("/"), _KINDS[item.reason], str(item.rule))
+        for item in excluded
+        if item.reason in _KINDS and item.path in wanted
+    ]
+
+
+def judge(
+    problems: Sequence[Problem], settings: Settings, named: Sequence[RelPath], ask: Ask | None
+) -> None:
+    """strict: any problem refuses. flexible: a problem with something the user named asks, and without anyone to
+    ask refuses; the rest is recorded. ignore: everything is recorded and nothing refuses."""
+    mode = settings.text("mode")
+    if mode == "ignore":
+        return
+    grave = problems if mode == "strict" else [one for one in problems if one.path in named]
+    if not grave or (mode == "flexible" and ask is not None and ask(grave)):
+        return
+    lines = [
+        f"{quote(one.path)}: {one.kind}{f' ({one.detail})' if one.detail else ''}" for one in grave
+    ]
+    shown = "\n".join(f"  {line}" for line in lines[:20])
+    more = f"\n  and {len(lines) - 20:,} more" if len(lines) > 20 else ""
+    raise RefusedError(
+        f"{len(lines):,} problem{'s' if len(lines) != 1 else ''} on the way:\n{shown}{more}",
+        rule=f"mode = {mode}",
+        next_step="correct them, leave the paths out, or use --mode ignore to go on without them",
+    )

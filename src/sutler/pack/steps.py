@@ -1,0 +1,398 @@
+"""The steps of the pipeline and what they share during one run.
+
+A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay in
+this process.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from sutler.disk.root import Root
+from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.formats import Framed, SectionFrame, assembled, frame_text, joined, section_frame, shape
+from sutler.pack import parallel
+from sutler.pack.cache import NO_CACHE, PackCache, cache_for
+from sutler.pack.load import LoadedFile, Loader, batches_of
+from sutler.pack.report import (
+    Ask,
+    Batch,
+    BuiltFile,
+    Report,
+    Shown,
+    judge,
+    named_but_out,
+)
+from sutler.stages.choose import display_key
+from sutler.stages.count import (
+    LITTLE,
+    Counter,
+    counter_for,
+    expect_much,
+    make_ready,
+    token_counter,
+)
+from sutler.stages.fit import (
+    Fitted,
+    Ledger,
+    Material,
+    best_rung,
+    fit_whole_text,
+    frame_cost,
+    worth_loading,
+)
+from sutler.stages.tree import drawing_limit, drawn_within
+from sutler.values.pack import (
+    Choice,
+    CleanText,
+    Listing,
+    Preamble,
+    Request,
+    Run,
+    Section,
+    Selection,
+)
+from sutler.values.snapshot import Excluded, Problem, Snapshot
+
+if TYPE_CHECKING:
+    from sutler.engine.changes import Changes
+    from sutler.engine.project import Classified, Project
+    from sutler.stages.task_fit import Ranking
+
+ENOUGH = 1_500_000
+"""Bytes to redact or count from which worker processes are worth their start."""
+OFFERED = 4
+"""What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and the whole
+text at the end."""
+ENOUGH_RAW = 8_000_000
+"""The same for files that are only read and framed."""
+
+Progress = Callable[[int, int], None]
+"""Progress callback: files done, files in all."""
+
+
+class PackRun:
+    """One run of the pipeline. The methods from `scan` to `record` are its steps, in their order."""
+
+    def __init__(
+        self, project: Project, request: Request, ask: Ask | None, *, count_tokens: bool
+    ) -> None:
+        self.project = project
+        self.request = request
+        self.tokens: Counter | None = self._counted if count_tokens else None
+        self.progress: Progress | None = None
+        self.watch: Callable[[Section], None] | None = None  # called with each section that enters
+        self.cache = NO_CACHE
+        self.scores: dict[str, float] = {}  # of the ranking, if there is one
+        self.report: Report | None = None
+        self._ask = ask
+        self._clean: Clean = as_it_is
+        self._changes: Changes | None = None
+        self._limited = request.budget.limit is not None
+        self._bytes = self._used = 0
+        self._listing = Listing()
+        self._pack_id = ""
+        self._shown: list[Shown] = []
+        self._left_out: list[Excluded] = []
+        self._total_tokens: int | None = None
+
+    def scan(self) -> Snapshot:
+        """The tree, with no secret in any name."""
+        self.cache = self._cache()
+        found = self.project.found()
+        if self._limited and OFFERED * self._size(found) > LITTLE:
+            expect_much()  # loaded at the first text that is not in the cache
+        if self.project.settings.flag("redact"):
+            weight = max(self._size(found), len(found.entries) * PER_FILE)
+            self._clean = Redactor(lambda: self.project.clean(weight))
+            found = self._masked(found)
+        self._snapshot = found
+        return found
+
+    def classify(self, snapshot: Snapshot) -> Classified:
+        return self.project.classify(snapshot)
+
+    def rank(self, snapshot: Snapshot) -> Ranking | None:
+        """The files by their worth for the goal, or for what changed in git."""
+        request = self.request
+        if request.asks_history:
+            self._changes = self.project.changes(snapshot, request)
+        task = request.goal or (self._changes.task() if self._changes else "")
+        return self.project.ranking(snapshot, task) if task else None
+
+    def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
+        selection = self.project.choose(classified, self.request, ranking, self._changes)
+        if ranking is not None:
+            self.scores = {choice.path: choice.score for choice in selection.choices}
+        return selection
+
+    @contextmanager
+    def reading(self, selection: Selection, ranking: Ranking | None) -> Iterator[list[range]]:
+        """Open the tree for the steps that read it, and yield the batches to build."""
+        project, request = self.project, self.request
+        self._selection, self._ranking = selection, ranking
+        with Root(project.place.root) as root, root.reader() as reader:
+            self._loader = Loader(reader, self._clean, project.settings, self.cache)
+            texts = self._changes.texts if self._changes else ()
+            self._loader.texts = {material.choice.path: material for material in texts}
+            self._problems = [*self._snapshot.problems]
+            self._advance = self._teller(len(selection.choices))
+            unit = counter_for(request.budget.unit, request.budget.counter)
+            self._preamble = self._preamble_within(unit if self._limited else len)
+            if self._limited:
+                self._order = list(selection.choices)
+                self._ledger = Ledger(request, unit, self._preamble, len(self._order))
+                batches = [range(len(self._order))]
+            else:
+                self._order = sorted(selection.choices, key=display_key)
+                batches = batches_of(self._order)
+                if self.tokens is not None:
+                    self._total_tokens = frame_cost(self.tokens, request, self._preamble)
+            self._numbers = {str(choice.path): at for at, choice in enumerate(self._order)}
+            yield batches
+
+    def workers(self) -> int:
+        """How many worker processes build the batches; what they need is loaded before they are forked."""
+        request, cached = self.request, self.cache.files
+        redacting = self.project.settings.flag("redact")
+        if self._limited:
+            return 0
+        new = [choice.entry.size for choice in self._order if choice.entry.path not in cached]
+        size = sum(new)
+        if self.tokens is not None and size > LITTLE:
+            make_ready(request.budget.counter)
+        enough = ENOUGH if redacting or self.tokens is not None else ENOUGH_RAW
+        workers = 0 if self.watch is not None else parallel.workers_for(size, enough)
+        if workers and isinstance(self._clean, Redactor):
+            self._clean.ready()
+        return workers
+
+    def load(self, batch: range) -> Iterable[LoadedFile]:
+        """Read and decode the files of a batch. Lazy under a limit, which must not read the whole tree;
+        else all at once, since reading, redacting and counting in turns evict each other's tables from
+        the processor's caches."""
+        choices: Iterable[Choice] = [self._order[number] for number in batch]
+        if not self._limited:
+            return [(choice, self._loader.load(choice)) for choice in choices]
+        if self._ranking is None:
+            choices = worth_loading(choices, self._ledger)
+        else:
+            from sutler.stages.task_fit import task_order
+
+            choices = task_order(self._order, self._ranking)
+        return ((choice, self._loader.load(choice)) for choice in choices)
+
+    def redact(self, loaded: Iterable[LoadedFile]) -> Iterator[Material | Excluded]:
+        """Clean texts, in the order of `loaded`."""
+        for choice, file in loaded:
+            yield self._loader.redact(choice, file)
+            if self._limited and self._advance is not None:
+                self._advance()
+
+    def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> Fitted:
+        """Sections in display order: all that the limit has room for, each file at its best without one."""
+        if not self._limited:
+            ready = list(materials)
+            cut = self.request.cut
+            sections = [best_rung(one, cut) for one in ready if isinstance(one, Material)]
+            excluded = tuple([one for one in ready if isinstance(one, Excluded)])
+            return Fitted(tuple(sections), Listing(), excluded, 0)
+        choices = [self._order[number] for number in batch]
+        whole = fit_whole_text(choices, materials, self._ledger, self._preamble, self._ranking)
+        self._listing, self._used = whole.fitted.listing, whole.used
+        if self.tokens is not None:
+            in_tokens = self.request.budget.unit == "tokens"
+            self._total_tokens = whole.used if in_tokens else self.tokens(whole.text)
+        return whole.fitted
+
+    def render(self, fitted: Fitted) -> Batch:
+        """Frame and count the sections."""
+        request, numbers = self.request, self._numbers
+        frames = []
+        for section in fitted.sections:
+            if self.watch is not None:
+                self.watch(section)
+            frames.append(section_frame(section, request.format, request.line_numbers))
+        files = [self._built(*pair) for pair in zip(fitted.sections, frames, strict=True)]
+        excluded = [
+            (numbers[item.path], item.reason, item.rule, self.cache.learned(item.path))
+            for item in fitted.excluded
+        ]
+        problems = [(numbers[one.path], one.kind, one.detail) for one in self._loader.problems]
+        self._loader.problems.clear()
+        if not frames:
+            return Batch(files, excluded, problems, b"", b"", b"")
+        text, covered, lines = joined(frames, request.format)
+        return Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
+
+    def seal(self, built: Generator[Batch, None, None]) -> Iterator[Run]:
+        """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or about
+        what the user named."""
+        settings, named = self.project.settings, self.project.place.named
+        with closing(built):
+            runs = self._sealed(built)
+            if self._limited or named or settings.text("mode") == "strict":
+                runs = iter([(b"".join(run),) for run in runs])
+            left_out = named_but_out(self._snapshot.excluded, named)
+            judge([*self._problems, *left_out], settings, named, self._ask)
+            yield from runs
+
+    def record(self) -> None:
+        """Report the run and keep what it learned."""
+        request, selection = self.request, self._selection
+        tokens = self._total_tokens
+        if tokens is not None and self.tokens is not None and not self._limited:
+            glue = self.tokens(shape(request.format).GLUE)
+            tokens += sum((one.tokens or 0) + glue for one in self._shown)
+        linked = {choice.path for choice in selection.choices if choice.entry.links > 1}
+        excluded = [*self._snapshot.excluded, *selection.excluded, *self._left_out]
+        self.report = Report(
+            pack_id=self._pack_id,
+            format=request.format,
+            budget=request.budget,
+            used=self._used if self._limited else self._bytes,
+            bytes=self._bytes,
+            tokens=tokens,
+            shown=tuple(self._shown),
+            listing=self._listing,
+            excluded=tuple(sorted(excluded, key=lambda item: item.path)),
+            problems=tuple(sorted(self._problems, key=lambda one: (one.path, one.kind))),
+            linked=tuple(one.path for one in self._shown if one.path in linked),
+        )
+        self.save()
+
+    def save(self) -> None:
+        self.cache.save(whole=not self._limited and not self.project.place.named)
+
+    def quotable(self, text: str) -> str:
+        """A short text as a summary or a record may quote it: redacted, unless redaction is off."""
+        if not self.project.settings.flag("redact"):
+            return text
+        harmless = self.cache.figure("told", text, lambda: int(told(text) == text))
+        if self.report is not None:
+            self.save()
+        return text if harmless else told(text)
+
+    def _sealed(self, built: Iterable[Batch]) -> Iterator[Run]:
+        request = self.request
+        runs = assembled(
+            self._preamble,
+            self._accounted(built),
+            lambda: self._listing,
+            format=request.format,
+            line_numbers=request.line_numbers,
+        )
+        while True:
+            try:
+                run = next(runs)
+            except StopIteration as stop:
+                self._pack_id = stop.value
+                return
+            self._bytes += sum(map(len, run))
+            yield run
+
+    def _accounted(self, built: Iterable[Batch]) -> Iterator[Framed]:
+        """The batches as the format joins them, each file noted for the report and the cache."""
+        for batch in built:
+            for number, reason, rule, record in batch.excluded:
+                path = self._order[number].entry.path
+                self.cache.learn(path, record)
+                self._left_out.append(Excluded(path, reason, rule))
+            for number, kind, detail in batch.problems:
+                self._problems.append(Problem(self._order[number].entry.path, kind, detail))
+            self._shown += map(self._file_shown, batch.files)
+            yield Framed((batch.text,), batch.frames, batch.lines)
+            if self._advance is not None and not self._limited:
+                for _ in range(len(batch.files) + len(batch.excluded)):
+                    self._advance()
+
+    def _file_shown(self, file: BuiltFile) -> Shown:
+        choice = self._order[file.number]
+        self.cache.learn(choice.entry.path, file.record)
+        return Shown(
+            choice.entry.path,
+            file.level,
+            file.length,
+            file.tokens,
+            file.cost,
+            choice.reason,
+            file.sha256,
+            file.rules,
+            file.hidden,
+        )
+
+    def _built(self, section: Section, frame: SectionFrame) -> BuiltFile:
+        findings = section.body.findings
+        rules = [finding.rule for finding in findings if finding.confidence > 0] if findings else ()
+        return BuiltFile(
+            self._numbers[section.path],
+            section.level,
+            section.length,
+            section.sha256,
+            None if self.tokens is None else self._section_tokens(section, frame),
+            section.cost,
+            tuple(rules),
+            section.body.hidden,
+            self.cache.learned(section.path),
+        )
+
+    def _section_tokens(self, section: Section, frame: SectionFrame) -> int:
+        """What a section costs in tokens: paid already, on record, or counted now."""
+        request = self.request
+        if section.cost and request.budget.unit == "tokens":
+            return section.cost
+
+        def counted() -> int:
+            text, line = frame_text(frame, section, request.format, request.line_numbers)
+            count = token_counter(request.budget.counter)
+            return count(text) + count(line)
+
+        tokens = self.cache.tokens(section, counted)
+        self.cache.learn_tokens(section, tokens)
+        return tokens
+
+    def _counted(self, text: str) -> int:
+        counter = self.request.budget.counter
+        return self.cache.figure("tokens", text, lambda: token_counter(counter)(text))
+
+    def _cache(self) -> PackCache:
+        """The project's cache; of no use if nothing is redacted and nothing counted."""
+        settings = self.project.settings
+        if self.tokens is None and not settings.flag("redact"):
+            return NO_CACHE
+        return cache_for(self.project.place.root, settings, self.request, os.environ)
+
+    def _size(self, found: Snapshot) -> int:
+        """About how many bytes the pack will have at most."""
+        limit = self.request.budget.limit
+        size = sum(entry.size for entry in found.entries)
+        return size if limit is None else min(size, limit * 4)
+
+    def _masked(self, found: Snapshot) -> Snapshot:
+        """The snapshot with no secret in any name. The cache keeps that all names are harmless."""
+        results: list[Snapshot] = []
+
+        def harmless() -> int:
+            results.append(masked(found, self._clean))
+            return int(results[0] is found)
+
+        if self.cache.figure("names", names_of(found), harmless):
+            return found
+        return results[0] if results else masked(found, self._clean)
+
+    def _preamble_within(self, count: Counter) -> Preamble:
+        limit, goal = self.request.budget.limit, self.request.goal
+        paths = sorted([choice.entry.path for choice in self._selection.choices])
+        drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
+        clean_goal = self._clean(goal, "") if goal else CleanText("")
+        return Preamble(self.quotable(self.project.name), clean_goal, CleanText(drawing))
+
+    def _teller(self, total: int) -> Callable[[], None] | None:
+        if self.progress is None:
+            return None
+        progress, numbers = self.progress, itertools.count(1)
+        return lambda: progress(next(numbers), total)

@@ -1,0 +1,1 @@
+"""What is in the tree, and which rule keeps a file out of it."""

@@ -1,0 +1,133 @@
+"""What a tool declares (effect, parameters, answer type, function), and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from sutler.access.door import Door
+from sutler.values.access import Effect
+from sutler.values.errors import UsageError
+
+ParamType = Literal["string", "integer", "boolean", "strings"]
+MOST = 12
+"""How many tools a server offers at once; with more of them, models choose worse."""
+
+
+class Param(Struct, frozen=True):
+    """A parameter. `help` is what an agent reads; it is required, or has a default."""
+
+    name: str
+    type: ParamType
+    help: str
+    default: str | int | bool | tuple[str, ...] | None = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """A tool. Descriptions are constants: no text of a project ever becomes part of one.
+
+    `run` receives the door and the checked arguments, every parameter present. `effect` is what the
+    ledger records and policy judges. `answer` is the type of what `run` returns; the schema of the
+    answer is made from it. `standard` tools are offered by `sutler mcp` without --tools. A
+    `repeatable` write has the same result when it is called twice.
+    """
+
+    name: str
+    effect: Effect
+    help: str
+    params: tuple[Param, ...]
+    returns: str
+    answer: Any
+    example: Mapping[str, object]
+    run: Callable[[Door, dict[str, Any]], object]
+    standard: bool = False
+    repeatable: bool = False
+
+
+def table(*tools: Tool) -> tuple[Tool, ...]:
+    """The tools in their order. A faulty declaration is a TypeError that names the tool."""
+    names = [tool.name for tool in tools]
+    for tool in tools:
+        if names.count(tool.name) > 1:
+            raise TypeError(f"tool {tool.name}: the name is declared twice")
+        if unclear := [param.name for param in tool.params if not param.help]:
+            raise TypeError(f"tool {tool.name}: parameter {unclear[0]} has no help; agents read it")
+        if not tool.help or not tool.returns:
+            raise TypeError(f"tool {tool.name}: `help` and `returns` are empty; agents read them")
+        try:
+            checked(tool, tool.example)
+        except UsageError as error:
+            raise TypeError(
+                f"tool {tool.name}: its example is not a valid call: {error.what}"
+            ) from None
+    if (count := sum(tool.standard for tool in tools)) > MOST:
+        raise TypeError(f"{count} tools are `standard`; a server offers at most {MOST}")
+    return tools
+
+
+def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments with defaults filled in, each of its type."""
+    names = [param.name for param in tool.params]
+    if unknown := sorted(str(name)[:60] for name in arguments if name not in names):
+        raise UsageError(
+            f"{tool.name} has no argument {unknown[0]!r}",
+            next_step=f"arguments: {', '.join(names)}",
+        )
+    complete: dict[str, Any] = {}
+    for param in tool.params:
+        if param.name in arguments:
+            complete[param.name] = _typed(tool, param, arguments[param.name])
+        elif param.required:
+            raise UsageError(f"{tool.name} needs {param.name!r}", next_step=param.help)
+        else:
+            complete[param.name] = param.default
+    return complete
+
+
+_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
+
+
+def _typed(tool: Tool, param: Param, value: object) -> object:
+    what = f"{tool.name}: {param.name}"
+    if param.type == "strings":
+        if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+            return tuple(value)
+        raise UsageError(f"{what} is not a list of strings")
+    if type(value) is not _TYPES[param.type]:  # bool is an int to isinstance
+        raise UsageError(f"{what} is not of type {param.type}")
+    if param.choices and value not in param.choices:
+        raise UsageError(f"{what} is not one of {', '.join(param.choices)}")
+    if param.least is not None and isinstance(value, int) and value < param.least:
+        raise UsageError(f"{what} is less than {param.least}")
+    return value
+
+
+def schema(tool: Tool) -> dict[str, object]:
+    """A tool's parameters as a JSON Schema that admits nothing else."""
+    properties: dict[str, object] = {}
+    for param in tool.params:
+        body: dict[str, object] = {"description": param.help}
+        if param.type == "strings":
+            body |= {"type": "array", "items": {"type": "string"}}
+        else:
+            body |= {"type": param.type}
+        if param.choices:
+            body["enum"] = list(param.choices)
+        if param.least is not None:
+            body["minimum"] = param.least
+        if not param.required:
+            body["default"] = msgspec.to_builtins(param.default)
+        properties[param.name] = body
+    required = [param.name for param in tool.params if param.required]
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }

@@ -1,0 +1,144 @@
+"""The door in working order: policy from the config, the store, the redactor, the counter, put together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+
+import msgspec
+
+from sutler.access.audit import Clock, Ledger
+from sutler.access.door import Door
+from sutler.access.gate import Ask, Gate
+from sutler.access.policy import PolicyRule, Rules, narrow
+from sutler.access.setup import Setup
+from sutler.config import Layer, parse_size
+from sutler.edits.recovery import recover
+from sutler.engine import home
+from sutler.engine.place import project_config
+from sutler.engine.project import Project
+from sutler.stages.count import token_counter
+from sutler.stages.redact import rules_digest
+from sutler.store.base import Store
+from sutler.values.access import Caller, Limits, stamp
+from sutler.values.errors import RefusedError, UsageError
+from sutler.version import VERSION
+
+_SHORT = 20_000
+
+
+def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
+    """The user's policy, narrowed by the project's own file."""
+    mine, project = Rules(allow=allow), Rules()
+    for layer in layers:
+        if layer.trusted:
+            mine = _with_layer(mine, layer, "user")
+        else:
+            project = _with_layer(project, layer, "project")
+    return narrow(mine, project)
+
+
+def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
+    def globs(name: str) -> tuple[str, ...]:
+        value = layer.values.get(name)
+        return value if isinstance(value, tuple) else ()
+
+    added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
+    added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
+    added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
+    limits = _limits(globs("limits"), layer.origin) or rules.limits
+    portable = bool(layer.values.get("portable_names", rules.portable))
+    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits, portable=portable)
+
+
+def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
+    """`reads=500`, `tokens=200k`: a session's budget."""
+    values: dict[str, int] = {}
+    for word in words:
+        name, _, size = word.partition("=")
+        if name not in Limits.__struct_fields__:
+            raise UsageError(
+                f"{origin}: limits: no budget {name[:40]!r}", next_step=f"use {', '.join(Limits.__struct_fields__)}"
+            )
+        values[name] = parse_size(size, f"{origin}: limits")
+    return Limits(**values) if values else None
+
+
+def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
+    """The project's store and the ledger over it."""
+    try:
+        store, directory, key = home.open_store(root, environ)
+    except OSError as fault:
+        raise RefusedError(
+            f"no state can be kept: {os.strerror(fault.errno or 0)}",
+            rule="what is not recorded does not happen",
+            next_step="set XDG_STATE_HOME to a directory that you can write",
+        ) from None
+    return store, Ledger(store, directory, key, shared=bool(environ.get("SUTLER_PROJECT")))
+
+
+def _count(text: str) -> int:
+    return _counted(text) if len(text) <= _SHORT else token_counter("o200k_base")(text)
+
+
+@lru_cache(maxsize=512)  # the same pages are read again and again
+def _counted(text: str) -> int:
+    return token_counter("o200k_base")(text) if text else 0
+
+
+Opener = Callable[[Caller, Ask | None], Door]
+"""Makes a door for one caller; `Ask` is how a person can be asked there, if at all."""
+
+
+@contextmanager
+def open_doors(
+    path: str, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None, strict: bool = True
+) -> Iterator[tuple[Opener, Ledger]]:
+    """Doors into one project over one store, for as many callers as come; closing signs the ledger's head. Without
+    `strict` the rows of reads and outcomes are committed and reach the disk with the next write."""
+    import time
+
+    from sutler.disk.root import Root
+    from sutler.goals.review import reviewer
+    from sutler.goals.summarise import teller_of
+
+    env = os.environ if environ is None else environ
+    now = clock or time.time
+    project = Project(cwd=os.path.abspath(path))  # exactly this folder is the root, wherever one stands
+    rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
+    store, ledger = open_store(project.place.root, env)
+    try:
+        ledger.check()
+        with Root(project.place.root) as root:
+            clean = project.clean()
+            scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
+            ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
+            teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
+            review = reviewer(project.settings.words("review"), env)
+            setup = Setup(scan, _count, ruleset, teller, review)
+
+            def door_for(caller: Caller, ask: Ask | None) -> Door:
+                return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict), setup)
+
+            yield door_for, ledger
+        ledger.close(stamp(now()))
+    finally:
+        store.close()
+
+
+@contextmanager
+def open_door(
+    path: str,
+    caller: Caller,
+    *,
+    ask: Ask | None = None,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+) -> Iterator[Door]:
+    """A door into the project at `path` for one caller; closing it signs the ledger's head."""
+    with open_doors(path, environ=environ, clock=clock) as (door_for, _):
+        door = door_for(caller, ask)
+        recover(door)
+        yield door

@@ -1,0 +1,184 @@
+"""What is remembered between packs: never a wrong answer, never a text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+import sutler
+from sutler.engine import home
+from sutler.engine.clean import SECRET_NAME
+
+SECRET = "ghp_" + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def tree(at: Path) -> Path:
+    root = at / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "README.md").write_text("# A project\n")
+    for number in range(12):
+        (root / "src" / f"m{number}.py").write_text(f"def f{number}():\n    return {number}\n" * 20)
+    (root / "src" / "key.py").write_text(f'TOKEN = "{SECRET}"\n')
+    return root
+
+
+def pack(root: Path) -> tuple[str, int | None]:
+    packing = sutler.Project(root).pack(max_bytes=0)
+    return packing.text(), packing.report.tokens
+
+
+def facts() -> list[Path]:
+    return sorted(Path(home.cache_folder(os.environ)).glob("facts-*.bin"))
+
+
+def test_a_second_pack_is_the_same(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    (root / "src" / "hidden.txt").write_text("a\u200bb\n\nTOKEN=" + SECRET + "\nlast line without an end")
+    first = pack(root)
+    report = sutler.Project(root).pack(max_bytes=0)
+    assert facts()
+    assert pack(root) == first
+    again = report.text(), report.report
+    facts()[0].unlink()
+    fresh = sutler.Project(root).pack(max_bytes=0)
+    assert (fresh.text(), fresh.report) == again
+    assert fresh.report.hidden() == {"zero-width": 1}
+    assert SECRET not in first[0]
+
+
+def test_what_is_kept_holds_nothing_that_may_not_leave(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    (kept,) = facts()
+    data = kept.read_bytes()
+    assert b"src/m1.py" in data
+    assert b"return" not in data
+    assert b"[REDACTED:" in data  # of a file with a finding the changed lines, as they leave
+    assert SECRET.encode() not in data
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_a_changed_file_is_looked_at_again_whatever_its_time_says(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    file = root / "src" / "m3.py"
+    before = file.stat()
+    old = file.read_text()
+    line = f'TOKEN = "{SECRET}"\n'
+    file.write_text(line + old[len(line) :])
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+    assert SECRET not in pack(root)[0]
+
+
+def test_one_lost_bit_and_the_memory_is_not_believed(tmp_path: Path) -> None:
+    """Nothing waits for the disk here: what a power cut left of it must not get into a pack."""
+    root = tree(tmp_path)
+    first = pack(root)
+    (kept,) = facts()
+    whole = kept.read_bytes()
+    for place in range(0, len(whole), len(whole) // 40):
+        damaged = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+        kept.write_bytes(damaged)
+        assert pack(root) == first
+        assert kept.read_bytes() != damaged  # made anew, and more in it when files grew old enough
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93", b"not msgpack", b"\x92\x01\x81\xa1a\x93\xa1b\xc0\xc0"])
+def test_a_damaged_memory_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    root = tree(tmp_path)
+    first = pack(root)
+    (kept,) = facts()
+    good = kept.read_bytes()
+    kept.write_bytes(damage)
+    assert pack(root) == first
+    assert kept.read_bytes() == good
+
+
+def test_another_counter_has_another_memory(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    pack(root)
+    assert sutler.Project(root).pack(max_bytes=0, counter="cl100k_base").text()
+    assert len(facts()) == 2
+
+
+def test_a_memory_of_raw_packs_never_speaks_for_clean_ones(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    raw = sutler.Project(root).pack(max_bytes=0, redact=False).text()
+    assert SECRET in raw
+    assert SECRET not in pack(root)[0]
+
+
+def use_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sutler.pack.steps.ENOUGH", 10)
+    monkeypatch.setattr("sutler.pack.load.BATCH_BYTES", 1000)
+    monkeypatch.setattr("sutler.pack.parallel.cores", lambda: 2)
+    monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: True)
+
+
+def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tree(tmp_path)
+    (root / "src" / "bin.dat").write_bytes(b"\0\1\2")
+    (root / "src" / "latin.txt").write_bytes("Stra\xdfe\n".encode("latin-1") * 3)
+    os.mkdir(os.path.join(os.fsencode(root), b"\xff"))
+    Path(os.fsdecode(os.path.join(os.fsencode(root), b"\xff", b"\xfe.py"))).write_text("x = 1\n")
+    alone = pack(root)
+    for one in facts():
+        one.unlink()
+    use_children(monkeypatch)
+    assert pack(root) == alone
+    assert pack(root) == alone
+
+
+def test_a_secret_in_a_name_stays_here_with_children_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose name holds a secret leaves no trace, whoever does the work."""
+    root = tree(tmp_path)
+    (root / "src" / f"{SECRET}.py").write_text("x = 1\n")
+    use_children(monkeypatch)
+    packing = sutler.Project(root).pack(max_bytes=0)
+    text, report = packing.text(), packing.report
+    assert SECRET not in text
+    assert SECRET not in repr(report)
+    assert [one.rule for one in report.excluded] == [SECRET_NAME]
+    assert not [one for one in facts() if SECRET.encode() in one.read_bytes()]
+    assert pack(root) == (text, report.tokens)
+
+
+def test_new_code_of_the_redactor_has_a_new_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an older redactor let pass is looked at again."""
+    root = tree(tmp_path)
+    pack(root)
+    monkeypatch.setattr("sutler.engine.clean._newest", lambda _: 1)
+    pack(root)
+    assert len(facts()) == 2
+
+
+@pytest.mark.parametrize("workers", [False, True])
+def test_files_that_are_cut_are_kept_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: bool
+) -> None:
+    """A file over --cut-over is redacted and counted once, whichever process did it."""
+    root = tree(tmp_path)
+    text = "".join(f"value_{number} = {number}\n" for number in range(5_000))
+    (root / "src" / "large.py").write_text(text + f'TOKEN = "{SECRET}"\n' + text)
+    if workers:
+        use_children(monkeypatch)
+    first = pack(root)
+    monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: False)
+    monkeypatch.setattr("sutler.engine.project.cleaner", _unused)
+    monkeypatch.setattr("sutler.pack.steps.token_counter", _unused)
+    assert pack(root) == first
+    assert SECRET not in first[0]
+
+
+def _unused(*_: object) -> NoReturn:
+    raise AssertionError("the cache holds the answer")
