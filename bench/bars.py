@@ -37,14 +37,16 @@ MEMORY = {"small": (80.0, 50.0), "medium": (250.0, 120.0), "large": (700.0, 400.
 # 1x -> 8x of the same tree, as a multiple of the time at 1x: (must, goal).
 GROWTH = (9.0, 8.2)
 
-# Peak megabytes of a pack within a budget, of 100,000 files. There is one figure, so must and goal are the same.
+# Peak megabytes of a pack within a budget, of 100,000 files. There is one figure, so must and goal
+# are the same.
 MANY_FILES = (400.0, 400.0)
 
 # CPU of `sutler --version` over `python -c pass`, and wall of a 20-file pack over files-to-prompt.
 START_UP = (2.5, 1.6)
 TINY_PACK = (2.0, 1.0)
 
-# Median wall seconds that every tool took in one earlier run on one machine. Used for nothing but the
+# Median wall seconds that every tool took in one earlier run on one machine. Used for nothing but
+# the
 # ratio between two of its own columns, when a peer that has a bar is not installed.
 REFERENCE = {
     ("raw", "medium"): {"yek": 0.77, "floor": 0.14, "plain Python": 0.42, "files-to-prompt": 2.3},
@@ -67,8 +69,8 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 def derive(rows: Sequence[Row]) -> list[Verdict]:
     """Bars against absent peers, by way of a tool that was measured both here and in REFERENCE.
 
-    peer here ≈ base here x (peer then / base then). An estimate: it carries the other machine's ratio
-    between processor, disk and interpreter, and is no measurement of the peer.
+    peer here ≈ base here x (peer then / base then). An estimate: it carries the other machine's
+    ratio between processor, disk and interpreter, and is no measurement of the peer.
     """
     good = [row for row in rows if row.runs]
     return [v for row in good if row.tool == "sutler" for v in _derived(row, good)]
@@ -94,7 +96,14 @@ def _against_peers(row: Row, rows: Sequence[Row]) -> Iterator[Verdict]:
         peer = _peer(bar, row, rows)
         if peer is not None:
             value = ratio(metric_of(row, bar.metric), metric_of(peer, bar.metric))
-            yield Verdict(_name(row), f"{peer.label} {peer.version}", f"{bar.metric} ratio", value, bar.must, bar.goal)
+            yield Verdict(
+                _name(row),
+                f"{peer.label} {peer.version}",
+                f"{bar.metric} ratio",
+                value,
+                bar.must,
+                bar.goal,
+            )
 
 
 def _memory(row: Row) -> Iterator[Verdict]:
@@ -109,7 +118,12 @@ def _derived(row: Row, rows: Sequence[Row]) -> Iterator[Verdict]:
             continue
         then = REFERENCE.get((row.work, row.tier), {})
         for base in rows:
-            if base.tree != row.tree or base.work != row.work or base.tool not in then or bar.peer not in then:
+            if (
+                base.tree != row.tree
+                or base.work != row.work
+                or base.tool not in then
+                or bar.peer not in then
+            ):
                 continue
             factor = then[bar.peer] / then[base.tool]
             against = f"{bar.peer}, DERIVED as {factor:.3g} x {base.tool}"

@@ -39,20 +39,30 @@ _NO_TOOLS = ("floor", "plain Python")
 
 
 def groups(rows: Sequence[Row], metric: Literal["wall", "cpu"] = "wall") -> list[Group]:
-    """One group for each tree and class, shortest time first. CPU time is the steadier one on a busy machine.
+    """One group for each tree and class, shortest time first. CPU time is the steadier one on a
+    busy machine.
 
-    The floor and the bare loop in Python are no tools and stay out; so does the budgeted class, which has no peer to
-    be compared with.
+    The floor and the bare loop in Python are no tools and stay out; so does the budgeted class,
+    which has no peer to be compared with.
     """
     keys = dict.fromkeys((row.tree, row.work) for row in rows if row.work != "budgeted")
     return [g for tree, work in keys if (g := _group(tree, work, rows, metric)).bars]
 
 
 def _group(tree: str, work: str, rows: Sequence[Row], metric: Literal["wall", "cpu"]) -> Group:
-    mine = [r for r in rows if (r.tree, r.work) == (tree, work) and r.runs and r.tool not in _NO_TOOLS]
-    timed = sorted(((metric_of(r, metric), r) for r in mine), key=lambda pair: (pair[0], pair[1].label))
+    mine = [
+        r for r in rows if (r.tree, r.work) == (tree, work) and r.runs and r.tool not in _NO_TOOLS
+    ]
+    timed = sorted(
+        ((metric_of(r, metric), r) for r in mine), key=lambda pair: (pair[0], pair[1].label)
+    )
     bars = [
-        Bar(f"{r.label} {r.version}", time, f"{seconds(time)} s, {r.peak_mb:.0f} MB", r.tool == "sutler")
+        Bar(
+            f"{r.label} {r.version}",
+            time,
+            f"{seconds(time)} s, {r.peak_mb:.0f} MB",
+            r.tool == "sutler",
+        )
         for time, r in timed
     ]
     return Group(f"{tree}, {work}: {metric if metric == 'wall' else 'CPU'} time", tuple(bars))

@@ -1,6 +1,7 @@
 """Trees to measure on: source distributions by name, any folder, or a folder multiplied.
 
-Everything lives in a cache outside the repository: `--cache`, SUTLER_BENCH_CACHE or the user's cache folder.
+Everything lives in a cache outside the repository: `--cache`, SUTLER_BENCH_CACHE or the user's
+cache folder.
 """
 
 import os
@@ -12,7 +13,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# No source distribution alone holds the 50,000 files of a large tree, so three real ones stand side by side.
+# No source distribution alone holds the 50,000 files of a large tree, so three real ones stand side
+# by side.
 NAMED = {
     "small": ("flask",),
     "medium": ("django",),
@@ -38,17 +40,25 @@ class Corpus(NamedTuple):
 
 
 def cache_folder(given: str | None) -> str:
-    """The cache, made if need be. It may not lie in the repository: corpora are large and not ours."""
+    """The cache, made if need be. It may not lie in the repository: corpora are large and not
+    ours.
+    """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.realpath(given or os.environ.get("SUTLER_BENCH_CACHE") or os.path.join(home, "sutler-bench"))
+    folder = os.path.realpath(
+        given or os.environ.get("SUTLER_BENCH_CACHE") or os.path.join(home, "sutler-bench")
+    )
     if os.path.commonpath([folder, os.path.realpath(_REPOSITORY)]) == os.path.realpath(_REPOSITORY):
-        raise SystemExit(f"cache folder {folder} lies inside the repository; name one outside with --cache")
+        raise SystemExit(
+            f"cache folder {folder} lies inside the repository; name one outside with --cache"
+        )
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
 def corpus(name: str, cache: str) -> Corpus:
-    """A named corpus (fetched on first use) or any folder; a folder's size decides which bars apply."""
+    """A named corpus (fetched on first use) or any folder; a folder's size decides which bars
+    apply.
+    """
     if name in NAMED:
         root = _named(name, cache)
         return Corpus(name, root, name, census(root))
@@ -76,11 +86,14 @@ def census(root: str) -> Census:
 
 
 def multiplied(source: Corpus, factor: int, cache: str) -> Corpus:
-    """The tree `factor` times over, in numbered folders, each text file of a copy made unlike its twins.
+    """The tree `factor` times over, in numbered folders, each text file of a copy made unlike its
+    twins.
 
     Equal files would let a cache by content digest answer for seven copies out of eight.
     """
-    folder = os.path.join(cache, "multiplied", f"{source.name}-{len(source.census.files)}-x{factor}")
+    folder = os.path.join(
+        cache, "multiplied", f"{source.name}-{len(source.census.files)}-x{factor}"
+    )
     if not os.path.isdir(folder):
         part = _fresh(folder + ".part")
         for number in range(factor):
@@ -109,9 +122,9 @@ def _fresh(folder: str) -> str:
 def _fetch(package: str, into: str) -> None:
     """Download by name from whatever index pip is set up for, and unpack.
 
-    Only the package itself must be a source distribution: its build tools may come as wheels, because
-    pip runs the build back-end once for the metadata. That is the package's own code, so name only
-    packages that you would install.
+    Only the package itself must be a source distribution: its build tools may come as wheels,
+    because pip runs the build back-end once for the metadata. That is the package's own code, so
+    name only packages that you would install.
     """
     with tempfile.TemporaryDirectory() as folder:
         words = [
@@ -131,7 +144,9 @@ def _fetch(package: str, into: str) -> None:
             timeout=600,
         )
         if done.returncode != 0:
-            raise SystemExit(f"pip could not download {package}: {done.stderr.strip().splitlines()[-1:]}")
+            raise SystemExit(
+                f"pip could not download {package}: {done.stderr.strip().splitlines()[-1:]}"
+            )
         for archive in sorted(os.listdir(folder)):
             unpack(os.path.join(folder, archive), into)
 
@@ -139,7 +154,9 @@ def _fetch(package: str, into: str) -> None:
 def unpack(archive: str, into: str) -> None:
     """Unpack regular files and folders alone: no links, no devices, nothing outside the folder."""
     if not hasattr(tarfile, "data_filter"):
-        raise SystemExit("this Python cannot unpack safely (tarfile.data_filter); use 3.11.4 or later")
+        raise SystemExit(
+            "this Python cannot unpack safely (tarfile.data_filter); use 3.11.4 or later"
+        )
     with tarfile.open(archive) as tar:
         for member in tar:
             if member.isreg() or member.isdir():

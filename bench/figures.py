@@ -30,7 +30,9 @@ class Row(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One bar against one row: the value reached, the two limits, and how the comparison was had."""
+    """One bar against one row: the value reached, the two limits, and how the comparison was
+    had.
+    """
 
     subject: str
     against: str
@@ -86,7 +88,8 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     dashes = tuple("-" * width for width in widths)
     body = (rows[0], dashes, *rows[1:])
     return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in body
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in body
     )
 
 
@@ -95,7 +98,9 @@ def seconds(value: float) -> str:
 
 
 def results(rows: Sequence[Row]) -> str:
-    """The table of medians, with each row's wall and CPU as multiples of sutler's in the same state."""
+    """The table of medians, with each row's wall and CPU as multiples of sutler's in the same
+    state.
+    """
     head = (
         "tree",
         "class",
@@ -134,7 +139,9 @@ def _result(row: Row, rows: Sequence[Row]) -> tuple[str, ...]:
 
 def subject(rows: Sequence[Row], other: Row) -> Row | None:
     """sutler's row for the same tree and class: in the same state when there is one, else cold."""
-    ours = [r for r in rows if (r.tree, r.work, r.tool) == (other.tree, other.work, "sutler") and r.runs]
+    ours = [
+        r for r in rows if (r.tree, r.work, r.tool) == (other.tree, other.work, "sutler") and r.runs
+    ]
     same = [r for r in ours if r.state == other.state]
     cold = [r for r in ours if r.state == "cold"]
     return next(iter([*same, *cold, *ours]), None)
@@ -146,4 +153,12 @@ def verdicts(found: Sequence[Verdict]) -> str:
 
 
 def _verdict(v: Verdict) -> tuple[str, ...]:
-    return (v.subject, v.against, v.metric, f"{v.value:.3g}", f"≤ {v.must:.3g}", f"≤ {v.goal:.3g}", v.word)
+    return (
+        v.subject,
+        v.against,
+        v.metric,
+        f"{v.value:.3g}",
+        f"≤ {v.must:.3g}",
+        f"≤ {v.goal:.3g}",
+        v.word,
+    )

@@ -9,7 +9,11 @@ from bench.peers import Found, Tool
 
 _SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "floor.c")
 _RECIPE = ("LIST", "OUT")
-TOOL = Tool("floor", dict.fromkeys(("raw", "tokens", "full"), _RECIPE), "a C compiler on PATH (cc, gcc or clang)")
+TOOL = Tool(
+    "floor",
+    dict.fromkeys(("raw", "tokens", "full"), _RECIPE),
+    "a C compiler on PATH (cc, gcc or clang)",
+)
 
 
 def build(folder: str) -> Found | None:
@@ -18,7 +22,9 @@ def build(folder: str) -> Found | None:
     if compiler is None:
         return None
     program = os.path.join(folder, "floor")
-    done = subprocess.run([compiler, "-O2", "-o", program, _SOURCE], capture_output=True, check=False, timeout=600)
+    done = subprocess.run(
+        [compiler, "-O2", "-o", program, _SOURCE], capture_output=True, check=False, timeout=600
+    )
     return Found(TOOL, (program,), "C") if done.returncode == 0 else None
 
 

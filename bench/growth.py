@@ -1,4 +1,6 @@
-"""python -m bench.growth: the same tree 1, 2, 4 and 8 times over; time may grow as fast, not faster."""
+"""python -m bench.growth: the same tree 1, 2, 4 and 8 times over; time may grow as fast, not
+faster.
+"""
 
 import argparse
 import json
@@ -15,19 +17,29 @@ from bench.speed import chosen, crashed, head, parser, peer_folders, scratch_fol
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     made = parser("Measure how time and memory grow with the tree.")
-    made.add_argument("--tree", default="medium", help="small, medium, large or a folder (default: medium)")
-    made.add_argument("--class", dest="work", choices=peers.WORK, default="full", help="default: full")
-    made.add_argument("--factor", type=int, nargs="+", default=[1, 2, 4, 8], metavar="N", help="default: 1 2 4 8")
+    made.add_argument(
+        "--tree", default="medium", help="small, medium, large or a folder (default: medium)"
+    )
+    made.add_argument(
+        "--class", dest="work", choices=peers.WORK, default="full", help="default: full"
+    )
+    made.add_argument(
+        "--factor", type=int, nargs="+", default=[1, 2, 4, 8], metavar="N", help="default: 1 2 4 8"
+    )
     return made.parse_args(argv)
 
 
 def show(rows: Sequence[Row], factors: Sequence[int]) -> str:
-    """One line for each tool and factor: cost, and cost as a multiple of the same tool's first factor."""
+    """One line for each tool and factor: cost, and cost as a multiple of the same tool's first
+    factor.
+    """
     lines = []
     for label in dict.fromkeys(row.label for row in rows):
         mine = [row for row in rows if row.label == label]
         lines += [_line(row, mine[0], factor) for factor, row in zip(factors, mine, strict=True)]
-    return figures.table(("tool", "tree", "runs", "wall s", "CPU s", "peak MB", "wall x", "CPU x"), lines)
+    return figures.table(
+        ("tool", "tree", "runs", "wall s", "CPU s", "peak MB", "wall x", "CPU x"), lines
+    )
 
 
 def _line(row: Row, first: Row, factor: int) -> tuple[str, ...]:
@@ -69,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     vocabularies = peers.vocabularies(folders, os.path.join(cache, "vocabularies"))
     scratch = scratch_folder(args.scratch)
     try:
-        rows = runs.race(trees, args.work, tools, runs.Plan(scratch, args.runs or 3, args.timeout, vocabularies))
+        rows = runs.race(
+            trees, args.work, tools, runs.Plan(scratch, args.runs or 3, args.timeout, vocabularies)
+        )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print("\n" + "\n\n".join([show(rows, args.factor), *unmeasured(rows)]))

@@ -1,4 +1,6 @@
-"""python -m bench.many: what packs within a budget cost where there are very many files, memory first of all."""
+"""python -m bench.many: what packs within a budget cost where there are very many files, memory
+first of all.
+"""
 
 import argparse
 import json
@@ -23,12 +25,16 @@ _TAIL = ("--quiet", "-o", "OUT")
 
 
 def project(folder: str, files: int) -> corpora.Corpus:
-    """So many files of eight functions each, the same every time. Few words stand in very many files."""
+    """So many files of eight functions each, the same every time. Few words stand in very many
+    files.
+    """
     dice = random.Random(5)
     for number in range(files):
         place = os.path.join(folder, _WORDS[number % 40], _WORDS[number % _FOLDERS // 40])
         os.makedirs(place, exist_ok=True)
-        with open(os.path.join(place, f"{dice.choice(_WORDS)}_{number}.py"), "w", encoding="utf-8") as out:
+        with open(
+            os.path.join(place, f"{dice.choice(_WORDS)}_{number}.py"), "w", encoding="utf-8"
+        ) as out:
             out.write(f"from {dice.choice(_WORDS)} import {dice.choice(_WORDS)}\n")
             out.writelines(_function(dice, number) for _ in range(8))
     return corpora.Corpus(f"{files:,} files", folder, "", corpora.census(folder))
@@ -45,7 +51,10 @@ def entrants(ours: Found) -> list[Found]:
     """A pack within a number of tokens, and one for a goal, which needs an index of everything."""
     recipes = {
         "sutler pack --max-tokens": (("pack", "TREE", "--max-tokens", "60000", *_TAIL), ("cold",)),
-        "sutler pack --goal": (("pack", "TREE", "--goal", _GOAL, "--max-chars", "60000", *_TAIL), ("cold", "warm")),
+        "sutler pack --goal": (
+            ("pack", "TREE", "--goal", _GOAL, "--max-chars", "60000", *_TAIL),
+            ("cold", "warm"),
+        ),
     }
     return [
         Found(Tool(name, {WORK: recipe}, "", {WORK: states}), ours.words, ours.version)
@@ -57,15 +66,25 @@ def judge(rows: Sequence[Row], files: int) -> list[Verdict]:
     """The bar for memory, which is one for this very number of files."""
     if files != FILES:
         return []
-    return [Verdict(row.label, "-", "peak MB", row.peak_mb, *bars.MANY_FILES) for row in rows if row.runs]
+    return [
+        Verdict(row.label, "-", "peak MB", row.peak_mb, *bars.MANY_FILES)
+        for row in rows
+        if row.runs
+    ]
 
 
 def show(rows: Sequence[Row]) -> str:
-    return figures.table(("command", "runs", "wall s", "CPU s", "peak MB"), (_line(row) for row in rows))
+    return figures.table(
+        ("command", "runs", "wall s", "CPU s", "peak MB"), (_line(row) for row in rows)
+    )
 
 
 def _line(row: Row) -> tuple[str, ...]:
-    cost = (figures.seconds(row.wall), figures.seconds(row.cpu), f"{row.peak_mb:.0f}") if row.runs else ("", "", "")
+    cost = (
+        (figures.seconds(row.wall), figures.seconds(row.cpu), f"{row.peak_mb:.0f}")
+        if row.runs
+        else ("", "", "")
+    )
     return (row.label, str(row.runs), *cost)
 
 
@@ -73,7 +92,9 @@ def _measure(args: argparse.Namespace, ours: Found) -> list[Row]:
     scratch = scratch_folder(args.scratch)
     try:
         tree = project(os.path.join(scratch, "project"), args.files)
-        return runs.race([tree], WORK, entrants(ours), runs.Plan(scratch, args.runs or 1, args.timeout, None))
+        return runs.race(
+            [tree], WORK, entrants(ours), runs.Plan(scratch, args.runs or 1, args.timeout, None)
+        )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

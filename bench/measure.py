@@ -74,7 +74,9 @@ def measure(command: Command, timeout: float) -> Sample:
 
 
 def stop_cleanly() -> None:
-    """Turn a polite end (SIGTERM, as `timeout` sends it) into an exception: nothing is left behind."""
+    """Turn a polite end (SIGTERM, as `timeout` sends it) into an exception: nothing is left
+    behind.
+    """
 
     def leave(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
@@ -107,11 +109,17 @@ def interleave(jobs: Sequence[Job], runs: int, timeout: float) -> dict[str, list
 
 
 def progress(done: int, total: int, name: str) -> None:
-    """A bar on stderr, written over itself, where a terminal is there to show it; a total of 0 takes it away."""
+    """A bar on stderr, written over itself, where a terminal is there to show it; a total of 0
+    takes it away.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         return
     filled = 24 * done // total if total else 0
-    line = f"measuring {done} of {total} runs [{'#' * filled}{'-' * (24 - filled)}] {name}" if total else ""
+    line = (
+        f"measuring {done} of {total} runs [{'#' * filled}{'-' * (24 - filled)}] {name}"
+        if total
+        else ""
+    )
     sys.stderr.write(f"\r{line}\x1b[K")
     sys.stderr.flush()
 

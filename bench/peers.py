@@ -1,7 +1,7 @@
 """Who is measured: how to find each tool, which class of work it does, and with which words.
 
-raw = walk, read, sniff, render to one file; tokens = raw + a token count; full = tokens + a secret scan;
-budgeted = sutler's own pack for a goal, against the start of the interpreter.
+raw = walk, read, sniff, render to one file; tokens = raw + a token count; full = tokens + a secret
+scan; budgeted = sutler's own pack for a goal, against the start of the interpreter.
 """
 
 import glob
@@ -22,13 +22,21 @@ _PACK = ("pack", "TREE", "--no-budget", "--quiet")
 _GOAL = "QuerySet.bulk_create ignores unique constraints when update_conflicts is set"
 SUTLER = {
     "raw": (*_PACK, "--counter", "none", "--no-redact", "-o", "OUT"),
-    "tokens": (*_PACK, "--counter", "o200k_base", "--no-redact", "-o", "OUT"),  # --quiet alone counts nothing
+    "tokens": (
+        *_PACK,
+        "--counter",
+        "o200k_base",
+        "--no-redact",
+        "-o",
+        "OUT",
+    ),  # --quiet alone counts nothing
     "full": (*_PACK, "--counter", "o200k_base", "-o", "OUT"),
     "budgeted": ("pack", "TREE", "--goal", _GOAL, "--max-chars", "60000", "--quiet", "-o", "OUT"),
 }
 SUTLER_TINY = ("pack", "TREE", "--quiet", "--counter", "o200k_base", "-o", "OUT")
 
-# One pass through the Rust core; the binding's own generate() would render everything a second time.
+# One pass through the Rust core; the binding's own generate() would render everything a second
+# time.
 _BINDING = """
 import sys
 from code2prompt_rs import Code2Prompt
@@ -39,7 +47,9 @@ with open(sys.argv[2], "w", encoding="utf-8") as out:
 
 
 class Tool(NamedTuple):
-    """A tool as it will be measured. `proof` is a pattern its streams must show for the class to count."""
+    """A tool as it will be measured. `proof` is a pattern its streams must show for the class to
+    count.
+    """
 
     name: str
     recipes: Mapping[str, tuple[str, ...]]
@@ -73,7 +83,18 @@ TOOLS = (
     ),
     Tool(
         "code2prompt",
-        {"tokens": ("TREE", "--quiet", "--token-format", "raw", "--encoding", "cl100k", "-O", "OUT")},
+        {
+            "tokens": (
+                "TREE",
+                "--quiet",
+                "--token-format",
+                "raw",
+                "--encoding",
+                "cl100k",
+                "-O",
+                "OUT",
+            )
+        },
         "a Rust binary: cargo install code2prompt; or its binding: pip install code2prompt-rs",
     ),
     Tool(
@@ -91,12 +112,18 @@ TOOLS = (
         "pip install gitingest",
         proof={"tokens": r"Estimated tokens: [0-9]"},
     ),
-    Tool("repomix", {"full": ("TREE", "--quiet", "-o", "OUT")}, "npm install repomix", {"full": _CACHED}),
+    Tool(
+        "repomix",
+        {"full": ("TREE", "--quiet", "-o", "OUT")},
+        "npm install repomix",
+        {"full": _CACHED},
+    ),
     Tool("plain Python", {"raw": ("TREE", "OUT")}, ""),
     Tool("python -c pass", {"budgeted": ("-c", "pass")}, ""),
 )
 
-# tiktoken looks up a vocabulary by the SHA-1 of its address; repomix's tokenizer ships the same files.
+# tiktoken looks up a vocabulary by the SHA-1 of its address; repomix's tokenizer ships the same
+# files.
 _VOCABULARIES = {
     "cl100k_base.tiktoken": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "o200k_base.tiktoken": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -106,7 +133,12 @@ _VOCABULARIES = {
 def search_path(folders: Sequence[str]) -> list[str]:
     """Folders that may hold commands: below each given folder, this environment, then PATH."""
     patterns = ("", "bin", "*/bin", "node_modules/.bin", "*/node_modules/.bin")
-    below = [p for f in folders for pattern in patterns for p in sorted(glob.glob(os.path.join(f, pattern)))]
+    below = [
+        p
+        for f in folders
+        for pattern in patterns
+        for p in sorted(glob.glob(os.path.join(f, pattern)))
+    ]
     return list(dict.fromkeys([*below, os.path.dirname(sys.executable), *os.get_exec_path()]))
 
 
@@ -119,8 +151,11 @@ def find(folders: Sequence[str]) -> tuple[list[Found], list[Tool]]:
 
 
 def environment(tool: str, cache: str, vocabularies: str | None) -> dict[str, str]:
-    """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of the user."""
-    # PYTHON*: without written bytecode the sources are compiled in every run; unbuffered streams are slow.
+    """A child's environment: every cache it may keep goes to `cache`, no colours, no settings of
+    the user.
+    """
+    # PYTHON*: without written bytecode the sources are compiled in every run; unbuffered streams
+    # are slow.
     foreign = ("SUTLER_", "REPOMIX_", "XDG_", "PYTHON")
     env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
     sources = os.environ.get("PYTHONPATH", "")
@@ -142,7 +177,9 @@ def vocabularies(folders: Sequence[str], into: str) -> str | None:
     Without it, and without a network, those peers count nothing and would be timed for less work.
     """
     for folder in folders:
-        for data in sorted(glob.glob(os.path.join(folder, "**/gpt-tokenizer/data"), recursive=True)):
+        for data in sorted(
+            glob.glob(os.path.join(folder, "**/gpt-tokenizer/data"), recursive=True)
+        ):
             os.makedirs(into, exist_ok=True)
             for name, key in _VOCABULARIES.items():
                 shutil.copyfile(os.path.join(data, name), os.path.join(into, key))
@@ -193,7 +230,8 @@ def _commands(name: str, path: Sequence[str]) -> Iterator[str]:
 
 
 def _sutler(tool: Tool, path: Sequence[str]) -> Found | None:
-    """The command of this environment; else the package as this interpreter imports it; else any on the path.
+    """The command of this environment; else the package as this interpreter imports it; else any on
+    the path.
 
     So PYTHONPATH=src measures the sources at hand, not a sutler installed elsewhere.
     """
@@ -220,7 +258,9 @@ def _code2prompt(tool: Tool, path: Sequence[str], folders: Sequence[str]) -> Fou
 
 def _binding(tool: Tool, folders: Sequence[str]) -> Found | None:
     for folder in folders:
-        for package in sorted(glob.glob(os.path.join(folder, "*/lib/python*/site-packages/code2prompt_rs"))):
+        for package in sorted(
+            glob.glob(os.path.join(folder, "*/lib/python*/site-packages/code2prompt_rs"))
+        ):
             python = os.path.join(package.split("/lib/python")[0], "bin", "python")
             ask = "import importlib.metadata as m; print(m.version('code2prompt-rs'))"
             recipes = {"tokens": ("-c", _BINDING, "TREE", "OUT")}

@@ -1,7 +1,9 @@
-"""The least a packer in plain Python can do: walk with ignore rules, read, check for text, write. Nothing else.
+"""The least a packer in plain Python can do: walk with ignore rules, read, check for text, write.
+Nothing else.
 
-No confinement, no order that can be relied on, no digests, no manifest, no record. Peers that cannot be installed are
-estimated from its time: it meets the same interpreter, disk and kernel as sutler.
+No confinement, no order that can be relied on, no digests, no manifest, no record. Peers that
+cannot be installed are estimated from its time: it meets the same interpreter, disk and kernel as
+sutler.
 """
 
 import fnmatch
@@ -31,7 +33,9 @@ def _files(root: str) -> Iterator[str]:
         folder, above = todo.pop()
         with os.scandir(folder) as listing:
             entries = list(listing)
-        rules = _rules(folder, above) if any(entry.name == ".gitignore" for entry in entries) else above
+        rules = (
+            _rules(folder, above) if any(entry.name == ".gitignore" for entry in entries) else above
+        )
         for entry in entries:
             key = (entry.name, len(rules))
             if key not in seen:

@@ -1,4 +1,6 @@
-"""Draw results that a run saved: python -m bench.plot RESULTS.json -o docs/speed.svg [--metric wall|cpu]"""
+"""Draw results that a run saved: python -m bench.plot RESULTS.json -o docs/speed.svg [--metric
+wall|cpu]
+"""
 
 import argparse
 import json
@@ -16,8 +18,12 @@ def read(path: str) -> list[Row]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.plot", description="Draw saved results as bars.")
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="what bench.speed --json wrote")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.plot", description="Draw saved results as bars."
+    )
+    parser.add_argument(
+        "results", nargs="+", metavar="RESULTS", help="what bench.speed --json wrote"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE.svg")
     parser.add_argument("--metric", choices=("wall", "cpu"), default="wall")
     args = parser.parse_args(argv)

@@ -1,8 +1,9 @@
 """python -m bench.profile TREE: where the CPU time of a pack goes, stage by stage.
 
-Each stage runs by itself over the whole tree, on what the stage before it gave, several times; the least time counts,
-because noise only ever adds. The sum is less than a real run, which also starts an interpreter and hands
-values from stage to stage; the last line shows a whole run in the same process.
+Each stage runs by itself over the whole tree, on what the stage before it gave, several times; the
+least time counts, because noise only ever adds. The sum is less than a real run, which also starts
+an interpreter and hands values from stage to stage; the last line shows a whole run in the same
+process.
 """
 
 import argparse
@@ -50,17 +51,17 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     clock = Clock(runs)
     begin = time.process_time()
     from sutler import config
-    from sutler.disk.output import write_atomic
-    from sutler.disk.root import Root
-    from sutler.disk.text import decode
-    from sutler.engine.project import Project
+    from sutler.budget.fit import Loaded, Material, best_rung
+    from sutler.budget.selection import display_key
     from sutler.formats import encoded, section_text
-    from sutler.stages.choose import display_key
-    from sutler.stages.count import token_counter
-    from sutler.stages.fit import Material, best_rung
-    from sutler.stages.tree import drawn_within
-    from sutler.values.pack import CleanText, Listing, Loaded, Preamble
-    from sutler.values.snapshot import Problem
+    from sutler.formats.document import CleanText, Listing, Preamble
+    from sutler.formats.tree import drawn_within
+    from sutler.pack.project import Project
+    from sutler.scan.root import Root
+    from sutler.scan.snapshot import Problem
+    from sutler.scan.text import decode
+    from sutler.store.atomic import write_atomic
+    from sutler.tokens.counter import token_counter
 
     clock.stages.append(Stage("import", time.process_time() - begin, f"{len(sys.modules)} modules"))
     wish = {"max_bytes": 0, "counter": "none"}
@@ -68,20 +69,27 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     request = project.request()
     snapshot = clock.take("walk", project.scan, lambda found: f"{len(found.entries):,} files")
     selection = clock.take(
-        "choose", lambda: project.select(snapshot, request), lambda found: f"{len(found.choices):,} files"
+        "choose",
+        lambda: project.select(snapshot, request),
+        lambda found: f"{len(found.choices):,} files",
     )
     choices = sorted(selection.choices, key=display_key)
     paths = sorted(choice.path for choice in choices)
     drawing = clock.take("draw", lambda: drawn_within(paths, len, None), _size)
 
     def read() -> list[bytes]:
-        with Root(project.place.root) as root, root.reader() as reader:  # which a tree below this folder is not
+        with (
+            Root(project.place.root) as root,
+            root.reader() as reader,
+        ):  # which a tree below this folder is not
             found = (reader.read(choice.path) for choice in choices)
             return [b"" if isinstance(one, Problem) else one.data for one in found]
 
     blobs = clock.take("read", read, lambda found: f"{sum(map(len, found)):,} bytes")
     decoded = clock.take("decode", lambda: [decode(data) for data in blobs], _texts)
-    digests = clock.take("digest", lambda: _digests(blobs, decoded), lambda found: f"{len(found):,} digests")
+    digests = clock.take(
+        "digest", lambda: _digests(blobs, decoded), lambda found: f"{len(found):,} digests"
+    )
     loaded = [
         (choice, Loaded(choice.path, one.text, digest, len(data), one.encoding))
         for choice, data, one, digest in zip(choices, blobs, decoded, digests, strict=True)
@@ -95,7 +103,9 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
     )
     materials = [Material(*pair, text) for pair, text in zip(loaded, cleaned, strict=True)]
     sections = clock.take(
-        "fit", lambda: [best_rung(one, request.cut) for one in materials], lambda found: f"{len(found):,} sections"
+        "fit",
+        lambda: [best_rung(one, request.cut) for one in materials],
+        lambda found: f"{len(found):,} sections",
     )
     preamble = Preamble(project.name, tree=CleanText(drawing))
     rendered = clock.take(
@@ -116,7 +126,9 @@ def measure(tree: str, runs: int, counter: str) -> list[Stage]:
 
         clock.take("write", write, _written)
     stages = [*clock.stages, Stage("sum", sum(one.seconds for one in clock.stages), "")]
-    whole = clock.take("whole", lambda: sum(map(len, project.pack().encoded())), lambda size: f"{size:,} bytes")
+    whole = clock.take(
+        "whole", lambda: sum(map(len, project.pack().encoded())), lambda size: f"{size:,} bytes"
+    )
     assert whole
     return [*stages, clock.stages[-1]]
 
@@ -132,7 +144,10 @@ def _texts(found: Sequence[object]) -> str:
 def _digests(blobs: Sequence[bytes], decoded: Sequence[object]) -> list[str]:
     from hashlib import sha256
 
-    return ["" if one is None else sha256(data).hexdigest() for data, one in zip(blobs, decoded, strict=True)]
+    return [
+        "" if one is None else sha256(data).hexdigest()
+        for data, one in zip(blobs, decoded, strict=True)
+    ]
 
 
 def _written(path: str) -> str:
@@ -142,14 +157,21 @@ def _written(path: str) -> str:
 def show(stages: Sequence[Stage]) -> str:
     """The stages as a table, each with its share of their sum."""
     total = next(one.seconds for one in stages if one.name == "sum") or 1
-    rows = [(one.name, f"{one.seconds * 1000:.1f}", f"{100 * one.seconds / total:.0f} %", one.work) for one in stages]
+    rows = [
+        (one.name, f"{one.seconds * 1000:.1f}", f"{100 * one.seconds / total:.0f} %", one.work)
+        for one in stages
+    ]
     return table(("stage", "CPU ms", "share", "work"), rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Where the CPU time of a pack goes, stage by stage.")
+    parser = argparse.ArgumentParser(
+        description="Where the CPU time of a pack goes, stage by stage."
+    )
     parser.add_argument("tree", metavar="TREE")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each stage (default 3)")
+    parser.add_argument(
+        "--runs", type=int, default=3, metavar="N", help="runs of each stage (default 3)"
+    )
     parser.add_argument("--counter", default="o200k_base", help="token vocabulary, or 'none'")
     args = parser.parse_args(argv)
     print(show(measure(args.tree, args.runs, args.counter)))

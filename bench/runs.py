@@ -41,11 +41,16 @@ def race(trees: Sequence[Corpus], work: str, tools: Sequence[Found], plan: Plan)
     notes = {e.job.name: _prime(e, work, plan) for e in entrants}
     sizes = {e.job.name: _size(e.out) for e in entrants}
     taken = interleave([e.job for e in entrants if not notes[e.job.name]], plan.runs, plan.timeout)
-    return [_row(e, work, taken.get(e.job.name, []), sizes[e.job.name], notes[e.job.name]) for e in entrants]
+    return [
+        _row(e, work, taken.get(e.job.name, []), sizes[e.job.name], notes[e.job.name])
+        for e in entrants
+    ]
 
 
 def _enter(tree: Corpus, work: str, tool: Found, plan: Plan) -> list[Entrant]:
-    """The tool's entrants for this class: one for each state of its caches, none if it does other work."""
+    """The tool's entrants for this class: one for each state of its caches, none if it does other
+    work.
+    """
     if work not in tool.tool.recipes:
         return []
     states = tool.tool.states.get(work, ("-",))
@@ -87,7 +92,9 @@ def _prime(entrant: Entrant, work: str, plan: Plan) -> str:
     if sample.status != 0:
         return f"crashed ({sample.status}): {_last_words(entrant.job.command.stderr)}"
     proof = entrant.found.tool.proof.get(work)
-    if proof and not any(_shows(proof, s) for s in (entrant.job.command.stdout, entrant.job.command.stderr)):
+    if proof and not any(
+        _shows(proof, s) for s in (entrant.job.command.stdout, entrant.job.command.stderr)
+    ):
         return "did not do this work (no token count in its output)"
     return ""
 
@@ -95,7 +102,11 @@ def _prime(entrant: Entrant, work: str, plan: Plan) -> str:
 def _row(entrant: Entrant, work: str, samples: Sequence[Sample], size: int, note: str) -> Row:
     bad = [s for s in samples if s.status != 0 or s.timed_out]
     if bad:
-        note = f"over the limit in run {len(samples)}" if bad[0].timed_out else f"crashed ({bad[0].status})"
+        note = (
+            f"over the limit in run {len(samples)}"
+            if bad[0].timed_out
+            else f"crashed ({bad[0].status})"
+        )
     tree, tool = entrant.tree, entrant.found
     count, wall, cpu, peak = medians(samples)
     head = (tree.name, tree.tier, work, tool.tool.name, entrant.state, tool.version)

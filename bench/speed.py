@@ -17,12 +17,22 @@ from bench.peers import Found, Tool
 def parser(description: str) -> argparse.ArgumentParser:
     """The options that every bench command has."""
     made = argparse.ArgumentParser(description=description)
-    made.add_argument("--peers", action="append", default=[], metavar="DIR", help="also look for tools below DIR")
-    made.add_argument("--tools", metavar="A,B", help="measure only these tools (default: all that are found)")
-    made.add_argument("--cache", metavar="DIR", help="where corpora are kept (default: SUTLER_BENCH_CACHE)")
-    made.add_argument("--scratch", metavar="DIR", help="where outputs are written (default: a temporary folder)")
+    made.add_argument(
+        "--peers", action="append", default=[], metavar="DIR", help="also look for tools below DIR"
+    )
+    made.add_argument(
+        "--tools", metavar="A,B", help="measure only these tools (default: all that are found)"
+    )
+    made.add_argument(
+        "--cache", metavar="DIR", help="where corpora are kept (default: SUTLER_BENCH_CACHE)"
+    )
+    made.add_argument(
+        "--scratch", metavar="DIR", help="where outputs are written (default: a temporary folder)"
+    )
     made.add_argument("--runs", type=int, metavar="N", help="measured runs of each tool")
-    made.add_argument("--timeout", type=float, default=600, metavar="S", help="give up on a run after S seconds")
+    made.add_argument(
+        "--timeout", type=float, default=600, metavar="S", help="give up on a run after S seconds"
+    )
     made.add_argument("--json", metavar="FILE", help="also write every figure as JSON")
     return made
 
@@ -31,7 +41,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     made = parser("Compare speed and memory with other packers, as ratios in one run.")
     trees = "small, medium, large or a folder; may be repeated (default: small medium)"
     made.add_argument("--tree", nargs="+", action="extend", metavar="TREE", help=trees)
-    made.add_argument("--class", dest="work", nargs="+", action="extend", choices=peers.WORK, help="default: all")
+    made.add_argument(
+        "--class", dest="work", nargs="+", action="extend", choices=peers.WORK, help="default: all"
+    )
     made.add_argument("--chart", metavar="FILE.svg", help="also write the bars as a picture")
     return made.parse_args(argv)
 
@@ -64,12 +76,16 @@ def chosen(tools: Sequence[Found], names: str | None) -> list[Found]:
 def head(tools: Sequence[Found], missing: Sequence[Tool]) -> str:
     """What was measured, with what, on what."""
     lines = [f"{key}: {value}" for key, value in machine().items()]
-    lines += [f"found: {found.tool.name} {found.version} ({' '.join(found.words)})" for found in tools]
+    lines += [
+        f"found: {found.tool.name} {found.version} ({' '.join(found.words)})" for found in tools
+    ]
     lines += [f"missing: {tool.name} (to have it: {tool.install})" for tool in missing]
     return "\n".join(lines)
 
 
-def measure_all(args: argparse.Namespace, tools: Sequence[Found], scratch: str, folders: Sequence[str]) -> list[Row]:
+def measure_all(
+    args: argparse.Namespace, tools: Sequence[Found], scratch: str, folders: Sequence[str]
+) -> list[Row]:
     cache = corpora.cache_folder(args.cache)
     vocabularies = peers.vocabularies(folders, os.path.join(cache, "vocabularies"))
     rows: list[Row] = []
@@ -77,7 +93,9 @@ def measure_all(args: argparse.Namespace, tools: Sequence[Found], scratch: str, 
         tree = corpora.corpus(name, cache)
         files, size = tree.census
         print(f"\n{tree.name} ({tree.tier}): {len(files)} text files, {size / 1e6:.1f} MB")
-        plan = runs.Plan(scratch, args.runs or (3 if tree.tier == "large" else 5), args.timeout, vocabularies)
+        plan = runs.Plan(
+            scratch, args.runs or (3 if tree.tier == "large" else 5), args.timeout, vocabularies
+        )
         for work in args.work or peers.WORK:
             mine = runs.race([tree], work, tools, plan)
             rows += mine
@@ -97,7 +115,9 @@ def report(rows: Sequence[Row]) -> str:
         parts.append(f"{why}\n\n{figures.verdicts(derived)}")
     if not judged and not derived:
         parts.append("No bar could be judged: sutler and a peer with a bar must both have run.")
-    parts.append(f"peaks up to {own_peak_mb():.0f} MB are the harness's own: a child's cannot be seen below it")
+    parts.append(
+        f"peaks up to {own_peak_mb():.0f} MB are the harness's own: a child's cannot be seen below it"
+    )
     parts.append(f"load at the end: {machine()['load']}")
     return "\n\n".join(parts)
 
@@ -106,7 +126,11 @@ def write_json(path: str, rows: Sequence[Row]) -> None:
     found = {"judged": bars.judge(rows), "derived": bars.derive(rows)}
     verdicts = {kind: [{**v._asdict(), "word": v.word} for v in vs] for kind, vs in found.items()}
     with open(path, "w", encoding="utf-8") as out:
-        json.dump({"machine": machine(), "rows": [row._asdict() for row in rows], **verdicts}, out, indent=1)
+        json.dump(
+            {"machine": machine(), "rows": [row._asdict() for row in rows], **verdicts},
+            out,
+            indent=1,
+        )
         out.write("\n")
 
 

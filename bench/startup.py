@@ -22,7 +22,9 @@ def project(folder: str) -> corpora.Corpus:
     """Twenty small files, the same every time."""
     for number in range(18):
         body = "\n\n".join(_function(number, part) for part in range(12))
-        _write(os.path.join(folder, "tiny", f"part{number % 3}", f"module{number:02}.py"), body + "\n")
+        _write(
+            os.path.join(folder, "tiny", f"part{number % 3}", f"module{number:02}.py"), body + "\n"
+        )
     _write(os.path.join(folder, "README.md"), "# tiny\n\nA project of twenty files.\n")
     _write(os.path.join(folder, "pyproject.toml"), '[project]\nname = "tiny"\nversion = "1"\n')
     return corpora.Corpus("tiny", folder, "", corpora.census(folder))
@@ -39,21 +41,32 @@ def _write(path: str, text: str) -> None:
 
 
 def entrants(found: Sequence[Found]) -> list[Found]:
-    """The interpreter alone, three ways to start sutler, and the peer, each in its own environment."""
+    """The interpreter alone, three ways to start sutler, and the peer, each in its own
+    environment.
+    """
     here = {f.tool.name: f for f in found}
     ours, peer = here.get("sutler"), here.get(_PEER)
     python = peers.python_of(ours.words) if ours else sys.executable
     made = [_made(BASE, (python,), ("-c", "pass"), here[BASE].version)]
     if ours:
-        made += [_made(f"sutler {flag}", ours.words, (flag,), ours.version) for flag in ("--version", "--help")]
-        made.append(_made("sutler pack", ours.words, peers.SUTLER_TINY, ours.version, ("cold", "warm")))
+        made += [
+            _made(f"sutler {flag}", ours.words, (flag,), ours.version)
+            for flag in ("--version", "--help")
+        ]
+        made.append(
+            _made("sutler pack", ours.words, peers.SUTLER_TINY, ours.version, ("cold", "warm"))
+        )
     if peer:
         made.append(_made(_PEER, peer.words, peer.tool.recipes["raw"], peer.version))
     return made
 
 
 def _made(
-    name: str, words: tuple[str, ...], recipe: tuple[str, ...], version: str, states: tuple[str, ...] = ("-",)
+    name: str,
+    words: tuple[str, ...],
+    recipe: tuple[str, ...],
+    version: str,
+    states: tuple[str, ...] = ("-",),
 ) -> Found:
     return Found(Tool(name, {WORK: recipe}, "", {WORK: states}), words, version)
 
@@ -69,7 +82,9 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
         ours, peer = good.get(f"sutler pack ({state})"), good.get(_PEER)
         if ours and peer:
             value = ratio(ours.wall, peer.wall)
-            found.append(Verdict(f"20 files, {state}", peer.label, "wall ratio", value, *bars.TINY_PACK))
+            found.append(
+                Verdict(f"20 files, {state}", peer.label, "wall ratio", value, *bars.TINY_PACK)
+            )
     return found
 
 
@@ -92,7 +107,9 @@ def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
     scratch = scratch_folder(args.scratch)
     try:
         tree = project(os.path.join(scratch, "project"))
-        return runs.race([tree], WORK, entrants(found), runs.Plan(scratch, args.runs or 21, args.timeout, None))
+        return runs.race(
+            [tree], WORK, entrants(found), runs.Plan(scratch, args.runs or 21, args.timeout, None)
+        )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -100,10 +117,14 @@ def _measure(args: argparse.Namespace, found: Sequence[Found]) -> list[Row]:
 def main(argv: Sequence[str] | None = None) -> int:
     """0, however slow anything was; 1 when a tool crashed."""
     stop_cleanly()
-    args = parser("Compare start-up cost with the bare interpreter and with files-to-prompt.").parse_args(argv)
+    args = parser(
+        "Compare start-up cost with the bare interpreter and with files-to-prompt."
+    ).parse_args(argv)
     found, missing = peers.find(peer_folders(args.peers))
     wanted = ("sutler", _PEER, BASE)
-    print(head([f for f in found if f.tool.name in wanted], [t for t in missing if t.name in wanted]))
+    print(
+        head([f for f in found if f.tool.name in wanted], [t for t in missing if t.name in wanted])
+    )
     rows = _measure(args, found)
     print("\n" + "\n\n".join([show(rows), *unmeasured(rows)]))
     if judged := judge(rows):

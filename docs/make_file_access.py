@@ -14,8 +14,8 @@ from sutler.access.audit import EVERY
 from sutler.access.gate import APPROVAL_SECONDS
 from sutler.access.policy import CONTROL, CREDENTIAL_PATHS, CREDENTIALS, INTERNAL
 from sutler.access.registry import ENTRY_DOCUMENTS, EXCERPT_LINES
+from sutler.store.records import PROFILES, AuditEntry, RegistryRow
 from sutler.tools import TOOLS, Tool, schema
-from sutler.values.access import PROFILES, AuditEntry, RegistryRow
 
 _REGISTRY = {
     "path": "relative to the project, `/` between names; shown quoted when it holds anything unusual",
@@ -56,7 +56,10 @@ _ENTRY = {
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in lines) + "\n"
+    return (
+        "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in lines)
+        + "\n"
+    )
 
 
 def _json(value: object) -> str:
@@ -65,7 +68,12 @@ def _json(value: object) -> str:
 
 def _tool(tool: Tool) -> str:
     rows = [
-        (f"`{param.name}`", param.type, "required" if param.required else f"`{_shown(param.default)}`", param.help)
+        (
+            f"`{param.name}`",
+            param.type,
+            "required" if param.required else f"`{_shown(param.default)}`",
+            param.help,
+        )
         for param in tool.params
     ]
     head = f"### `{tool.name}`\n\n{tool.help}\n\nEffect: {tool.effect}. Returns {tool.returns}.\n\n"
@@ -119,10 +127,22 @@ def _schemas() -> str:
 
 def _policy() -> str:
     rows = [
-        (f"`{one.name}`", f"{one.free_lines:,}", f"{one.max_lines:,}", f"{one.max_chars:,}", str(one.context_lines))
+        (
+            f"`{one.name}`",
+            f"{one.free_lines:,}",
+            f"{one.max_lines:,}",
+            f"{one.max_chars:,}",
+            str(one.context_lines),
+        )
         for one in PROFILES.values()
     ]
-    head = ("profile", "lines without approval", "lines at most", "characters at most", "context around hits")
+    head = (
+        "profile",
+        "lines without approval",
+        "lines at most",
+        "characters at most",
+        "context around hits",
+    )
     return POLICY.format(
         internal=_globs(INTERNAL),
         credentials=_globs((*CREDENTIALS, *CREDENTIAL_PATHS)),

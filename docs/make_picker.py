@@ -8,11 +8,11 @@ import os
 import re
 import sys
 
-from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker
-from sutler.values.access import PROFILES, Caller
+from sutler.pack.project import Project
+from sutler.store.records import PROFILES, Caller
 
 KEYS = ("down", "down", "enter", "down", "down", "space", "down", "space", "down", "space", "up")
 
@@ -33,7 +33,9 @@ async def drawn(folder: str) -> str:
 
 def without_network(svg: str) -> str:
     """The drawing asks for a font from elsewhere; the reader's own will do."""
-    return re.sub(r"@font-face \{.*?\n    \}\n", "", svg, flags=re.DOTALL).replace("Fira Code", "ui-monospace")
+    return re.sub(r"@font-face \{.*?\n    \}\n", "", svg, flags=re.DOTALL).replace(
+        "Fira Code", "ui-monospace"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Make docs/pack.svg: run the program on a real folder, draw what it prints. python docs/make_picture.py DIR"""
+"""Make docs/pack.svg: run the program on a real folder, draw what it prints. python
+docs/make_picture.py DIR
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,10 @@ import subprocess
 import sys
 from html import escape
 
-COMMANDS = (("sutler", "pack", "--max-tokens", "40k", "-o", "pack.md"), ("sutler", "tree", "-L", "1"))
+COMMANDS = (
+    ("sutler", "pack", "--max-tokens", "40k", "-o", "pack.md"),
+    ("sutler", "tree", "-L", "1"),
+)
 ROWS_OF_TREE = 9
 STYLE = (
     "<style>text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328;white-space:pre}"

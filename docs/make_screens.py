@@ -1,4 +1,6 @@
-"""Make the pictures of the report page in Chromium: python docs/make_screens.py DIR packs DIR and looks."""
+"""Make the pictures of the report page in Chromium: python docs/make_screens.py DIR packs DIR and
+looks.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,13 @@ import tempfile
 from playwright.sync_api import Browser, Page, sync_playwright
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GOAL = "`sutler pack` must refuse a budget that its own frame does not fit in; see src/sutler/stages/fit.py"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+GOAL = "`sutler pack` must refuse a budget that its own frame does not fit in; see src/sutler/budget/fit.py"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 
 
 def sutler(folder: str, *words: str) -> None:
@@ -20,7 +27,8 @@ def sutler(folder: str, *words: str) -> None:
 
 def opened(browser: Browser, file: str, scheme: str, height: int) -> Page:
     page = browser.new_page(
-        color_scheme="dark" if scheme == "dark" else "light", viewport={"width": 1280, "height": height}
+        color_scheme="dark" if scheme == "dark" else "light",
+        viewport={"width": 1280, "height": height},
     )
     page.goto(f"file://{file}")
     page.wait_for_function("Number(document.getElementById('map').dataset.cells) > 0")

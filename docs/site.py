@@ -1,4 +1,6 @@
-"""The documents as a small site: python -m docs.site OUT. One self-contained page each, no script, no network."""
+"""The documents as a small site: python -m docs.site OUT. One self-contained page each, no script,
+no network.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,14 @@ def picture(target: str, source: str) -> str:
 
 
 def parsed(source: str) -> tuple[list[Token], list[tuple[str, str]]]:
-    """The document's tokens with links and pictures in place, and its sections as (address, title)."""
-    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse((ROOT / source).read_text("utf-8"))
+    """The document's tokens with links and pictures in place, and its sections as (address,
+    title).
+    """
+    tokens = (
+        MarkdownIt("commonmark", {"html": False})
+        .enable("table")
+        .parse((ROOT / source).read_text("utf-8"))
+    )
     taken: set[str] = set()
     sections: list[tuple[str, str]] = []
     for place, token in enumerate(tokens):
@@ -104,7 +112,9 @@ def navigation(current: str, sections: list[tuple[str, str]]) -> str:
     rows = []
     for source, (name, title) in PAGES.items():
         here = ' aria-current="page"' if source == current else ""
-        inside = "".join(f'<li><a href="#{part}">{escape(text)}</a></li>' for part, text in sections)
+        inside = "".join(
+            f'<li><a href="#{part}">{escape(text)}</a></li>' for part, text in sections
+        )
         rows.append(
             f'<li><a href="{name}"{here}>{escape(title)}</a>{f"<ul>{inside}</ul>" if here and inside else ""}</li>'
         )
@@ -132,7 +142,11 @@ def build(out: Path) -> list[Path]:
     for source, (name, _) in PAGES.items():
         (out / name).write_text(page(source), "utf-8")
         made.append(out / name)
-    pictures = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").iterdir()) if path.suffix in PICTURES]
+    pictures = [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "docs").iterdir())
+        if path.suffix in PICTURES
+    ]
     for source in (*COPIED, *pictures):
         (out / Path(source).name).write_bytes((ROOT / source).read_bytes())
     return made

@@ -1,4 +1,6 @@
-"""A real Chromium, driven by Playwright: what a person sees, and every request and complaint that the page causes."""
+"""A real Chromium, driven by Playwright: what a person sees, and every request and complaint that
+the page causes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 PROGRAM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
-# A sandbox needs a user who is not root; the others keep the browser from talking to anybody by itself.
+# A sandbox needs a user who is not root; the others keep the browser from talking to anybody by
+# itself.
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -27,8 +30,10 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests of a module. It must be there: a page that nobody opened is not tested. Playwright
-    keeps an event loop running while it is open, and other tests need to run theirs."""
+    """One browser for all tests of a module. It must be there: a page that nobody opened is not
+    tested. Playwright keeps an event loop running while it is open, and other tests need to run
+    theirs.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
         yield browser
@@ -41,7 +46,9 @@ expect.set_options(timeout=1000 * PATIENCE)
 
 
 def until(page: Page, condition: str) -> None:
-    """Wait for a condition of the page. Playwright's own waiting evaluates it inside the page, which forbids that."""
+    """Wait for a condition of the page. Playwright's own waiting evaluates it inside the page,
+    which forbids that.
+    """
     deadline = time.monotonic() + PATIENCE
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, condition
@@ -49,7 +56,9 @@ def until(page: Page, condition: str) -> None:
 
 
 class Sight:
-    """A page under watch: `asked` are the addresses it requested, `said` its console lines and errors."""
+    """A page under watch: `asked` are the addresses it requested, `said` its console lines and
+    errors.
+    """
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
@@ -69,7 +78,11 @@ class Sight:
 
 @contextmanager
 def watching(
-    browser: Browser, *, scheme: Literal["light", "dark"] = "light", width: int = 1280, height: int = 900
+    browser: Browser,
+    *,
+    scheme: Literal["light", "dark"] = "light",
+    width: int = 1280,
+    height: int = 900,
 ) -> Iterator[Sight]:
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
     try:

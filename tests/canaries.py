@@ -1,4 +1,6 @@
-"""Two hundred secrets that exist nowhere else, and a project that hides them in every place a project has."""
+"""Two hundred secrets that exist nowhere else, and a project that hides them in every place a
+project has.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote as percent
 
-from sutler.stages.redact.checksums import base62
+from sutler.secrets.checksums import base62
 from tests.conftest import grow
 from tests.limits import LIMIT
 
@@ -22,7 +24,9 @@ WORDS = string.ascii_letters + string.digits
 
 
 class Canary(NamedTuple):
-    """`text` is what is planted, on one line or several; `secrets` are the parts that may appear nowhere else."""
+    """`text` is what is planted, on one line or several; `secrets` are the parts that may appear
+    nowhere else.
+    """
 
     kind: str
     text: str
@@ -73,7 +77,15 @@ class Mint:
         return self._keep("jwt", f"{head}.{body}.{signature}", body, signature)
 
     def bare(self) -> Canary:
-        makers = (self.aws, self.github, self.gitlab, self.slack, self.stripe, self.sendgrid, self.jwt)
+        makers = (
+            self.aws,
+            self.github,
+            self.gitlab,
+            self.slack,
+            self.stripe,
+            self.sendgrid,
+            self.jwt,
+        )
         return makers[len(self.made) % len(makers)]()
 
     # secrets by their surroundings
@@ -95,12 +107,23 @@ class Mint:
         return self._keep("bearer", f"Authorization: Bearer {value}", value)
 
     def pem(self) -> Canary:
-        lines = ["MIIEowIBAAKCAQEA" + self.some(WORDS + "+/", 48)] + [self.some(WORDS + "+/", 64) for _ in range(6)]
+        lines = ["MIIEowIBAAKCAQEA" + self.some(WORDS + "+/", 48)] + [
+            self.some(WORDS + "+/", 64) for _ in range(6)
+        ]
         block = ["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"]
         return self._keep("pem", "\n".join(block), *lines)
 
     def any(self) -> Canary:
-        makers = (self.bare, self.password, self.bare, self.url, self.basic, self.bare, self.bearer, self.pem)
+        makers = (
+            self.bare,
+            self.password,
+            self.bare,
+            self.url,
+            self.basic,
+            self.bare,
+            self.bearer,
+            self.pem,
+        )
         return makers[len(self.made) % len(makers)]()
 
     def many(self, make: Callable[[], Canary], count: int) -> list[Canary]:
@@ -123,7 +146,9 @@ class Planted(NamedTuple):
 
 
 def plant_canaries(folder: Path, seed: int) -> Planted:
-    """A git repository whose every corner holds canaries; HEAD removed some lines that held others."""
+    """A git repository whose every corner holds canaries; HEAD removed some lines that held
+    others.
+    """
     mint = Mint(seed)
     places = {
         "bodies": mint.many(mint.any, 48),
@@ -150,26 +175,39 @@ def plant_canaries(folder: Path, seed: int) -> Planted:
 def _tree(places: dict[str, list[Canary]]) -> dict[str, str | bytes]:
     notebook = {
         "cells": [
-            {"cell_type": "code", "source": one.text.splitlines(keepends=True), "outputs": [{"text": [one.text]}]}
+            {
+                "cell_type": "code",
+                "source": one.text.splitlines(keepends=True),
+                "outputs": [{"text": [one.text]}],
+            }
             for one in places["notebooks"]
         ]
     }
     pems, bare = places["encoded"][:3], places["encoded"][3:]
     tree: dict[str, str | bytes] = {
         "README.md": "# A project\n\nSettings live in `src/`.\n",
-        ".gitignore": "".join(f"{one.text}.txt\ncache-{one.text}/\n" for one in places["ignore patterns"]),
+        ".gitignore": "".join(
+            f"{one.text}.txt\ncache-{one.text}/\n" for one in places["ignore patterns"]
+        ),
         **{f"{one.text}.txt": "ignored\n" for one in places["ignore patterns"][:4]},
         **{f"names/{one.text}.py": "x = 1\n" for one in places["file names"]},
         **{f"{one.text}/inside.py": "y = 1\n" for one in places["folder names"]},
-        "long.js": "var a='" + "';var b='".join(f"{'x' * 900}';k='{one.text}" for one in places["long lines"]) + "';",
+        "long.js": "var a='"
+        + "';var b='".join(f"{'x' * 900}';k='{one.text}" for one in places["long lines"])
+        + "';",
         "book.ipynb": json.dumps(notebook, indent=1),
         "wide.txt": _lines(places["utf-16"]).encode("utf-16"),
         "old.txt": ("Grüße aus Köln\n" + _lines(places["latin-1"])).encode("latin-1"),
         "encoded.txt": "".join(f"{base64.b64encode(one.text.encode()).decode()}\n" for one in pems)
-        + "".join(f"next=https%3A%2F%2Fexample.org%2F%3Ftoken%3D{percent(one.text)}%26a%3D1\n" for one in bare),
+        + "".join(
+            f"next=https%3A%2F%2Fexample.org%2F%3Ftoken%3D{percent(one.text)}%26a%3D1\n"
+            for one in bare
+        ),
     }
     for number in range(8):
-        tree[f"src/part{number}.py"] = _lines(places["bodies"][6 * number : 6 * number + 6]).replace("plain", "# plain")
+        tree[f"src/part{number}.py"] = _lines(
+            places["bodies"][6 * number : 6 * number + 6]
+        ).replace("plain", "# plain")
     for number in range(4):
         tree[f"data/cut{number}.txt"] = _at_the_cuts(places["cut points"][number::4])
     tree["log.txt"] = "started\n" + _lines(places["removed lines"]) + "done\n"
@@ -181,7 +219,9 @@ def _lines(canaries: Iterable[Canary]) -> str:
 
 
 def _at_the_cuts(canaries: list[Canary]) -> str:
-    """1,200 long lines, with canaries across line 100 from the top and line 50 from the end, where files are cut."""
+    """1,200 long lines, with canaries across line 100 from the top and line 50 from the end, where
+    files are cut.
+    """
     lines = [f"{number} {'lorem ipsum dolor ' * 4}" for number in range(1200)]
     spots = [97, 75, 20, 1148, 1160, 600]
     for spot, one in zip(spots, canaries, strict=True):
@@ -191,7 +231,15 @@ def _at_the_cuts(canaries: list[Canary]) -> str:
 
 
 def _history(folder: Path, places: dict[str, list[Canary]]) -> None:
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    git = [
+        "git",
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
 
     def run(*words: str) -> None:
         subprocess.run([*git, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
@@ -207,11 +255,16 @@ def _history(folder: Path, places: dict[str, list[Canary]]) -> None:
 
 
 def needles(canaries: Iterable[Canary]) -> Iterator[tuple[Canary, bytes]]:
-    """Every byte string that would betray a canary: a secret part, either half of it if long, as UTF-8 and UTF-16."""
+    """Every byte string that would betray a canary: a secret part, either half of it if long, as
+    UTF-8 and UTF-16.
+    """
     for one in canaries:
         for secret in one.secrets:
             middle = len(secret) // 2
-            pieces = [secret, *(half for half in (secret[:middle], secret[middle:]) if len(half) >= 12)]
+            pieces = [
+                secret,
+                *(half for half in (secret[:middle], secret[middle:]) if len(half) >= 12),
+            ]
             for piece in pieces:
                 yield one, piece.encode()
                 yield one, piece.encode("utf-16-le")

@@ -19,9 +19,19 @@ from tests.doors import door_state, open_door
 from tests.limits import LONG
 from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
 
-__all__ = ["FUZZ", "OpenStore", "chromium", "door_state", "open_door", "open_store", "postgres_url", "store"]
+__all__ = [
+    "FUZZ",
+    "OpenStore",
+    "chromium",
+    "door_state",
+    "open_door",
+    "open_store",
+    "postgres_url",
+    "store",
+]
 
-# Some tests read as another user, who may not see the standard library; a codec that is looked up only then would
+# Some tests read as another user, who may not see the standard library; a codec that is looked up
+# only then would
 # be remembered as missing by this process.
 for _codec in (
     "utf-8-sig",
@@ -36,7 +46,8 @@ for _codec in (
 ):
     codecs.lookup(_codec)
 
-# Whoever runs the tests in the background of a shell may have told them to ignore interrupts; children would too.
+# Whoever runs the tests in the background of a shell may have told them to ignore interrupts;
+# children would too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -67,7 +78,8 @@ Tree = Mapping[str, Any]  # str and bytes are files, mappings are folders
 Plant = Callable[[Tree], Path]
 
 
-# Examples are not kept between runs: a checkout may be read-only, and a run must not depend on the last one.
+# Examples are not kept between runs: a checkout may be read-only, and a run must not depend on the
+# last one.
 hypothesis.settings.register_profile("plain", database=None)
 hypothesis.settings.load_profile("plain")
 
@@ -103,11 +115,14 @@ def grow(folder: Path, tree: Tree) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Some tests grow trees deeper than any recursion; pytest's own clean-up would stumble over them later.
-    SUTLER_KEEP=1 keeps everything for a look."""
+    """Some tests grow trees deeper than any recursion; pytest's own clean-up would stumble over
+    them later. SUTLER_KEEP=1 keeps everything for a look.
+    """
     yield
     if not os.environ.get("SUTLER_KEEP"):
-        subprocess.run(["rm", "-rf", str(tmp_path_factory.getbasetemp())], check=False, timeout=LONG)
+        subprocess.run(
+            ["rm", "-rf", str(tmp_path_factory.getbasetemp())], check=False, timeout=LONG
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +130,12 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """No test sees, or writes to, the home of whoever runs it."""
     home = tmp_path_factory.mktemp("home")
     for name in [name for name in os.environ if name.startswith(("SUTLER_", "XDG_", "GIT_"))]:
-        if name not in ("SUTLER_FUZZ", "SUTLER_REAL_REPOS", "SUTLER_CORPORA", "SUTLER_NODE_MODULES"):
+        if name not in (
+            "SUTLER_FUZZ",
+            "SUTLER_REAL_REPOS",
+            "SUTLER_CORPORA",
+            "SUTLER_NODE_MODULES",
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -131,7 +151,12 @@ def plant(tmp_path: Path) -> Plant:
 def sutler(tmp_path: Path) -> Sutler:
     """Run the real command in a real process: sutler("pack", cwd=folder)."""
 
-    def run(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    def run(
+        *words: str,
+        cwd: Path | None = None,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> Ran:
         done = subprocess.run(
             [sys.executable, "-m", "sutler", *words],
             cwd=cwd or tmp_path,

@@ -1,12 +1,14 @@
-"""`python -m tests.databases`: makes the redactor's database for the machine that most have, from the probes."""
+"""`python -m tests.databases`: makes the redactor's database for the machine that most have, from
+the probes.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from zlib import compress
 
-from sutler.engine.clean import MACHINE
-from sutler.stages.redact import compile_database, engines
+from sutler.secrets import compile_database, engines
+from sutler.secrets.cleaner import MACHINE
 
 PLACE = Path(engines.__file__).with_name(engines.READY_MADE)
 COMMON = "linux x86_64"

@@ -15,19 +15,21 @@ from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import Rules
 from sutler.access.setup import Setup
-from sutler.disk.root import Root
+from sutler.formats.document import CleanText, Finding
+from sutler.scan.root import Root
+from sutler.scan.snapshot import ScanRules
+from sutler.store.records import CLOUD, BackendProfile, Caller, Limits
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
 from sutler.store.state import private_dir
-from sutler.values.access import CLOUD, BackendProfile, Caller, Limits
-from sutler.values.pack import CleanText, Finding
-from sutler.values.snapshot import ScanRules
 
 SECRET = re.compile(r"canary-[0-9a-f]{12}|-----BEGIN KEY-----(?s:.*?)(?:-----END KEY-----|\Z)")
 
 
 def fake_clean(text: str, path: str) -> CleanText:
-    """A redactor with two rules. The real one is tested elsewhere; here it matters where a redactor stands."""
+    """A redactor with two rules. The real one is tested elsewhere; here it matters where a redactor
+    stands.
+    """
     found: list[Finding] = []
 
     def hide(match: re.Match[str]) -> str:
@@ -73,7 +75,11 @@ def open_door(tmp_path: Path, plant: Callable[[Tree], Path], door_state: str) ->
         roots.append(Root(str(plant(tree))))
         caller = Caller("c", session, profile, (), limits or Limits())
         gate = Gate(ledger, rules or Rules(), caller, fake_clean, clock=clock)
-        return Door(roots[-1], gate, Setup(ScanRules(skip_file_bytes=None), lambda text: len(text) // 4, "1"))
+        return Door(
+            roots[-1],
+            gate,
+            Setup(ScanRules(skip_file_bytes=None), lambda text: len(text) // 4, "1"),
+        )
 
     yield open_one
     store.close()

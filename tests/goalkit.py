@@ -1,4 +1,6 @@
-"""What tests of goals share: a project with a goal, a run in this process, and programs that play the model."""
+"""What tests of goals share: a project with a goal, a run in this process, and programs that play
+the model.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,12 @@ def write_goal(folder: Path, name: str = "plain", text: str = PLAIN, base: str =
 
 def configured(claw: str = "", prompt: str = "hello") -> Files:
     """A project's own folder with a claw.yaml and a goal named plain."""
-    return {".sutler": {"claw.yaml": claw, "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}}}}
+    return {
+        ".sutler": {
+            "claw.yaml": claw,
+            "goals": {"plain": {"prompt.yaml": f"name: P\nprompt: {prompt}\n"}},
+        }
+    }
 
 
 def cli(capfd: Capture, folder: Path, *words: str) -> Ran:
@@ -61,7 +68,9 @@ def cli(capfd: Capture, folder: Path, *words: str) -> Ran:
 
 
 def job(folder: Path, goal: str = "plain", *paths: str, mode: str = "strict") -> Job:
-    """A job in `folder` with these context paths; strict, so that no test passes by ignoring a problem."""
+    """A job in `folder` with these context paths; strict, so that no test passes by ignoring a
+    problem.
+    """
     return Job(
         goal=goal,
         paths=paths,
@@ -80,7 +89,9 @@ def go(work: Job, *words: str, answer: bool | None = None, depth: int | None = N
         notes.append(report)
         return bool(answer)
 
-    work = replace(work, words=words or work.words, depth=depth if depth is not None else work.depth)
+    work = replace(
+        work, words=words or work.words, depth=depth if depth is not None else work.depth
+    )
     return Run(run(work, Hooks(note=notes.append, ask=None if answer is None else person)), notes)
 
 
@@ -105,7 +116,9 @@ def program(folder: Path, name: str, body: str) -> Path:
 
 @contextmanager
 def without_privileges(folder: Path) -> Iterator[None]:
-    """Root reads everything, so a test of denied files runs as nobody; `folder` and its parents become readable."""
+    """Root reads everything, so a test of denied files runs as nobody; `folder` and its parents
+    become readable.
+    """
     if os.geteuid() != 0:
         yield
         return

@@ -1,7 +1,8 @@
 """Waits for other processes and threads; every one of them ends.
 
-The limits are for faults, not for speed. They are far above what a busy machine needs, so a test that
-reaches one has found a process that hangs. pytest-timeout ends a test that waits in any other way.
+The limits are for faults, not for speed. They are far above what a busy machine needs, so a test
+that reaches one has found a process that hangs. pytest-timeout ends a test that waits in any other
+way.
 """
 
 from __future__ import annotations

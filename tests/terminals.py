@@ -23,8 +23,10 @@ def on_terminal(
     seconds: float = 60,
     keys: tuple[bytes, bytes] | None = None,
 ) -> tuple[int, bytes]:
-    """Run with a controlling terminal; returns the exit code and everything that was written to it. A stream that is
-    not on the terminal goes to /dev/null. `keys` are what has to be seen first, and what is typed then."""
+    """Run with a controlling terminal; returns the exit code and everything that was written to it.
+    A stream that is not on the terminal goes to /dev/null. `keys` are what has to be seen first,
+    and what is typed then.
+    """
     leader, follower = pty.openpty()
     null = os.open(os.devnull, os.O_RDWR)
     process = subprocess.Popen(
@@ -57,7 +59,10 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 
 def _drain(
-    leader: int, process: subprocess.Popen[bytes], seconds: float, keys: tuple[bytes, bytes] | None = None
+    leader: int,
+    process: subprocess.Popen[bytes],
+    seconds: float,
+    keys: tuple[bytes, bytes] | None = None,
 ) -> bytes:
     seen, end = b"", time.monotonic() + seconds
     while time.monotonic() < end:

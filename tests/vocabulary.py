@@ -1,4 +1,6 @@
-"""`python -m tests.vocabulary`: makes the table by which a little text is counted, from the tokenizer's vocabulary."""
+"""`python -m tests.vocabulary`: makes the table by which a little text is counted, from the
+tokenizer's vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from zlib import crc32
 
 import splintr
 
-from sutler.stages import little
+from sutler.tokens import small_text as little
 
 PLACE = Path(little.__file__).with_name("o200k_base.bin")
 TOKENS = 199_998
@@ -21,9 +23,13 @@ def table() -> bytes:
     heaps: list[list[bytes]] = [[] for _ in range(little.HEAPS)]
     for rank in range(TOKENS):
         token = bytes(tokenizer.decode_token_bytes(rank))
-        heaps[crc32(token) % little.HEAPS].append(bytes([len(token)]) + token + rank.to_bytes(little.RANK, "little"))
+        heaps[crc32(token) % little.HEAPS].append(
+            bytes([len(token)]) + token + rank.to_bytes(little.RANK, "little")
+        )
     starts = accumulate((sum(map(len, heap)) for heap in heaps), initial=0)
-    return pack(f"<{little.HEAPS + 1}I", *starts) + b"".join(token for heap in heaps for token in heap)
+    return pack(f"<{little.HEAPS + 1}I", *starts) + b"".join(
+        token for heap in heaps for token in heap
+    )
 
 
 if __name__ == "__main__":

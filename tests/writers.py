@@ -1,7 +1,9 @@
-"""Processes that write and are killed: `python -m tests.writers kill DIRECTORY COUNT SEED` and `… crowd DIRECTORY N`.
+"""Processes that write and are killed: `python -m tests.writers kill DIRECTORY COUNT SEED` and `…
+crowd DIRECTORY N`.
 
-The work forks from one process, since starting an interpreter takes longer than what it would do. After each kill the
-rows that are new to the ledger are verified, and all of it after every hundredth and the last.
+The work forks from one process, since starting an interpreter takes longer than what it would do.
+After each kill the rows that are new to the ledger are verified, and all of it after every
+hundredth and the last.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.setup import Setup
-from sutler.disk.root import TEMPORARY, Root
 from sutler.edits.recovery import recover
 from sutler.edits.writer import Writer
+from sutler.errors import SutlerError
+from sutler.scan.root import TEMPORARY, Root
+from sutler.scan.snapshot import ScanRules
 from sutler.store.base import Store
 from sutler.store.postgres import open_postgres
+from sutler.store.records import GENESIS, Caller
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
-from sutler.values.access import GENESIS, Caller
-from sutler.values.errors import SutlerError
-from sutler.values.snapshot import ScanRules
 from tests.doors import fake_clean
 from tests.limits import LONG, exit_code
 
@@ -40,10 +42,18 @@ NAMES = ("a.txt", "b.txt", "c/d.txt")
 
 
 @contextmanager
-def free_door(tree: str, state: str, session: str = "s", url: str = "", *, strict: bool = True) -> Iterator[Door]:
-    """A door that lets every write through; with a URL, over PostgreSQL; when not strict, as a server has it."""
+def free_door(
+    tree: str, state: str, session: str = "s", url: str = "", *, strict: bool = True
+) -> Iterator[Door]:
+    """A door that lets every write through; with a URL, over PostgreSQL; when not strict, as a
+    server has it.
+    """
     private_dir(state)
-    store = open_postgres(url, sha256(tree.encode()).hexdigest()) if url else open_sqlite(f"{state}/state.db", "p")
+    store = (
+        open_postgres(url, sha256(tree.encode()).hexdigest())
+        if url
+        else open_sqlite(f"{state}/state.db", "p")
+    )
     try:
         with Root(tree) as root:
             ledger = Ledger(store, state, b"k" * 32)
@@ -76,7 +86,9 @@ def one_write(door: Door, rnd: random.Random) -> tuple[tuple[str, str], ...]:
     elif kind == 1:
         done = writer.write_file(name, word, mode="append")
     elif kind == 2:
-        adds = "".join(f"*** Delete File: {one}\n*** Add File: x{one}\n+{word}" for one in NAMES[:1])
+        adds = "".join(
+            f"*** Delete File: {one}\n*** Add File: x{one}\n+{word}" for one in NAMES[:1]
+        )
         both = "".join(f"*** Update File: {one}\n@@\n+{word}*** End of File\n" for one in NAMES[1:])
         both = both if rnd.random() < 0.7 else adds
         done = writer.apply_patch(f"*** Begin Patch\n{both}*** End Patch\n")
@@ -91,7 +103,9 @@ def one_write(door: Door, rnd: random.Random) -> tuple[tuple[str, str], ...]:
 
 
 def work(tree: str, state: str, seed: int, out: int) -> None:
-    """Write until the end comes, with an even seed as a server does and with an odd one as the command line does."""
+    """Write until the end comes, with an even seed as a server does and with an odd one as the
+    command line does.
+    """
     rnd = random.Random(seed)
     with free_door(tree, state, strict=bool(seed % 2)) as door:
         os.write(out, b"ready\n")
@@ -105,7 +119,9 @@ def work(tree: str, state: str, seed: int, out: int) -> None:
 
 
 def _killed(tree: str, state: str, seed: int, rnd: random.Random) -> dict[str, str]:
-    """Let a child write, kill it at a random instant, and return what it had acknowledged last for each path."""
+    """Let a child write, kill it at a random instant, and return what it had acknowledged last for
+    each path.
+    """
     back, out = os.pipe()
     child = os.fork()
     if not child:
@@ -138,9 +154,13 @@ class Verified:
         assert store.head() == (self.seq, self.hash)
 
 
-def check(tree: str, state: str, acknowledged: dict[str, str], verified: Verified | None = None) -> float:
-    """The post-condition: what it asserts is what a user may rely on. Returns how long the next call took. `verified`
-    is where the last look at the ledger ended; without it all of it is looked at."""
+def check(
+    tree: str, state: str, acknowledged: dict[str, str], verified: Verified | None = None
+) -> float:
+    """The post-condition: what it asserts is what a user may rely on. Returns how long the next
+    call took. `verified` is where the last look at the ledger ended; without it all of it is looked
+    at.
+    """
     started = time.monotonic()
     with free_door(tree, state) as door:
         Writer(door).write_file("next.txt", "x\n", base="any")
@@ -177,7 +197,9 @@ def kill_loop(tree: str, state: str, count: int, seed: int) -> tuple[int, float]
 
 
 def crowd(tree: str, state: str, count: int) -> tuple[int, int]:
-    """Processes that edit different lines of one file at once: how many edits were acknowledged, how many are there."""
+    """Processes that edit different lines of one file at once: how many edits were acknowledged,
+    how many are there.
+    """
     lines = [f"line {n}\n" for n in range(3 * count)]
     Path(tree, "shared.txt").write_text("".join(lines))
     with free_door(tree, state) as door:
@@ -208,7 +230,9 @@ def main(words: list[str]) -> None:
     os.makedirs(tree, exist_ok=True)
     if kind == "kill":
         acks, slowest = kill_loop(tree, state, int(number), int(rest[0]))
-        print(f"{number} kills, {acks} acknowledged, 0 lost, 0 unknown, next call within {slowest:.2f} s")
+        print(
+            f"{number} kills, {acks} acknowledged, 0 lost, 0 unknown, next call within {slowest:.2f} s"
+        )
     else:
         acknowledged, there = crowd(tree, state, int(number))
         print(f"{acknowledged} acknowledged, {there} there")

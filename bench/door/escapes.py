@@ -1,13 +1,16 @@
 """Does any spelling of a path, or any race, get something from outside the root through any tool?
 
-python -m bench.door.escapes paths [COUNT] [PART/PARTS] [TOOL…]   COUNT hostile spellings through each tool, or these
-python -m bench.door.escapes race [SECONDS]                       each tool while a directory and a link are swapped
+python -m bench.door.escapes paths [COUNT] [PART/PARTS] [TOOL…]   COUNT hostile spellings through
+each tool, or these python -m bench.door.escapes race [SECONDS]                       each tool
+while a directory and a link are swapped
 
-No spelling comes twice; parts have none in common, so that several processes, or several evenings, add up.
+No spelling comes twice; parts have none in common, so that several processes, or several evenings,
+add up.
 
-Every tool of the table that takes a path, a glob or a patch is called through the door with writing allowed. An escape
-is a canary from outside in an answer or an error, a host path in either, or a change outside. To make a million calls
-for each tool affordable, the ledger's rows are chained but not stored; everything else is the door as agents meet it.
+Every tool of the table that takes a path, a glob or a patch is called through the door with writing
+allowed. An escape is a canary from outside in an answer or an error, a host path in either, or a
+change outside. To make a million calls for each tool affordable, the ledger's rows are chained but
+not stored; everything else is the door as agents meet it.
 """
 
 from __future__ import annotations
@@ -35,17 +38,17 @@ from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.setup import Setup
-from sutler.disk.root import Root
 from sutler.edits.replacement import _renameat2
-from sutler.engine.clean import COMPILE_ABOVE, engine_for
+from sutler.errors import SutlerError
+from sutler.formats.document import CleanText
+from sutler.scan.root import Root
+from sutler.scan.snapshot import ScanRules
+from sutler.secrets.cleaner import COMPILE_ABOVE, engine_for
+from sutler.store.records import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
 from sutler.tools import TOOLS, Tool, call
-from sutler.values.access import GENESIS, AuditEntry, AuditRow, Caller, Fact, Version, seal
-from sutler.values.errors import SutlerError
-from sutler.values.pack import CleanText
-from sutler.values.snapshot import ScanRules
 
 OUTSIDE = "canary from outside"
 PIECES = (
@@ -55,13 +58,38 @@ PIECES = (
     "a ", "*", "**", "{a,b}", "[!a]", "?", "proc", "self", "root", "etc", "passwd", '"', '"..', "\\057", "\\056",
     "x" * 300, "new", "aside", "trap",
 )  # fmt: skip
-SNARES = ("link", "dirlink", "abs", "proc", "deep/up", "deep", "sub", "a", "new", "chain/chain/up", "trap")
+SNARES = (
+    "link",
+    "dirlink",
+    "abs",
+    "proc",
+    "deep/up",
+    "deep",
+    "sub",
+    "a",
+    "new",
+    "chain/chain/up",
+    "trap",
+)
 TAILS = (
     "secret.txt", "outside/secret.txt", "project-evil/secret.txt", "self/cwd/secret.txt", "b",
     "/".join(("self", "root", "etc/passwd")),
     "project/a", "new/file", "self/environ", "up/secret.txt", "", "outside/new",
 )  # fmt: skip
-HEADS = ("", "", "./", "sub/", "box/", "chain/", "deep/", "new/", "chain/chain/", "sub/../", "/", "~/")
+HEADS = (
+    "",
+    "",
+    "./",
+    "sub/",
+    "box/",
+    "chain/",
+    "deep/",
+    "new/",
+    "chain/chain/",
+    "sub/../",
+    "/",
+    "~/",
+)
 JOINTS = ("/", "/", "/", "//", "/./", "", "/sub/../", "/../", "/.//", "/ ", "/\\", "/%2e%2e/")
 STEP, BLOCK = 5_000, 1_000
 GROUP = 10
@@ -69,7 +97,9 @@ GROUP = 10
 
 
 def spelling(rng: random.Random) -> str:
-    """One hostile path: half of them plausible enough that the kernel is asked, half of them noise."""
+    """One hostile path: half of them plausible enough that the kernel is asked, half of them
+    noise.
+    """
     if rng.random() < 0.5:
         text = rng.choice(HEADS) + rng.choice(SNARES)
         for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
@@ -85,7 +115,9 @@ def spelling(rng: random.Random) -> str:
 
 
 def spellings(part: int = 0, parts: int = 1) -> Iterator[str]:
-    """Hostile paths without end and without repetition; two parts of as many never have one in common."""
+    """Hostile paths without end and without repetition; two parts of as many never have one in
+    common.
+    """
     rng, seen = random.Random(f"{part} of {parts}"), set[int]()
     while True:
         text = spelling(rng)
@@ -101,8 +133,12 @@ def targets() -> list[Tool]:
     return [tool for tool in TOOLS if names & {param.name for param in tool.params}]
 
 
-def arguments(tool: Tool, text: str, rng: random.Random, more: Sequence[str] = ()) -> dict[str, object]:
-    """The tool's own example, with the text wherever a path can stand, and `more` of them where several can."""
+def arguments(
+    tool: Tool, text: str, rng: random.Random, more: Sequence[str] = ()
+) -> dict[str, object]:
+    """The tool's own example, with the text wherever a path can stand, and `more` of them where
+    several can.
+    """
     given = dict(tool.example)
     names = {param.name for param in tool.params}
     for name in names & {"path", "query"}:
@@ -141,9 +177,19 @@ def _patch(text: str, rng: random.Random) -> str:
 def plant(base: Path) -> Path:
     """A project with everything that has led out of a root somewhere, and what lies around it."""
     project = base / "project"
-    for folder in ("outside", "project-evil", "project/sub", "project/deep", "project/chain", "project/box"):
+    for folder in (
+        "outside",
+        "project-evil",
+        "project/sub",
+        "project/deep",
+        "project/chain",
+        "project/box",
+    ):
         (base / folder).mkdir(parents=True)
-    for folder in ("objects", "refs"):  # a repository of its own, or every call would look for one upward
+    for folder in (
+        "objects",
+        "refs",
+    ):  # a repository of its own, or every call would look for one upward
         (project / ".git" / folder).mkdir(parents=True)
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     for name in ("secret.txt", "outside/secret.txt", "project-evil/secret.txt"):
@@ -161,7 +207,9 @@ def around(base: Path) -> dict[str, str]:
     """Everything outside the project, to see that it stays as it was."""
     found = {}
     for folder, folders, files in os.walk(base):
-        folders[:] = sorted(name for name in folders if folder != str(base) or name not in ("project", "state"))
+        folders[:] = sorted(
+            name for name in folders if folder != str(base) or name not in ("project", "state")
+        )
         for name in files:
             found[os.path.join(folder, name)] = Path(folder, name).read_text()
     return found
@@ -220,8 +268,15 @@ def door_into(project: Path) -> Iterator[Door]:
     state = private_dir(str(project.parent / "state"))
     store = _store(state)
     rules = Rules(rules=(PolicyRule("allow", "**"),))
-    gate = Gate(_Unsigned(store, state, b"k" * 32), rules, Caller("bench", "s"), lambda text, _: CleanText(text))
-    setup = Setup(ScanRules(skip_file_bytes=None, git_rules=False), lambda text: len(text) // 4, "1")
+    gate = Gate(
+        _Unsigned(store, state, b"k" * 32),
+        rules,
+        Caller("bench", "s"),
+        lambda text, _: CleanText(text),
+    )
+    setup = Setup(
+        ScanRules(skip_file_bytes=None, git_rules=False), lambda text: len(text) // 4, "1"
+    )
     try:
         with Root(str(project)) as root:
             yield Door(root, gate, setup)
@@ -250,16 +305,26 @@ class EscapeError(AssertionError):
 
 
 def groups(tool: Tool, texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """What goes into one call: several where a tool takes several, but alone what would have the whole call refused."""
+    """What goes into one call: several where a tool takes several, but alone what would have the
+    whole call refused.
+    """
     several = "globs" in {param.name for param in tool.params}
-    alone = {text for text in texts if not several or ".." in text or not text.strip('/."') or "\0" in text}
+    alone = {
+        text
+        for text in texts
+        if not several or ".." in text or not text.strip('/."') or "\0" in text
+    }
     yield from ([text] for text in texts if text in alone)
     others = [text for text in texts if text not in alone]
     yield from (others[at : at + GROUP] for at in range(0, len(others), GROUP))
 
 
-def asked(door: Door, tool: Tool, group: Sequence[str], rng: random.Random) -> Iterator[tuple[str, bool, str]]:
-    """Each spelling with its answer: that of the whole group, or where that was refused, each one's own."""
+def asked(
+    door: Door, tool: Tool, group: Sequence[str], rng: random.Random
+) -> Iterator[tuple[str, bool, str]]:
+    """Each spelling with its answer: that of the whole group, or where that was refused, each one's
+    own.
+    """
     if len(group) > 1:
         answered, said = ask(door, tool, arguments(tool, group[0], rng, group[1:]))
         yield from ((text, True, said) for text in group if answered)
@@ -290,19 +355,33 @@ def fuzz(base: Path, tool: Tool, texts: Sequence[str], seed: str) -> Counter[str
     return found
 
 
-def paths(base: Path, count: int, part: tuple[int, int], tools: Sequence[Tool], said: Callable[[str], None]) -> None:
-    """`count` spellings for each tool, turn by turn, so that an interrupted run has asked all of them alike."""
+def paths(
+    base: Path,
+    count: int,
+    part: tuple[int, int],
+    tools: Sequence[Tool],
+    said: Callable[[str], None],
+) -> None:
+    """`count` spellings for each tool, turn by turn, so that an interrupted run has asked all of
+    them alike.
+    """
     totals: dict[str, Counter[str]] = {tool.name: Counter() for tool in tools}
     stream = spellings(*part)
     for start in range(0, count, STEP):
         texts = list(islice(stream, min(STEP, count - start)))
         for tool in tools:
             totals[tool.name] += fuzz(base, tool, texts, f"{tool.name} {part} {start}")
-        said(json.dumps({"each": start + len(texts), **{name: dict(one) for name, one in totals.items()}}))
+        said(
+            json.dumps(
+                {"each": start + len(texts), **{name: dict(one) for name, one in totals.items()}}
+            )
+        )
 
 
 def swap(project: str, done: Event, swaps: Counted) -> None:
-    """Exchange `box` and `trap`, a link to the outside, until told to stop: at every moment the name is one of them."""
+    """Exchange `box` and `trap`, a link to the outside, until told to stop: at every moment the
+    name is one of them.
+    """
     rename = _renameat2()
     folder = os.open(project, os.O_RDONLY | os.O_DIRECTORY)
     while not done.is_set():
@@ -317,7 +396,9 @@ def swap(project: str, done: Event, swaps: Counted) -> None:
 
 
 def race(base: Path, tool: Tool, seconds: float, least: int = 0) -> Counter[str]:
-    """One tool against another process that swaps: for some seconds, at least so many calls, and one that succeeds."""
+    """One tool against another process that swaps: for some seconds, at least so many calls, and
+    one that succeeds.
+    """
     room = base / "room"
     room.mkdir()
     project = plant(room)
@@ -370,7 +451,13 @@ def main() -> None:
         if what == "paths":
             part, parts = sys.argv[3].split("/") if len(sys.argv) > 3 else ("0", "1")
             tools = [tool for tool in targets() if tool.name in sys.argv[4:] or not sys.argv[4:]]
-            paths(base, int(amount), (int(part), int(parts)), tools, lambda line: print(line, flush=True))
+            paths(
+                base,
+                int(amount),
+                (int(part), int(parts)),
+                tools,
+                lambda line: print(line, flush=True),
+            )
         else:
             for tool in targets():
                 print(f"{tool.name:<18} {dict(race(base, tool, amount))}", flush=True)

@@ -1,4 +1,5 @@
-"""Time and memory of one answer from very large files, each in its own process, with the real redactor.
+"""Time and memory of one answer from very large files, each in its own process, with the real
+redactor.
 
 python -m bench.door.large [FOLDER]
 """
@@ -29,9 +30,9 @@ def build(folder: str) -> None:
 
 
 def one(project: str, case: str) -> None:
+    from sutler.errors import SutlerError
+    from sutler.store.records import Caller
     from sutler.tools import open_door
-    from sutler.values.access import Caller
-    from sutler.values.errors import SutlerError
 
     with open_door(project, Caller("bench", "bench")) as door:
         door.list_files(("nothing",))
@@ -39,7 +40,8 @@ def one(project: str, case: str) -> None:
         start = time.perf_counter()
         try:
             found = door.read_lines(
-                case.removesuffix("-end"), *((3_000_000, 3_000_050) if "-end" in case else (100, 900))
+                case.removesuffix("-end"),
+                *((3_000_000, 3_000_050) if "-end" in case else (100, 900)),
             )
             said = f"lines {found.first}-{found.last}, {len(found.text):,} characters"
         except SutlerError as refusal:
@@ -59,7 +61,9 @@ def main() -> None:
         build(project)
         environment = {**os.environ, "XDG_STATE_HOME": os.path.join(folder, "state")}
         for case in CASES:
-            subprocess.run([sys.executable, __file__, project, case], env=environment, check=True, timeout=600)
+            subprocess.run(
+                [sys.executable, __file__, project, case], env=environment, check=True, timeout=600
+            )
         print(f"load {os.getloadavg()[0]:.1f}")
 
 

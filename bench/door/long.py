@@ -2,8 +2,9 @@
 
 python -m bench.door.long [LINES]
 
-Two authors change a file of LINES lines (200,000): a few edits each, half of the lines, its lines shuffled, and a file
-that is made of four different lines only. Shown are CPU seconds, and how the merge ended.
+Two authors change a file of LINES lines (200,000): a few edits each, half of the lines, its lines
+shuffled, and a file that is made of four different lines only. Shown are CPU seconds, and how the
+merge ended.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from sutler.edits.merge import merge
-from sutler.stages.difference import unified
+from sutler.scan.difference import unified
 
 T = TypeVar("T")
 Texts = tuple[list[str], list[str], list[str]]
@@ -39,7 +40,11 @@ def shuffled(lines: int, rng: random.Random) -> Texts:
 
 def words(lines: int, rng: random.Random) -> Texts:
     base = [rng.choice("abcd") + "\n" for _ in range(lines)]
-    return base, [rng.choice("abcd") + "\n" for _ in range(lines)], _edited(base, 200, "theirs", rng)
+    return (
+        base,
+        [rng.choice("abcd") + "\n" for _ in range(lines)],
+        _edited(base, 200, "theirs", rng),
+    )
 
 
 def _edited(base: list[str], count: int, by: str, rng: random.Random) -> list[str]:

@@ -1,4 +1,5 @@
-"""What policy and a durable ledger cost for each call, beside what one bare fdatasync costs on the same disk.
+"""What policy and a durable ledger cost for each call, beside what one bare fdatasync costs on the
+same disk.
 
 python -m bench.door.overhead [CALLS] [postgresql://…]
 """
@@ -12,9 +13,9 @@ import time
 from collections.abc import Callable
 
 from sutler.access.door import Door
+from sutler.paths import RelPath
+from sutler.store.records import Call, Caller, Outcome
 from sutler.tools import open_door
-from sutler.values.access import Call, Caller, Outcome
-from sutler.values.paths import RelPath
 
 
 def p50(step: Callable[[int], object], count: int) -> float:
@@ -30,7 +31,9 @@ def bare(folder: str) -> Callable[[int], object]:
     fd = os.open(os.path.join(folder, "bare"), os.O_CREAT | os.O_RDWR)
 
     def step(n: int) -> None:
-        os.pwrite(fd, b"x" * 20_480, n * 20_480)  # about what one ledger row adds to the write-ahead log
+        os.pwrite(
+            fd, b"x" * 20_480, n * 20_480
+        )  # about what one ledger row adds to the write-ahead log
         os.fdatasync(fd)
 
     return step
@@ -38,7 +41,12 @@ def bare(folder: str) -> Callable[[int], object]:
 
 def through(door: Door) -> Callable[[int], object]:
     def step(n: int) -> object:
-        call = Call(id=f"bench-{os.getpid()}-{n}", tool="read_file", effect="read", path=RelPath(f"src/module_{n}.py"))
+        call = Call(
+            id=f"bench-{os.getpid()}-{n}",
+            tool="read_file",
+            effect="read",
+            path=RelPath(f"src/module_{n}.py"),
+        )
         return door.gate.enter(call, lambda: (None, Outcome(bytes=10)))
 
     return step

@@ -1,10 +1,12 @@
-"""How fast each tool answers about what is not a plain file: pipes, devices, sockets, links into /proc, a growing file.
+"""How fast each tool answers about what is not a plain file: pipes, devices, sockets, links into
+/proc, a growing file.
 
 python -m bench.door.special
 
-Every tool that takes a path is asked for each of them several times, with the real redactor and a durable ledger; the
-slowest answer is shown. Another process appends to the growing file every millisecond. Nothing is answered with
-content: `get_file_history` tells of versions that were known before, `why` what a pack would do.
+Every tool that takes a path is asked for each of them several times, with the real redactor and a
+durable ledger; the slowest answer is shown. Another process appends to the growing file every
+millisecond. Nothing is answered with content: `get_file_history` tells of versions that were known
+before, `why` what a pack would do.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sutler.access.door import Door
+from sutler.errors import SutlerError
+from sutler.store.records import Caller
 from sutler.tools import TOOLS, call, open_door
-from sutler.values.access import Caller
-from sutler.values.errors import SutlerError
 
 LINKS = {"zero": "/dev/zero", "tty": "/dev/tty", "environ": "/proc/self/environ", "stdin": "/proc/self/fd/0",
          "root": "/".join(("/proc/self", "root", "etc/hostname")),
@@ -82,7 +84,9 @@ def append(path: str, done: Event) -> None:
 
 
 class Row(NamedTuple):
-    """How one tool fared with one object: the slowest of its answers, and how many of them were refusals."""
+    """How one tool fared with one object: the slowest of its answers, and how many of them were
+    refusals.
+    """
 
     tool: str
     ms: float
@@ -104,14 +108,23 @@ def asked(door: Door, tool: str, given: dict[str, object]) -> Row:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_STATE_HOME"] = os.path.join(folder, "state")
-        with project(Path(folder, "project")) as (root, names), open_door(str(root), Caller("bench", "bench")) as door:
+        with (
+            project(Path(folder, "project")) as (root, names),
+            open_door(str(root), Caller("bench", "bench")) as door,
+        ):
             door.read_file("plain.txt")  # what is loaded once is not the point here
-            tools = [one for one in TOOLS if any(param.name == "path" and param.required for param in one.params)]
+            tools = [
+                one
+                for one in TOOLS
+                if any(param.name == "path" and param.required for param in one.params)
+            ]
             for name in names:
                 rows = [asked(door, tool.name, {**tool.example, "path": name}) for tool in tools]
                 worst = max(rows, key=lambda row: row.ms)
                 spoke = ", ".join(row.tool for row in rows if row.refused < TIMES)
-                print(f"{name:<10} {worst.ms:7.1f} ms by {worst.tool:<16} answered by: {spoke or 'none'}")
+                print(
+                    f"{name:<10} {worst.ms:7.1f} ms by {worst.tool:<16} answered by: {spoke or 'none'}"
+                )
         print(f"slowest of {TIMES} for each of {len(tools)} tools; load {os.getloadavg()[0]:.1f}")
 
 

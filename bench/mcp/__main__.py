@@ -1,11 +1,14 @@
-"""Reads and durable writes beside the reference filesystem server, in turns, in one run; then HTTP and the first reply.
+"""Reads and durable writes beside the reference filesystem server, in turns, in one run; then HTTP
+and the first reply.
 
     npm install --prefix DIR @modelcontextprotocol/server-filesystem
-    python -m bench.mcp --modules DIR/node_modules [--calls 1000] [--rounds 3] [--project FOLDER] [--seconds 60]
+    python -m bench.mcp --modules DIR/node_modules [--calls 1000] [--rounds 3] [--project FOLDER]
+    [--seconds 60]
 
-The reference server never syncs; ours does before it acknowledges a write. `--strict-ledger` has ours wait for the
-disk with every read as well. Ratios are medians over the rounds, in which both are measured one after the other. What
-one sync takes is measured in the same rounds: no durable write can be faster, whoever makes it.
+The reference server never syncs; ours does before it acknowledges a write. `--strict-ledger` has
+ours wait for the disk with every read as well. Ratios are medians over the rounds, in which both
+are measured one after the other. What one sync takes is measured in the same rounds: no durable
+write can be faster, whoever makes it.
 """
 
 from __future__ import annotations
@@ -48,7 +51,11 @@ def ours(root: Path, *words: str) -> list[str]:
 
 
 def reference(modules: str, root: Path) -> list[str]:
-    return ["node", os.path.join(modules, "@modelcontextprotocol/server-filesystem/dist/index.js"), str(root)]
+    return [
+        "node",
+        os.path.join(modules, "@modelcontextprotocol/server-filesystem/dist/index.js"),
+        str(root),
+    ]
 
 
 def content(n: int) -> str:
@@ -82,11 +89,15 @@ def side_by_side(args: argparse.Namespace, folder: Path) -> None:
         server = Server(reference(args.modules, root))
         server.hello()
         kept.setdefault("their reads", []).append(
-            server.speed("read_text_file", lambda n: {"path": f"{root}/f{n % FILES:03}.py"}, args.calls)
+            server.speed(
+                "read_text_file", lambda n: {"path": f"{root}/f{n % FILES:03}.py"}, args.calls
+            )
         )
         kept.setdefault("their writes", []).append(
             server.speed(
-                "write_file", lambda n: {"path": f"{root}/t{n % FILES:03}.txt", "content": content(n)}, args.calls
+                "write_file",
+                lambda n: {"path": f"{root}/t{n % FILES:03}.txt", "content": content(n)},
+                args.calls,
             )
         )
         server.close()
@@ -105,9 +116,15 @@ def side_by_side(args: argparse.Namespace, folder: Path) -> None:
         server.close()
         kept.setdefault("one sync", []).append(one_sync(folder, args.calls))
     for name, speeds in kept.items():
-        told = [statistics.median(getattr(one, field) for one in speeds) for field in ("per_second", "p50", "p99")]
+        told = [
+            statistics.median(getattr(one, field) for one in speeds)
+            for field in ("per_second", "p50", "p99")
+        ]
         print(f"{name:<20} {told[0]:8.0f}/s   p50 {told[1]:6.2f} ms   p99 {told[2]:6.2f} ms")
-    for what, mine, theirs in (("reads", "our reads", "their reads"), ("writes", "our durable writes", "their writes")):
+    for what, mine, theirs in (
+        ("reads", "our reads", "their reads"),
+        ("writes", "our durable writes", "their writes"),
+    ):
         pairs = list(zip(kept[mine], kept[theirs], strict=True))
         rate = statistics.median(one.per_second / other.per_second for one, other in pairs)
         late = statistics.median(one.p99 / other.p99 for one, other in pairs)
@@ -118,7 +135,10 @@ def over_http(args: argparse.Namespace, folder: Path) -> None:
     """32 clients, each with its own connection, reading and now and then writing."""
     root, env = folder / "tree", settings(folder)
     process = subprocess.Popen(
-        ours(root, "--http", "--port", "0", "--no-token"), stderr=subprocess.PIPE, text=True, env={**os.environ, **env}
+        ours(root, "--http", "--port", "0", "--no-token"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **env},
     )
     assert process.stderr is not None
     found = None
@@ -135,8 +155,16 @@ def over_http(args: argparse.Namespace, folder: Path) -> None:
             given: dict[str, object] = {"path": f"f{(n + mine) % FILES:03}.py"}
             name = "read_file"
             if n % 20 == 19:
-                name, given = "write_file", {"path": f"h{mine:02}.txt", "content": content(n), "base": "any"}
-            message = {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": name, "arguments": given}}
+                name, given = (
+                    "write_file",
+                    {"path": f"h{mine:02}.txt", "content": content(n), "base": "any"},
+                )
+            message = {
+                "jsonrpc": "2.0",
+                "id": n,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": given},
+            }
             try:
                 connection.request("POST", "/mcp", json.dumps(message), fields)
                 answer = connection.getresponse()
@@ -157,7 +185,9 @@ def over_http(args: argparse.Namespace, folder: Path) -> None:
     process.terminate()
     process.wait(30)
     process.stderr.close()
-    print(f"http: {args.clients} clients, {args.seconds} s, {sum(counts):,} calls, {sum(faults)} errors")
+    print(
+        f"http: {args.clients} clients, {args.seconds} s, {sum(counts):,} calls, {sum(faults)} errors"
+    )
     print(f"http: resident memory {sizes[0]:.0f} MB at first, {sizes[-1]:.0f} MB at the end")
 
 
@@ -181,21 +211,31 @@ def first_reply(project: str, folder: Path) -> None:
             server.call("list_files", {})
             times.append(time.perf_counter() - start)
         server.close()
-        print(f"{name}: first reply {first:.2f} s, list_files {statistics.median(times) * 1e3:.0f} ms")
+        print(
+            f"{name}: first reply {first:.2f} s, list_files {statistics.median(times) * 1e3:.0f} ms"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="bench.mcp", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--modules", default="", help="a node_modules folder with the reference server")
+    parser.add_argument(
+        "--modules", default="", help="a node_modules folder with the reference server"
+    )
     parser.add_argument("--calls", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--project", default="", help="a project of about 7,000 files, for the first reply")
-    parser.add_argument("--strict-ledger", action="store_true", help="have our reads wait for the disk")
-    parser.add_argument("--folder", default="", help="where to work: a disk, since memory has nothing to sync")
+    parser.add_argument(
+        "--project", default="", help="a project of about 7,000 files, for the first reply"
+    )
+    parser.add_argument(
+        "--strict-ledger", action="store_true", help="have our reads wait for the disk"
+    )
+    parser.add_argument(
+        "--folder", default="", help="where to work: a disk, since memory has nothing to sync"
+    )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="sutler-bench-", dir=args.folder or None))
     try:

@@ -52,7 +52,9 @@ class Server:
 
     def hello(self) -> None:
         info = {"name": "bench", "version": "1"}
-        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info})
+        self.ask(
+            "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+        )
         self._in.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         self._in.flush()
 

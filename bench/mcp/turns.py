@@ -1,9 +1,12 @@
-"""Durable writes of this sutler, of another checkout of it and of the reference server, in short turns of one run.
+"""Durable writes of this sutler, of another checkout of it and of the reference server, in short
+turns of one run.
 
-    python -m bench.mcp.turns [--modules DIR/node_modules] [--other CHECKOUT/src] [--seconds 30] [--folder DIR]
+    python -m bench.mcp.turns [--modules DIR/node_modules] [--other CHECKOUT/src] [--seconds 30]
+    [--folder DIR]
 
-The servers live side by side and get forty calls each in turn, in an order that is drawn anew, so that whatever else
-the machine does meets them all alike. Told are the median, the mean, and the mean without the slowest twentieth.
+The servers live side by side and get forty calls each in turn, in an order that is drawn anew, so
+that whatever else the machine does meets them all alike. Told are the median, the mean, and the
+mean without the slowest twentieth.
 """
 
 from __future__ import annotations
@@ -34,14 +37,20 @@ class Party:
             self._server = Server(reference(modules, root))
         else:
             self._start, self._more = "", {"base": "any"}
-            self._server = Server(ours(root), settings(folder) | ({"PYTHONPATH": other} if other else {}))
+            self._server = Server(
+                ours(root), settings(folder) | ({"PYTHONPATH": other} if other else {})
+            )
         self._server.hello()
         self.times: list[float] = []
 
     def turn(self, count: int) -> None:
         for _ in range(count):
             n = len(self.times)
-            given = {"path": f"{self._start}w{n % FILES:03}.txt", "content": content(n), **self._more}
+            given = {
+                "path": f"{self._start}w{n % FILES:03}.txt",
+                "content": content(n),
+                **self._more,
+            }
             start = time.perf_counter()
             self._server.call("write_file", given)
             self.times.append(time.perf_counter() - start)
@@ -63,10 +72,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="bench.mcp.turns", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--modules", default="", help="a node_modules folder with the reference server")
+    parser.add_argument(
+        "--modules", default="", help="a node_modules folder with the reference server"
+    )
     parser.add_argument("--other", default="", help="the src folder of another checkout")
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--folder", default="", help="where to work: a disk, since memory has nothing to sync")
+    parser.add_argument(
+        "--folder", default="", help="where to work: a disk, since memory has nothing to sync"
+    )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="sutler-bench-", dir=args.folder or None))
     parties = {"this": Party(folder / "this")}
@@ -85,7 +98,9 @@ def main() -> None:
                 parties[name].turn(TURN)
         for name, one in parties.items():
             median, most, mean = told(one.times)
-            print(f"{name:<10} {len(one.times):6} writes: median {median:.2f}, 95% {most:.2f}, mean {mean:.2f} ms")
+            print(
+                f"{name:<10} {len(one.times):6} writes: median {median:.2f}, 95% {most:.2f}, mean {mean:.2f} ms"
+            )
         print(f"load {os.getloadavg()[0]:.1f}")
     finally:
         for one in parties.values():

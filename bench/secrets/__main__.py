@@ -5,7 +5,8 @@
     python -m bench.secrets clean FOLDER            over-redaction, one line per sub-folder
     python -m bench.secrets speed FOLDER            MB per CPU second, one thread, both engines
 
-No data is part of the repository: the labelled corpus is a folder of files with CSV labels beside it.
+No data is part of the repository: the labelled corpus is a folder of files with CSV labels beside
+it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.secrets import corpus, peers, samples
-from sutler.stages.redact import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
-from sutler.stages.redact.table import formats
+from sutler.secrets import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
+from sutler.secrets.format_table import formats
 
 KEY = b"bench" * 8
 
@@ -38,7 +39,12 @@ def bench_formats(engine: Engine, count: int, peer_rules: Path | None) -> None:
     if peer_rules:
         kinds = []
         for rule in tomllib.loads(peer_rules.read_text())["rules"]:
-            source = rule.get("regex", "").replace("(?i)", "").replace("(?-i:", "(?:").replace(r"\z", r"\Z")
+            source = (
+                rule.get("regex", "")
+                .replace("(?i)", "")
+                .replace("(?-i:", "(?:")
+                .replace(r"\z", r"\Z")
+            )
             prefix = re.search(r"\((?!\?)", source)
             if prefix and "keywords" in rule:
                 body = _first_group(source, prefix.start())
@@ -69,7 +75,10 @@ def _recall(title: str, kinds: list[tuple[str, str]], engine: Engine, count: int
     worst: list[tuple[float, str]] = []
     for name, source in kinds:
         made = list(samples.lines_for(name, source, count, seed=1))
-        gone = sum(one.secret not in redact(one.line, "notes.txt", key=KEY, engine=engine).text for one in made)
+        gone = sum(
+            one.secret not in redact(one.line, "notes.txt", key=KEY, engine=engine).text
+            for one in made
+        )
         found, total = found + gone, total + len(made)
         worst.append((gone / len(made), name))
     print(f"{title}: {len(kinds)} types, recall {corpus.ratio(found, total)}")

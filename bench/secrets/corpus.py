@@ -1,4 +1,6 @@
-"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and truth."""
+"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and
+truth.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-NOT_CORE = {"UUID", "Nonce", "Salt", "AWS S3 Bucket", "Firebase Domain", "WeChat app id", "WeChat App ID"}
+NOT_CORE = {
+    "UUID",
+    "Nonce",
+    "Salt",
+    "AWS S3 Bucket",
+    "Firebase Domain",
+    "WeChat app id",
+    "WeChat App ID",
+}
 
 Detect = Callable[[str, str], str | set[int]]
 """(text, path) -> the cleaned text, or the numbers of the flagged lines."""
@@ -86,7 +96,11 @@ def flagged_lines(before: str, after: str | set[int]) -> set[int]:
         return after
     old, new = before.split("\n"), after.split("\n")
     assert len(old) == len(new), "redaction changed the number of lines"
-    return {number for number, (left, right) in enumerate(zip(old, new, strict=True), 1) if left != right}
+    return {
+        number
+        for number, (left, right) in enumerate(zip(old, new, strict=True), 1)
+        if left != right
+    }
 
 
 class Miss(NamedTuple):
@@ -113,7 +127,11 @@ def score(
 
 
 def _score_file(
-    text: str, after: str | set[int], rows: list[Label], misses: list[Miss] | None, extras: list[Miss] | None
+    text: str,
+    after: str | set[int],
+    rows: list[Label],
+    misses: list[Miss] | None,
+    extras: list[Miss] | None,
 ) -> Iterator[int]:
     flagged = flagged_lines(text, after)
     lines = text.split("\n")
@@ -128,10 +146,16 @@ def _score_file(
                 true_lines[number] = true_lines.get(number, False) or is_core(row)
         elif row.truth == "X":
             unclear.update(span)
-    found = {start for start, group in units.items() if any(flagged & set(range(r.start, r.end + 1)) for r in group)}
+    found = {
+        start
+        for start, group in units.items()
+        if any(flagged & set(range(r.start, r.end + 1)) for r in group)
+    }
     core = {start for start, group in units.items() if any(map(is_core, group))}
     if misses is not None:
-        misses += [Miss(rows[0].path, n, units[n][0].category, lines[n - 1]) for n in sorted(core - found)]
+        misses += [
+            Miss(rows[0].path, n, units[n][0].category, lines[n - 1]) for n in sorted(core - found)
+        ]
     counted = {number for number in flagged if number in true_lines or number not in unclear}
     right = {number for number in counted if number in true_lines}
     core_counted = {number for number in counted if true_lines.get(number, True)}
@@ -144,7 +168,9 @@ def _score_file(
 
 
 def _values(lines: list[str], after: str | set[int], rows: list[Label]) -> Iterator[int]:
-    """Core values on one line, and how many of them can still be read on that line of the output."""
+    """Core values on one line, and how many of them can still be read on that line of the
+    output.
+    """
     total = left = 0
     for row in rows:
         if row.truth != "T" or not is_core(row) or row.start != row.end or row.value_start < 0:

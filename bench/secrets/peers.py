@@ -16,13 +16,17 @@ def gitleaks_rules(file: Path) -> Detect:
     for rule in tomllib.loads(file.read_text())["rules"]:
         if "regex" in rule:
             source = rule["regex"].replace(r"\z", r"\Z").replace("[[:alnum:]]", "[A-Za-z0-9]")
-            source, flags = (source.replace("(?i)", ""), re.IGNORECASE) if "(?i)" in source else (source, 0)
+            source, flags = (
+                (source.replace("(?i)", ""), re.IGNORECASE) if "(?i)" in source else (source, 0)
+            )
             try:
                 compiled = re.compile(source, flags)
             except re.error:
                 continue
             words = tuple(rule.get("keywords", ()))
-            rules.append((words, compiled, float(rule.get("entropy", 0)), rule.get("secretGroup", 1)))
+            rules.append(
+                (words, compiled, float(rule.get("entropy", 0)), rule.get("secretGroup", 1))
+            )
 
     def detect(text: str, _path: str) -> set[int]:
         low = text.lower()

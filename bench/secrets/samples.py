@@ -53,7 +53,10 @@ def lines_for(kind: str, source: str, count: int, seed: int) -> Iterator[Sample]
         secret = found.group(1) if found and whole.groups and found.group(1) else text
         name = rng.choice(("value", "setting", "service_x", kind.replace("-", "_")))
         line = LINES[number % len(LINES)].format(
-            name=name, NAME=name.upper(), camel=re.sub(r"_(\w)", lambda m: m[1].upper(), name), value=text
+            name=name,
+            NAME=name.upper(),
+            camel=re.sub(r"_(\w)", lambda m: m[1].upper(), name),
+            value=text,
         )
         yield Sample(kind, line, secret)
 

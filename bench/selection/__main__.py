@@ -1,8 +1,10 @@
-"""python -m bench.selection --data FILE --repos DIR --cache DIR [--sample 200] [--ablate] [--split tune|dev]
-python -m bench.selection --report ROWS…      prints rows that earlier runs kept with --rows
+"""python -m bench.selection --data FILE --repos DIR --cache DIR [--sample 200] [--ablate] [--split
+tune|dev] python -m bench.selection --report ROWS…      prints rows that earlier runs kept with
+--rows
 
-Reads development instances, rebuilds each project's tree and history at the base commit from bare mirrors
-(DIR/owner+name/repo), ranks, packs, and prints tune and dev apart. Weights were tuned on tune alone.
+Reads development instances, rebuilds each project's tree and history at the base commit from bare
+mirrors (DIR/owner+name/repo), ranks, packs, and prints tune and dev apart. Weights were tuned on
+tune alone.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ from bench.selection.data import (
 )
 from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
-from sutler.engine.project import RANKED
-from sutler.stages.rank import WEIGHTS, Index, Weights, rank
-from sutler.stages.rank.index import Reader
-from sutler.values.facts import Ranked
+from sutler.pack.project import RANKED
+from sutler.ranking import WEIGHTS, Index, Weights, rank
+from sutler.ranking.index import Reader
+from sutler.ranking.score import Ranked
 
 Row = dict[str, float]
 PLACES = 300
@@ -51,7 +53,11 @@ def main(arguments: Sequence[str]) -> int:
         _print([record for path in options.report for record in _load_rows(path)])
         return 0
     instances = stratified(load_instances(options.data), options.sample)
-    chosen = options.repo.split(",") if options.repo else sorted({instance.repo for instance in instances})
+    chosen = (
+        options.repo.split(",")
+        if options.repo
+        else sorted({instance.repo for instance in instances})
+    )
     shelf = Shelf(options.cache)
     variants = _variants(options.ablate)
     asked = {i.id for i in instances if options.split in ("", i.split) and i.repo in chosen}
@@ -90,23 +96,35 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", help="the instances, one JSON object a line")
     parser.add_argument("--repos", help="folder of bare mirrors, owner+name/repo")
     parser.add_argument("--cache", help="folder for extracted facts and indexes")
-    parser.add_argument("--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="a fixed stratified sample of about N; 0 takes all"
+    )
     parser.add_argument("--split", choices=("", "tune", "dev"), default="")
     parser.add_argument("--repo", default="", help="only these repositories, separated by commas")
-    parser.add_argument("--rows", default="", help="append figures to this file; what it has is not measured again")
-    parser.add_argument("--report", nargs="+", default=[], help="print kept rows and measure nothing")
-    parser.add_argument("--ablate", action="store_true", help="also switch off every ingredient in turn")
+    parser.add_argument(
+        "--rows", default="", help="append figures to this file; what it has is not measured again"
+    )
+    parser.add_argument(
+        "--report", nargs="+", default=[], help="print kept rows and measure nothing"
+    )
+    parser.add_argument(
+        "--ablate", action="store_true", help="also switch off every ingredient in turn"
+    )
     return parser.parse_args(arguments)
 
 
 def _variants(ablate: bool) -> dict[str, Weights]:
     found = {"sutler": WEIGHTS}
     if ablate:
-        found |= {f"- {name}": replace(WEIGHTS, **{name: 0.0}) for name in WEIGHTS.__struct_fields__}
+        found |= {
+            f"- {name}": replace(WEIGHTS, **{name: 0.0}) for name in WEIGHTS.__struct_fields__
+        }
     return found
 
 
-def _measure(instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str, Weights]) -> dict[str, Row]:
+def _measure(
+    instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str, Weights]
+) -> dict[str, Row]:
     tree = list_tree(git_dir, instance.base_commit)
     index, built = shelf.index(instance, git_dir, tree)
     past = shelf.past(instance, git_dir)
@@ -118,20 +136,34 @@ def _measure(instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str,
         ranked = rank(index, instance.query, past, weights, limit=RANKED)
         spent = 1000 * (time.process_time() - started)
         places = [item.path for item in ranked[:PLACES]]
-        results[name] = measure.ranking_figures(places, instance.wanted, sizes) | {"query ms": spent}
+        results[name] = measure.ranking_figures(places, instance.wanted, sizes) | {
+            "query ms": spent
+        }
         if name == "sutler":
-            results[name] |= _pack_row(index, instance, ranked, {path: tree[path] for path in sizes}, git_dir)
+            results[name] |= _pack_row(
+                index, instance, ranked, {path: tree[path] for path in sizes}, git_dir
+            )
     if built:
         results["sutler"]["index s"] = built
-    results["plain BM25"] = measure.ranking_figures(bm25(reader, instance.query), instance.wanted, sizes)
+    results["plain BM25"] = measure.ranking_figures(
+        bm25(reader, instance.query), instance.wanted, sizes
+    )
     return results
 
 
-def _pack_row(index: Index, instance: Instance, ranked: tuple[Ranked, ...], tree: dict[str, Blob], git_dir: str) -> Row:
+def _pack_row(
+    index: Index,
+    instance: Instance,
+    ranked: tuple[Ranked, ...],
+    tree: dict[str, Blob],
+    git_dir: str,
+) -> Row:
     """Gold lines visible in the rendered packs, and how full these are."""
     row: Row = {}
     with Bench(instance, git_dir, tree, index) as bench:
-        for name, fill, budget in zip(measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True):
+        for name, fill, budget in zip(
+            measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True
+        ):
             started = time.process_time()
             text = bench.pack(ranked, budget)
             row["pack ms"] = 1000 * (time.process_time() - started)
@@ -147,11 +179,19 @@ def _print(records: Sequence[Record]) -> None:
     print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))
     for split in ("tune", "dev"):
         for variant in variants:
-            mine = [record.row for record in records if (record.split, record.variant) == (split, variant)]
+            mine = [
+                record.row
+                for record in records
+                if (record.split, record.variant) == (split, variant)
+            ]
             if mine:
                 print(f"{split} {variant:13}" + measure.table(mine, names) + f"   n={len(mine)}")
     for name in ("index s", "query ms", "pack ms"):
-        values = sorted(record.row[name] for record in records if record.variant == "sutler" and name in record.row)
+        values = sorted(
+            record.row[name]
+            for record in records
+            if record.variant == "sutler" and name in record.row
+        )
         if values:
             print(f"{name}: median {values[len(values) // 2]:.2f}, worst {values[-1]:.2f} CPU")
 

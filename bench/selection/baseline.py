@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from sutler.languages.terms import terms_of
-from sutler.stages.rank.index import Reader
-from sutler.stages.rank.lexical import idf
+from sutler.ranking.index import Reader
+from sutler.ranking.lexical import idf
 
 _K1, _B = 1.2, 0.75
 
 
 def bm25(reader: Reader, task: str) -> list[str]:
-    average = max(1.0, sum(doc.lengths[0] for doc in reader.docs.values()) / max(1, len(reader.docs)))
+    average = max(
+        1.0, sum(doc.lengths[0] for doc in reader.docs.values()) / max(1, len(reader.docs))
+    )
     scores: dict[int, float] = {}
     for term in sorted(set(terms_of(task))):
         docs, values = reader.postings(term)

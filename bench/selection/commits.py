@@ -1,8 +1,8 @@
 """python -m bench.selection.commits --repos DIR [--count 12] owner/name … > FILE
 
-Instances from a project's own history: the message of a commit that mends something is the task, the source files it
-changed are the answer, the commit before it is the tree. Messages say more than issues do, so the figures are high;
-they are for comparing languages, and a ranking with plain BM25.
+Instances from a project's own history: the message of a commit that mends something is the task,
+the source files it changed are the answer, the commit before it is the tree. Messages say more than
+issues do, so the figures are high; they are for comparing languages, and a ranking with plain BM25.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from bench.selection.data import Gold, Instance, mirror_of
 from sutler.scan.classify import facts_of
 
 _MENDS = re.compile(r"\bfix|\bbug|\bcrash|\bincorrect|\bwrong|\bfail", re.IGNORECASE)
-_TRAILER = re.compile(r"\s*(?:signed-off-by|co-authored-by|reviewed-by|closes?|pr-url|change-id)\b", re.IGNORECASE)
+_TRAILER = re.compile(
+    r"\s*(?:signed-off-by|co-authored-by|reviewed-by|closes?|pr-url|change-id)\b", re.IGNORECASE
+)
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 _SHORTEST, _LONGEST = 120, 6000  # characters of a message that says something and is no diary
 _MOST_ANSWERS, _MOST_FILES = 3, 12
@@ -29,13 +31,17 @@ _RECENT = 6000  # commits that are looked at
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.selection.commits", description=__doc__)
     parser.add_argument("--repos", required=True, help="folder of bare mirrors, owner+name/repo")
-    parser.add_argument("--count", type=int, default=12, help="instances of each project (default: 12)")
+    parser.add_argument(
+        "--count", type=int, default=12, help="instances of each project (default: 12)"
+    )
     parser.add_argument("projects", nargs="+", metavar="owner/name")
     options = parser.parse_args(arguments)
     for project in options.projects:
         mirror = mirror_of(options.repos, project)
         found = sorted(_candidates(mirror, project), key=lambda one: one.id)
-        step = max(1, len(found) // max(1, options.count))  # ids are digests: evenly spaced is as good as random
+        step = max(
+            1, len(found) // max(1, options.count)
+        )  # ids are digests: evenly spaced is as good as random
         for one in found[: step * options.count : step]:
             sys.stdout.buffer.write(msgspec.json.encode(_with_lines(one, mirror)) + b"\n")
         print(f"{project}: {len(found)} commits would do", file=sys.stderr)
@@ -43,13 +49,24 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _git(mirror: str, *words: str) -> str:
-    done = subprocess.run(["git", "--git-dir", mirror, *words], capture_output=True, check=True, timeout=600)
+    done = subprocess.run(
+        ["git", "--git-dir", mirror, *words], capture_output=True, check=True, timeout=600
+    )
     return done.stdout.decode("utf-8", "replace")
 
 
 def _candidates(mirror: str, project: str) -> Iterator[Instance]:
     form = "--format=%x01%H%x02%P%x02%B%x03"
-    log = _git(mirror, "log", "--no-merges", form, "--name-status", "--no-renames", f"--max-count={_RECENT}", "HEAD")
+    log = _git(
+        mirror,
+        "log",
+        "--no-merges",
+        form,
+        "--name-status",
+        "--no-renames",
+        f"--max-count={_RECENT}",
+        "HEAD",
+    )
     for record in log.split("\x01")[1:]:
         head, _, listed = record.partition("\x03")
         commit, parents, message = head.split("\x02", 2)
@@ -68,18 +85,31 @@ def _candidates(mirror: str, project: str) -> Iterator[Instance]:
 
 def _is_source(path: str) -> bool:
     facts = facts_of(path)
-    return facts.tag == "code" and not facts.generated and facts.category not in ("build", "dependency")
+    return (
+        facts.tag == "code"
+        and not facts.generated
+        and facts.category not in ("build", "dependency")
+    )
 
 
 def _with_lines(one: Instance, mirror: str) -> Instance:
-    """The instance with the lines of the tree that the commit touched; around them where it only added some."""
+    """The instance with the lines of the tree that the commit touched; around them where it only
+    added some.
+    """
     commit = one.id.rsplit("-", 1)[1]
     gold = []
     for answer in one.gold:
         diff = _git(mirror, "diff", "-U0", one.base_commit, commit, "--", answer.path)
-        spans = [(int(found[1]), 1 if found[2] is None else int(found[2])) for found in _HUNK.finditer(diff)]
+        spans = [
+            (int(found[1]), 1 if found[2] is None else int(found[2]))
+            for found in _HUNK.finditer(diff)
+        ]
         gold.append(
-            Gold(answer.path, "M", [[at, at + size - 1] if size else [max(at, 1), at + 1] for at, size in spans])
+            Gold(
+                answer.path,
+                "M",
+                [[at, at + size - 1] if size else [max(at, 1), at + 1] for at, size in spans],
+            )
         )
     return msgspec.structs.replace(one, gold=gold)
 

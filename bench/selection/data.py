@@ -1,7 +1,8 @@
-"""Instances, trees and facts for the selection bench, read from bare git mirrors with object plumbing.
+"""Instances, trees and facts for the selection bench, read from bare git mirrors with object
+plumbing.
 
-Facts are kept by blob id and extension in one SQLite file, so that the second run over a thousand trees of one
-project costs nothing but the changed files.
+Facts are kept by blob id and extension in one SQLite file, so that the second run over a thousand
+trees of one project costs nothing but the changed files.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from sutler.disk.history import read_commits
 from sutler.languages.extract import extract
+from sutler.languages.facts import Facts
 from sutler.languages.version import facts_version
-from sutler.values.facts import Commit, Facts
-from sutler.values.paths import basename, extension
+from sutler.paths import basename, extension
+from sutler.scan.commits import Commit, read_commits
 
 MAX_BLOB = 1_000_000
 
@@ -54,7 +55,9 @@ def load_instances(path: str) -> list[Instance]:
 
 
 def stratified(instances: list[Instance], size: int) -> list[Instance]:
-    """About `size` instances, the same ones every time: from each repository in proportion, evenly spaced by id."""
+    """About `size` instances, the same ones every time: from each repository in proportion, evenly
+    spaced by id.
+    """
     if size <= 0 or size >= len(instances):
         return instances
     by_repo: dict[tuple[str, str], list[Instance]] = {}
@@ -133,7 +136,9 @@ class FactsCache:
         self._db = sqlite3.connect(path, timeout=120)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=OFF")
-        self._db.execute("CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID"
+        )
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(Facts | None)
 
@@ -189,10 +194,16 @@ class FactsCache:
         return found
 
 
-def read_history(git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000) -> tuple[Commit, ...]:
-    """The commits before and at `commit`, newest first; `cache` is shared by the instances of one project."""
+def read_history(
+    git_dir: str, commit: str, cache: dict[str, Commit], limit: int = 3_000
+) -> tuple[Commit, ...]:
+    """The commits before and at `commit`, newest first; `cache` is shared by the instances of one
+    project.
+    """
     words = ["git", "--git-dir", git_dir, "rev-list", f"--max-count={limit}", commit]
-    ids = subprocess.run(words, capture_output=True, check=True, text=True, timeout=600).stdout.split()
+    ids = subprocess.run(
+        words, capture_output=True, check=True, text=True, timeout=600
+    ).stdout.split()
     missing = [id_ for id_ in ids if id_ not in cache]
     if missing:
         cache.update((found.id, found) for found in read_commits(git_dir, missing))

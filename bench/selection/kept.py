@@ -1,4 +1,6 @@
-"""Each instance's index and history, made once and kept beside the facts: a second run only ranks and packs."""
+"""Each instance's index and history, made once and kept beside the facts: a second run only ranks
+and packs.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import msgspec
 
 from bench.selection.data import Blob, FactsCache, Instance, read_history
 from sutler.languages.version import facts_version
-from sutler.stages.rank import Index, Past, build, dumps, loads, summarise
-from sutler.values.facts import Commit, History
+from sutler.ranking import Index, Past, build, dumps, loads, summarise
+from sutler.scan.commits import Commit, History
 
 
 class Shelf:

@@ -1,4 +1,6 @@
-"""The figures: are all gold files near the top, how much of them fits, which gold lines are visible."""
+"""The figures: are all gold files near the top, how much of them fits, which gold lines are
+visible.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ VISIBLE = ("h25", "h60", "h120")
 FILLED = ("f25", "f60", "f120")
 
 
-def ranking_figures(ranked: Sequence[str], wanted: Sequence[Gold], sizes: Mapping[str, int]) -> dict[str, float]:
+def ranking_figures(
+    ranked: Sequence[str], wanted: Sequence[Gold], sizes: Mapping[str, int]
+) -> dict[str, float]:
     """Figures of one instance, each in [0, 1]."""
     gold = {item.path for item in wanted}
     places = [i for i, path in enumerate(ranked) if path in gold]
-    figures = {f"acc@{k}": float(sum(place < k for place in places) == len(gold)) for k in (1, 5, 10)}
+    figures = {
+        f"acc@{k}": float(sum(place < k for place in places) == len(gold)) for k in (1, 5, 10)
+    }
     figures["r@10"] = sum(place < 10 for place in places) / len(gold)
     figures["MRR"] = 1 / (places[0] + 1) if places else 0.0
     for name, budget in zip(("b25", "b60", "b120"), BUDGETS, strict=True):
@@ -39,7 +45,9 @@ def visible_share(shown: Mapping[str, set[int]], wanted: Sequence[Gold]) -> floa
     ranges = [(item.path, old[0], old[1]) for item in wanted for old in item.old]
     if not ranges:
         return 0.0
-    seen = sum(shown.get(path, set()).issuperset(range(start, end + 1)) for path, start, end in ranges)
+    seen = sum(
+        shown.get(path, set()).issuperset(range(start, end + 1)) for path, start, end in ranges
+    )
     return seen / len(ranges)
 
 

@@ -1,7 +1,9 @@
-"""The real pack of an instance, made by the product's own stages from the base commit's blobs and read back.
+"""The real pack of an instance, made by the product's own stages from the base commit's blobs and
+read back.
 
-Selection, redaction, allocation, rendering and the budget are the product's; only the walk of a disk is replaced by
-the tree of a commit. What is visible is read from the rendered text, line by line, never from what was granted.
+Selection, redaction, allocation, rendering and the budget are the product's; only the walk of a
+disk is replaced by the tree of a commit. What is visible is read from the rendered text, line by
+line, never from what was granted.
 """
 
 from __future__ import annotations
@@ -11,21 +13,21 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 from bench.selection.data import Blob, Blobs, Instance, text_of
+from sutler.budget.fit import Ledger, Loaded, Material, fit_whole_text
+from sutler.budget.selection import Budget, Choice, Cut, Request, choose
+from sutler.budget.task_fit import Ranking, task_order
 from sutler.config import resolve
-from sutler.engine.clean import cleaner
+from sutler.errors import RefusedError
 from sutler.formats import parse
+from sutler.formats.document import CleanText, Preamble, Section
+from sutler.formats.tree import drawing_limit, drawn_within
+from sutler.paths import RelPath
+from sutler.ranking import Index
+from sutler.ranking.index import Reader
+from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
-from sutler.stages.choose import choose
-from sutler.stages.fit import Ledger, Material, fit_whole_text
-from sutler.stages.rank import Index
-from sutler.stages.rank.index import Reader
-from sutler.stages.task_fit import Ranking, task_order
-from sutler.stages.tree import drawing_limit, drawn_within
-from sutler.values.errors import RefusedError
-from sutler.values.facts import Ranked
-from sutler.values.pack import Budget, Choice, CleanText, Cut, Loaded, Preamble, Request, Section
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, FileEntry, Rule
+from sutler.scan.snapshot import Excluded, FileEntry, Rule
+from sutler.secrets.cleaner import cleaner
 
 _MARKER = re.compile(r"\[… (\d+)(?:-(\d+))?\]")
 
@@ -33,13 +35,17 @@ _MARKER = re.compile(r"\[… (\d+)(?:-(\d+))?\]")
 class Bench:
     """One instance's tree, ready to be packed under several budgets."""
 
-    def __init__(self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], index: Index) -> None:
+    def __init__(
+        self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], index: Index
+    ) -> None:
         self._instance = instance
         self._tree = tree
         self._index = index
         self._clean = cleaner(resolve([]), 4_000_000)
         self._held: dict[str, Material | Excluded] = {}
-        self._files = [(_entry(path, blob.size), facts_of(RelPath(path))) for path, blob in tree.items()]
+        self._files = [
+            (_entry(path, blob.size), facts_of(RelPath(path))) for path, blob in tree.items()
+        ]
         self._paths = sorted(tree)
         self._blobs = Blobs(git_dir)
 
@@ -50,7 +56,9 @@ class Bench:
         self._blobs.close()
 
     def pack(self, ranked: tuple[Ranked, ...], limit: int) -> str:
-        """The text of `pack --goal QUERY --max-chars LIMIT`, or nothing where the goal alone is over the limit."""
+        """The text of `pack --goal QUERY --max-chars LIMIT`, or nothing where the goal alone is
+        over the limit.
+        """
         query = self._instance.query
         request = Request(goal=query, budget=Budget(limit, "chars"), cut=Cut(max_file_bytes=0))
         scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranked}
@@ -94,7 +102,10 @@ def visible_lines(text: str, bench: Bench) -> dict[str, set[int]]:
     """Which lines of which files a pack shows, checked against the files themselves."""
     if not text:
         return {}
-    return {section.path: set(_shown(section, bench.source(section.path))) for section in parse(text).sections}
+    return {
+        section.path: set(_shown(section, bench.source(section.path)))
+        for section in parse(text).sections
+    }
 
 
 def _shown(section: Section, source: list[str]) -> Iterator[int]:

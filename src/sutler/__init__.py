@@ -12,46 +12,47 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
-    from sutler.engine.options import Options
-    from sutler.engine.project import Project
-    from sutler.engine.tasks import ContextPacker
+    from sutler.budget.selection import Request
+    from sutler.errors import SutlerError
     from sutler.formats import parse
+    from sutler.formats.document import Pack, Section
+    from sutler.pack.diff import diff_packs
+    from sutler.pack.options import Options
     from sutler.pack.packing import Packing
+    from sutler.pack.project import Project
     from sutler.pack.report import Report, Shown
-    from sutler.stages.pack_diff import diff_packs
-    from sutler.stages.serial import deserialize, serialize
-    from sutler.values.errors import SutlerError
-    from sutler.values.pack import Pack, Request, Section
-    from sutler.values.snapshot import Excluded, FileEntry, Problem, Snapshot
-    from sutler.values.task import ContextPack, TaskSpec
-    from sutler.values.wire import FullPack, PackConstraints, ProjectSnapshot, SummaryPack
+    from sutler.pack.serial import deserialize, serialize
+    from sutler.pack.task_packs import ContextPacker
+    from sutler.scan.snapshot import Excluded, FileEntry, Problem, Snapshot
+    from sutler.survey.wire import FullPack, PackConstraints, ProjectSnapshot, SummaryPack
+    from sutler.tasks.wire import ContextPack, TaskSpec
     from sutler.version import VERSION as __version__
 
 _HOMES = {
-    "ContextPack": "sutler.values.task",
-    "ContextPacker": "sutler.engine.tasks",
-    "Excluded": "sutler.values.snapshot",
-    "FileEntry": "sutler.values.snapshot",
-    "FullPack": "sutler.values.wire",
-    "Options": "sutler.engine.options",
-    "Pack": "sutler.values.pack",
-    "PackConstraints": "sutler.values.wire",
+    "ContextPack": "sutler.tasks.wire",
+    "ContextPacker": "sutler.pack.task_packs",
+    "Excluded": "sutler.scan.snapshot",
+    "FileEntry": "sutler.scan.snapshot",
+    "FullPack": "sutler.survey.wire",
+    "Options": "sutler.pack.options",
+    "Pack": "sutler.formats.document",
+    "PackConstraints": "sutler.survey.wire",
     "Packing": "sutler.pack.packing",
-    "Problem": "sutler.values.snapshot",
-    "Project": "sutler.engine.project",
-    "ProjectSnapshot": "sutler.values.wire",
+    "Problem": "sutler.scan.snapshot",
+    "Project": "sutler.pack.project",
+    "ProjectSnapshot": "sutler.survey.wire",
     "Report": "sutler.pack.report",
-    "Request": "sutler.values.pack",
-    "Section": "sutler.values.pack",
+    "Request": "sutler.budget.selection",
+    "Section": "sutler.formats.document",
     "Shown": "sutler.pack.report",
-    "Snapshot": "sutler.values.snapshot",
-    "SummaryPack": "sutler.values.wire",
-    "SutlerError": "sutler.values.errors",
-    "TaskSpec": "sutler.values.task",
-    "deserialize": "sutler.stages.serial",
-    "diff_packs": "sutler.stages.pack_diff",
+    "Snapshot": "sutler.scan.snapshot",
+    "SummaryPack": "sutler.survey.wire",
+    "SutlerError": "sutler.errors",
+    "TaskSpec": "sutler.tasks.wire",
+    "deserialize": "sutler.pack.serial",
+    "diff_packs": "sutler.pack.diff",
     "parse": "sutler.formats",
-    "serialize": "sutler.stages.serial",
+    "serialize": "sutler.pack.serial",
 }
 
 __all__ = [

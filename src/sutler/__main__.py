@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 
 def command() -> NoReturn:
-    """The installed command. It ends without taking the interpreter apart piece by piece, which takes longer than many
-    a command: whatever was said is flushed, and files and stores are closed by whoever opened them."""
+    """The installed command. It ends without taking the interpreter apart piece by piece, which
+    takes longer than many a command: whatever was said is flushed, and files and stores are closed
+    by whoever opened them.
+    """
     code = main()
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -27,7 +29,9 @@ def main() -> int:
     _settle_streams()
     words = sys.argv[1:]
     try:
-        if words in (["--version"], ["-V"]) and sys.stdout:  # answered without importing anything else
+        if (
+            words in (["--version"], ["-V"]) and sys.stdout
+        ):  # answered without importing anything else
             from sutler.version import VERSION
 
             os.write(sys.stdout.fileno(), f"sutler {VERSION}\n".encode())
@@ -36,7 +40,8 @@ def main() -> int:
             _speak_utf8(words)
         import gc
 
-        # A command makes many small values and hardly a cycle: looking for cycles every 700 allocations is for nothing.
+        # A command makes many small values and hardly a cycle: looking for cycles every 700
+        # allocations is for nothing.
         gc.set_threshold(100_000, 50, 50)
         from sutler.fronts.cli.main import run
 
@@ -49,12 +54,16 @@ def main() -> int:
         sys.stderr.write(f"sutler: cannot write to stdout: {error.strerror}\n")
         return 1
     except Exception as error:  # before the command could start: a damaged installation
-        sys.stderr.write(f"sutler: cannot start: {type(error).__name__}\n  next: install sutler again\n")
+        sys.stderr.write(
+            f"sutler: cannot start: {type(error).__name__}\n  next: install sutler again\n"
+        )
         return 1
 
 
 def _settle_streams() -> None:
-    """A closed stdin, stdout or stderr would lend its number to the next file that is opened; /dev/null takes it."""
+    """A closed stdin, stdout or stderr would lend its number to the next file that is opened;
+    /dev/null takes it.
+    """
     if sys.stdin and sys.stdout and sys.stderr:
         return
     while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
@@ -65,12 +74,16 @@ def _settle_streams() -> None:
 
 
 def _speak_utf8(words: list[str]) -> None:
-    """In a locale that is not UTF-8, Python would read file names differently, and the same tree would give other
-    bytes. Start again in UTF-8 mode; -P keeps modules of the current folder, which nobody vouches for, out."""
+    """In a locale that is not UTF-8, Python would read file names differently, and the same tree
+    would give other bytes. Start again in UTF-8 mode; -P keeps modules of the current folder, which
+    nobody vouches for, out.
+    """
     os.execv(sys.executable, [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words])  # noqa: S606  # ourselves
 
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[0]  # the current folder: `python -m` would import msgspec.py from the tree that is packed
+        del sys.path[
+            0
+        ]  # the current folder: `python -m` would import msgspec.py from the tree that is packed
     command()

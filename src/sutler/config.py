@@ -1,8 +1,9 @@
-"""Settings: defaults < user < project < environment < flags, and every value knows where it came from.
+"""Settings: defaults < user < project < environment < flags, and every value knows where it came
+from.
 
-This module is pure: it is handed the texts of the files. A project's own file can only narrow: the keys marked
-`own` below are accepted from the user's file, the environment and flags alone, because a cloned repository must
-not be able to switch off a protection.
+This module is pure: it is handed the texts of the files. A project's own file can only narrow: the
+keys marked `own` below are accepted from the user's file, the environment and flags alone, because
+a cloned repository must not be able to switch off a protection.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
+from sutler.errors import UsageError
 from sutler.formats import FORMATS
-from sutler.values.errors import UsageError
-from sutler.values.pack import Format, Mode, Unit
+from sutler.formats.document import Format
+
+Unit = Literal["tokens", "chars", "bytes"]
+Mode = Literal["strict", "flexible", "ignore"]
 
 Value = str | int | bool | tuple[str, ...] | None
 Kind = Literal["bool", "int", "size", "text", "list", "choice"]
@@ -43,7 +47,9 @@ KEYS: tuple[Key, ...] = (
     Key("max_files", "int", None, "maximum number of files in the pack"),
     Key("max_tokens", "size", None, "budget in tokens of `counter`"),
     Key("max_chars", "size", None, "budget in characters"),
-    Key("max_bytes", "size", 500_000, "budget in bytes of UTF-8; applies if no other budget is set"),
+    Key(
+        "max_bytes", "size", 500_000, "budget in bytes of UTF-8; applies if no other budget is set"
+    ),
     Key("tier", "choice", None, "a named budget in characters", tuple(TIERS)),
     Key("counter", "text", "o200k_base", "token vocabulary; `none`: no tokens are counted"),
     Key(
@@ -53,7 +59,12 @@ KEYS: tuple[Key, ...] = (
         "full: file contents; summary: facts only; auto: full if it fits. With json: a document",
         ("auto", "full", "summary"),
     ),
-    Key("provider_limits", "list", (), "limits in bytes by provider for `type = auto`, such as anthropic=400k"),
+    Key(
+        "provider_limits",
+        "list",
+        (),
+        "limits in bytes by provider for `type = auto`, such as anthropic=400k",
+    ),
     Key("format", "choice", "markdown", "output format of the pack", tuple(FORMATS)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
     Key(
@@ -79,16 +90,48 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("redact", "bool", True, "replace secrets by markers before any text leaves", own=True),
     Key(
-        "allow_secrets", "list", (), "tags of findings that are not secrets, as `sutler secrets` prints them", own=True
+        "allow_secrets",
+        "list",
+        (),
+        "tags of findings that are not secrets, as `sutler secrets` prints them",
+        own=True,
     ),
-    Key("allow_lines", "list", (), "texts that exempt findings on their line, such as a comment", own=True),
+    Key(
+        "allow_lines",
+        "list",
+        (),
+        "texts that exempt findings on their line, such as a comment",
+        own=True,
+    ),
     Key("default_excludes", "bool", True, "apply the built-in exclusion patterns", own=True),
     Key("allow", "list", (), "admit files whose name only looks like a credential", own=True),
-    Key("deny", "list", (), "globs that agents may neither read nor write; the project's are added to the user's"),
-    Key("ask", "list", (), "globs that agents may use only with approval; the project's are added to the user's"),
+    Key(
+        "deny",
+        "list",
+        (),
+        "globs that agents may neither read nor write; the project's are added to the user's",
+    ),
+    Key(
+        "ask",
+        "list",
+        (),
+        "globs that agents may use only with approval; the project's are added to the user's",
+    ),
     Key("writable", "list", (), "globs that agents may write without approval", own=True),
-    Key("review", "list", (), "program and arguments that propose a resolution of edit conflicts", own=True),
-    Key("portable_names", "bool", True, "allow agents to create only names that are valid on every platform", own=True),
+    Key(
+        "review",
+        "list",
+        (),
+        "program and arguments that propose a resolution of edit conflicts",
+        own=True,
+    ),
+    Key(
+        "portable_names",
+        "bool",
+        True,
+        "allow agents to create only names that are valid on every platform",
+        own=True,
+    ),
     Key(
         "summary_command",
         "text",
@@ -103,7 +146,9 @@ _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
 
 
 class Layer(Struct, frozen=True):
-    """Values from one place. `origin` is shown to people; `trusted` says that the user wrote it, not the project."""
+    """Values from one place. `origin` is shown to people; `trusted` says that the user wrote it,
+    not the project.
+    """
 
     origin: str
     values: Mapping[str, Value]
@@ -143,7 +188,11 @@ class Settings(Struct, frozen=True):
         tier = self.values["tier"]
         if tier is not None:
             return TIERS[str(tier)], "chars"
-        for name, unit in (("max_tokens", "tokens"), ("max_chars", "chars"), ("max_bytes", "bytes")):
+        for name, unit in (
+            ("max_tokens", "tokens"),
+            ("max_chars", "chars"),
+            ("max_bytes", "bytes"),
+        ):
             value = self.number(name)
             if value is not None:
                 return (value or None), unit  # type: ignore[return-value]  # the tuple above spells the literals
@@ -166,7 +215,9 @@ def parse_size(text: str, what: str) -> int:
         )
     digits = re.sub("[_,]", "", match[1])
     if len(digits) > 18:
-        raise UsageError(f"{what}: a number of {len(digits):,} digits", next_step="give a smaller one")
+        raise UsageError(
+            f"{what}: a number of {len(digits):,} digits", next_step="give a smaller one"
+        )
     return int(digits) * _FACTOR[(match[2] or "").lower()]
 
 
@@ -178,12 +229,23 @@ def _suggest(name: str, known: Sequence[str]) -> str:
 
 
 def _coerce(key: Key, raw: object, where: str) -> Value:
-    """A raw TOML, environment or flag value as this key's type, or a UsageError that names the place."""
+    """A raw TOML, environment or flag value as this key's type, or a UsageError that names the
+    place.
+    """
     what = f"{where}: {key.name}"
     if key.kind == "bool":
         if isinstance(raw, bool):
             return raw
-        if isinstance(raw, str) and raw.lower() in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+        if isinstance(raw, str) and raw.lower() in (
+            "1",
+            "true",
+            "yes",
+            "on",
+            "0",
+            "false",
+            "no",
+            "off",
+        ):
             return raw.lower() in ("1", "true", "yes", "on")
         raise UsageError(f"{what}: {raw!r} is not true or false")
     if key.kind in ("int", "size"):
@@ -201,13 +263,18 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
         raise UsageError(f"{what}: {raw!r} is not a string")
     if key.choices and raw not in key.choices:
         raise UsageError(
-            f"{what}: '{raw}' is not one of {', '.join(key.choices)}", next_step=_suggest(raw, key.choices)
+            f"{what}: '{raw}' is not one of {', '.join(key.choices)}",
+            next_step=_suggest(raw, key.choices),
         )
     return raw
 
 
 def layer_from_table(
-    table: Mapping[str, object], origin: str, *, trusted: bool = True, lines: Mapping[str, int] | None = None
+    table: Mapping[str, object],
+    origin: str,
+    *,
+    trusted: bool = True,
+    lines: Mapping[str, int] | None = None,
 ) -> Layer:
     """Check a table of raw values (from TOML, the environment or flags) against the keys."""
     values: dict[str, Value] = {}
@@ -215,7 +282,9 @@ def layer_from_table(
         where = f"{origin}:{lines[name]}" if lines and name in lines else origin
         key = BY_NAME.get(name)
         if key is None:
-            raise UsageError(f"{where}: unknown key '{name}'", next_step=_suggest(name, list(BY_NAME)))
+            raise UsageError(
+                f"{where}: unknown key '{name}'", next_step=_suggest(name, list(BY_NAME))
+            )
         if key.own and not trusted:
             raise UsageError(
                 f"{where}: '{name}' may not be set by a project",
@@ -230,7 +299,8 @@ def parse_toml(
     text: str, origin: str, *, pyproject: bool = False, trusted: bool = True, profile: str = ""
 ) -> list[Layer]:
     """The layers of one TOML file: its keys, then those of the named profile when it has one."""
-    import tomllib  # costs more start-up time than most packs spend on configuration: only when a file is there
+    # costs more start-up time than most packs spend on configuration: only when a file is there
+    import tomllib
 
     try:
         table: Any = tomllib.loads(text)
@@ -242,14 +312,22 @@ def parse_toml(
         tools = table.get("tool", {})
         table = tools.get("sutler", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
-        raise UsageError(f"{origin}: 'tool.sutler' is not a table", next_step="write a [tool.sutler] section")
+        raise UsageError(
+            f"{origin}: 'tool.sutler' is not a table", next_step="write a [tool.sutler] section"
+        )
     profiles = table.pop("profiles", {})
     lines = _lines_of(text)
     layers = [layer_from_table(table, origin, trusted=trusted, lines=lines)]
-    if not isinstance(profiles, dict) or not all(isinstance(one, dict) for one in profiles.values()):
-        raise UsageError(f"{origin}: 'profiles' is not a table", next_step="write [profiles.NAME] sections")
+    if not isinstance(profiles, dict) or not all(
+        isinstance(one, dict) for one in profiles.values()
+    ):
+        raise UsageError(
+            f"{origin}: 'profiles' is not a table", next_step="write [profiles.NAME] sections"
+        )
     for name in sorted(profiles):
-        layer = layer_from_table(profiles[name], f"{origin} [profiles.{name}]", trusted=trusted, lines=lines)
+        layer = layer_from_table(
+            profiles[name], f"{origin} [profiles.{name}]", trusted=trusted, lines=lines
+        )
         if name == profile:
             layers.append(layer)
     return layers
@@ -266,14 +344,24 @@ def _lines_of(text: str) -> dict[str, int]:
 
 
 def layer_from_environment(environ: Mapping[str, str]) -> Layer:
-    """`SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of sutler and stay alone."""
-    table = {name[7:].lower(): value for name, value in sorted(environ.items()) if name.startswith("SUTLER_")}
-    return layer_from_table({name: raw for name, raw in table.items() if name in BY_NAME}, "environment")
+    """`SUTLER_MAX_TOKENS=8000` and its like. Names that are no key belong to other parts of sutler
+    and stay alone.
+    """
+    table = {
+        name[7:].lower(): value
+        for name, value in sorted(environ.items())
+        if name.startswith("SUTLER_")
+    }
+    return layer_from_table(
+        {name: raw for name, raw in table.items() if name in BY_NAME}, "environment"
+    )
 
 
 def resolve(layers: Sequence[Layer]) -> Settings:
     """Later layers win key by key; a later budget of any unit replaces an earlier one."""
-    settings = Settings({key.name: key.default for key in KEYS}, {key.name: "default" for key in KEYS})
+    settings = Settings(
+        {key.name: key.default for key in KEYS}, {key.name: "default" for key in KEYS}
+    )
     for layer in layers:
         settings = settings.overlaid(layer)
     return settings

@@ -1,6 +1,8 @@
-"""The Python SDK's own client on its way through a project: `journey.py MODE`, the rest from the environment.
+"""The Python SDK's own client on its way through a project: `journey.py MODE`, the rest from the
+environment.
 
-Prints one JSON object with what it saw. It runs in a process of its own, since the SDK is not ours to keep quiet.
+Prints one JSON object with what it saw. It runs in a process of its own, since the SDK is not ours
+to keep quiet.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ async def main(mode: str) -> None:
             transport: Any = streamable_http_client(url, http_client=web)
         else:
             words = ["-m", "sutler", "mcp", "--root", project]
-            transport = stdio_client(StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ)))
+            transport = stdio_client(
+                StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+            )
         client = Client(transport, mode=mode, elicitation_callback=elicit)  # type: ignore[arg-type]  # a plain word
         await journey(await stack.enter_async_context(client), project)
     print(json.dumps(seen))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk.openat2 import available
-from sutler.disk.root import FILE, Blob, Method, Root
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import Problem
+from sutler.errors import RefusedError, UsageError
+from sutler.paths import RelPath
+from sutler.scan.openat2 import available
+from sutler.scan.root import FILE, Blob, Method, Root
+from sutler.scan.snapshot import Problem
 from tests.limits import joined
 
 CANARY = b"outside the root"
@@ -69,7 +69,9 @@ def test_what_climbs_or_is_absolute_is_refused(root: Root, raw: str) -> None:
         root.relpath(raw)
 
 
-@pytest.mark.parametrize("raw", ["~", "~root/x", "$HOME/x", "%APPDATA%", "..%2fcanary", "%2e%2e/canary", "file:///etc"])
+@pytest.mark.parametrize(
+    "raw", ["~", "~root/x", "$HOME/x", "%APPDATA%", "..%2fcanary", "%2e%2e/canary", "file:///etc"]
+)
 def test_nothing_is_expanded_or_decoded(root: Root, raw: str) -> None:
     """T13, T14: such a spelling is a plain name, and there is no such file."""
     found = root.read(root.relpath(raw))
@@ -153,10 +155,14 @@ def test_a_device_is_refused(root: Root) -> None:
         os.mknod(os.path.join(root.host_path, "zero"), 0o020666, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("no devices in this sandbox")
-    assert [found.kind for found in read_both_ways(root, "zero", 10) if isinstance(found, Problem)][:1] == ["special"]
+    assert [found.kind for found in read_both_ways(root, "zero", 10) if isinstance(found, Problem)][
+        :1
+    ] == ["special"]
 
 
-@pytest.mark.parametrize("raw", ["", ".", "x" * 300, "a/" * 2500 + "b", "\udcff", "a\nb", "\x1b[0m", "con", "a" * 5000])
+@pytest.mark.parametrize(
+    "raw", ["", ".", "x" * 300, "a/" * 2500 + "b", "\udcff", "a\nb", "\x1b[0m", "con", "a" * 5000]
+)
 def test_odd_names_never_make_a_traceback(root: Root, raw: str) -> None:
     """T12: handled or refused, as data."""
     for found in read_both_ways(root, root.relpath(raw)):
@@ -207,7 +213,22 @@ def test_a_file_that_lies_about_its_size(root: Root) -> None:
 def test_random_spellings_never_reach_the_canary(root: Root) -> None:
     """T01: whatever is put together from these pieces, nothing outside is read."""
     rng = random.Random(7)
-    pieces = ["..", ".", "", "/", "sub", "canary", "proj-evil", "\0", "~", "//", "a", "way", "\\..", "%2e%2e"]
+    pieces = [
+        "..",
+        ".",
+        "",
+        "/",
+        "sub",
+        "canary",
+        "proj-evil",
+        "\0",
+        "~",
+        "//",
+        "a",
+        "way",
+        "\\..",
+        "%2e%2e",
+    ]
     os.symlink("..", os.path.join(root.host_path, "way"))
     for _ in range(4000):
         raw = "/".join(rng.choice(pieces) for _ in range(rng.randint(1, 6)))
@@ -215,7 +236,11 @@ def test_random_spellings_never_reach_the_canary(root: Root) -> None:
             path = root.relpath(raw)
         except RefusedError:
             continue
-        assert not [found for found in read_both_ways(root, path) if isinstance(found, Blob) and found.data == CANARY]
+        assert not [
+            found
+            for found in read_both_ways(root, path)
+            if isinstance(found, Blob) and found.data == CANARY
+        ]
 
 
 def test_a_directory_swapped_for_a_link(root: Root, tmp_path: Path) -> None:

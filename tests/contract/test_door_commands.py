@@ -11,16 +11,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sutler.errors import SutlerError
+from sutler.store.records import Caller
 from sutler.tools import open_door
-from sutler.values.access import Caller
-from sutler.values.errors import SutlerError
 from tests.conftest import Plant, Sutler
 
 
 @pytest.fixture
 def project(plant: Plant) -> Path:
     return plant(
-        {"a.py": "def f():\n    pass\n", "b.md": "# B\n", ".env": "KEY=1\n", ".gitignore": "out/\n", "out/x": "x\n"}
+        {
+            "a.py": "def f():\n    pass\n",
+            "b.md": "# B\n",
+            ".env": "KEY=1\n",
+            ".gitignore": "out/\n",
+            "out/x": "x\n",
+        }
     )
 
 
@@ -115,7 +121,9 @@ def test_state_inside_the_project_is_refused(sutler: Sutler, project: Path) -> N
 
 def test_a_dot_env_file_changes_nothing(sutler: Sutler, project: Path, tmp_path: Path) -> None:
     """Settings never come from a .env in the project."""
-    (project / ".env").write_text(f"XDG_STATE_HOME={project}\nSUTLER_STORE=postgresql://elsewhere/x\n")
+    (project / ".env").write_text(
+        f"XDG_STATE_HOME={project}\nSUTLER_STORE=postgresql://elsewhere/x\n"
+    )
     assert sutler("ls", cwd=project).code == 0
 
 
@@ -125,7 +133,9 @@ def test_without_a_place_for_state_nothing_happens(sutler: Sutler, project: Path
     assert (found.code, found.out, "no state can be kept" in found.err) == (3, b"", True)
 
 
-def test_a_door_opens_into_exactly_the_folder_it_was_given(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_door_opens_into_exactly_the_folder_it_was_given(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Standing above it, with no repository in sight, what lies beside it is not part of it."""
     folder = plant({"inner": {"a.py": "x = 1\n"}, "beside.py": "y = 2\n"})
     monkeypatch.chdir(folder)

@@ -155,8 +155,8 @@ LINES = '''"""Count the lines of a file."""
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.values.access import Outcome
-from sutler.values.paths import RelPath
+from sutler.store.records import Outcome
+from sutler.paths import RelPath
 
 
 class LineCount(Struct, frozen=True):
@@ -297,7 +297,7 @@ def test_a_new_secret_format_is_redacted(copy: Copy, plant: Plant, lines: int) -
 def test_an_incomplete_secret_format_fails_at_import(copy: Copy, row: str, message: str) -> None:
     """The message names the table's line and column."""
     line = add_secret_format(copy, row)
-    error = copy.import_error(".".join(("sutler", *SECRETS.parent.parts, "table")))
+    error = copy.import_error(".".join(("sutler", *SECRETS.parent.parts, "format_table")))
     assert error.startswith(f"ValueError: formats.tsv, line {line}, {message}")
 
 

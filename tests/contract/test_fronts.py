@@ -1,4 +1,6 @@
-"""One call, four ways in: Python, `sutler call`, MCP over stdio and MCP over HTTP give equal results and equal rows."""
+"""One call, four ways in: Python, `sutler call`, MCP over stdio and MCP over HTTP give equal
+results and equal rows.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from sutler.errors import SutlerError
+from sutler.store.records import CLOUD, Caller, unseal
 from sutler.tools import call, open_door, open_store
 from sutler.tools.answers import as_object, failure
-from sutler.values.access import CLOUD, Caller, unseal
-from sutler.values.errors import SutlerError
 from tests.conftest import Plant, grow
 from tests.limits import LIMIT
 from tests.mcpkit import http_server, stdio
@@ -43,8 +45,18 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "README.md", "expected_hsh": "1"}),
     ("write_file", {"path": "new.txt", "content": "new\n", "mode": "create"}),
     ("write_file", {"path": "new.txt", "content": "new\n", "mode": "create"}),
-    ("apply_patch", {"patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -2 +2 @@\n-    return 'hello'\n+    return 1\n"}),
-    ("apply_patch", {"patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -2 +2 @@\n-    return 'x'\n+    return 2\n"}),
+    (
+        "apply_patch",
+        {
+            "patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -2 +2 @@\n-    return 'hello'\n+    return 1\n"
+        },
+    ),
+    (
+        "apply_patch",
+        {
+            "patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -2 +2 @@\n-    return 'x'\n+    return 2\n"
+        },
+    ),
     ("write_file", {"path": ".github/workflows/x.yml", "content": "on: push\n"}),
     ("get_diff", {"path": "src/app.py"}),
     ("get_file_history", {"path": "src/app.py"}),
@@ -73,7 +85,9 @@ def _shell(project: Path, env: dict[str, str]) -> list[Any]:
     answers = []
     for name, arguments in CALLS:
         words = [sys.executable, "-m", "sutler", "call", name, json.dumps(arguments), "--json"]
-        done = subprocess.run(words, cwd=project, env=env, capture_output=True, check=False, timeout=LIMIT)
+        done = subprocess.run(
+            words, cwd=project, env=env, capture_output=True, check=False, timeout=LIMIT
+        )
         answers.append(json.loads(done.stdout))
         del answers[-1]["schema_version"]
     return answers
@@ -101,7 +115,9 @@ def _rows(project: Path, env: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _plain(answers: list[Any]) -> str:
-    """Answers without what is drawn or stamped: approvals, times, call ids, and who is named as an author."""
+    """Answers without what is drawn or stamped: approvals, times, call ids, and who is named as an
+    author.
+    """
 
     def walk(value: Any) -> Any:
         if isinstance(value, dict):
@@ -120,7 +136,11 @@ def _plain(answers: list[Any]) -> str:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_every_way_in_gives_the_same(
-    kind: str, plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    kind: str,
+    plant: Plant,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     """Results and audit rows do not depend on how a call came, on either store."""
     import os

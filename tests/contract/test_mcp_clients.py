@@ -1,5 +1,6 @@
-"""Real clients of both eras: the Python SDK's and the reference TypeScript ones list, read, patch, hit a conflict, get
-an approval, are refused one, and roll back."""
+"""Real clients of both eras: the Python SDK's and the reference TypeScript ones list, read, patch,
+hit a conflict, get an approval, are refused one, and roll back.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +32,15 @@ needs_npm = pytest.mark.skipif(
 )
 
 
-def _travel(words: Sequence[str], project: Path, env: dict[str, str] | None = None) -> dict[str, Any]:
-    given = {**os.environ, "JOURNEY_PROJECT": str(project), "JOURNEY_PYTHON": sys.executable, **(env or {})}
+def _travel(
+    words: Sequence[str], project: Path, env: dict[str, str] | None = None
+) -> dict[str, Any]:
+    given = {
+        **os.environ,
+        "JOURNEY_PROJECT": str(project),
+        "JOURNEY_PYTHON": sys.executable,
+        **(env or {}),
+    }
     given["SUTLER_NODE_MODULES"] = MODULES
     done = subprocess.run(words, env=given, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
@@ -48,7 +56,11 @@ def _hold(seen: dict[str, Any], *, asks: bool = True) -> None:
     assert seen["resources"] == ["sutler://project/README.md", "sutler://ledger/tail"]
     assert seen["prompts"] == ["explain", "review", "tests"]
     failed, denied = seen["denied"]
-    assert (failed, denied["error"]["kind"], denied["error"]["rule"]) == (True, "denied", "credentials: .env*")
+    assert (failed, denied["error"]["kind"], denied["error"]["rule"]) == (
+        True,
+        "denied",
+        "credentials: .env*",
+    )
     failed, conflict = seen["conflict"]
     assert (failed, conflict["error"]["kind"]) == (True, "conflict")
     if asks:
@@ -71,9 +83,15 @@ def test_the_sdk_client_travels_over_stdio(mode: str, version: str, plant: Plant
     assert not (project / "no.txt").exists()
 
 
-@pytest.mark.parametrize(("mode", "version", "asks"), [("auto", "2026-07-28", True), ("legacy", "2025-11-25", False)])
-def test_the_sdk_client_travels_over_http(mode: str, version: str, asks: bool, plant: Plant) -> None:
-    """The older era has no way to ask without a session that the server remembers: its client is told what waits."""
+@pytest.mark.parametrize(
+    ("mode", "version", "asks"), [("auto", "2026-07-28", True), ("legacy", "2025-11-25", False)]
+)
+def test_the_sdk_client_travels_over_http(
+    mode: str, version: str, asks: bool, plant: Plant
+) -> None:
+    """The older era has no way to ask without a session that the server remembers: its client is
+    told what waits.
+    """
     with http_server(project := plant(TREE)) as site:
         env = {"JOURNEY_URL": f"http://127.0.0.1:{site.port}/mcp", "JOURNEY_TOKEN": site.token}
         seen = _travel([*PYTHON, mode], project, env)
@@ -92,7 +110,9 @@ def test_the_typescript_clients_travel_over_stdio(line: str, mode: str, plant: P
 
 @needs_npm
 @pytest.mark.parametrize(("line", "mode", "asks"), [("v1", "legacy", False), ("v2", "auto", True)])
-def test_the_typescript_clients_travel_over_http(line: str, mode: str, asks: bool, plant: Plant) -> None:
+def test_the_typescript_clients_travel_over_http(
+    line: str, mode: str, asks: bool, plant: Plant
+) -> None:
     """The same over Streamable HTTP."""
     with http_server(project := plant(TREE)) as site:
         env = {"JOURNEY_URL": f"http://127.0.0.1:{site.port}/mcp", "JOURNEY_TOKEN": site.token}
@@ -106,7 +126,13 @@ def _approved(id: str, project: Path) -> bool:
     os.write(parent, b"y\n")
     words = [sys.executable, "-m", "sutler", "approve", id]
     done = subprocess.run(
-        words, cwd=project, stdin=child, stderr=child, stdout=subprocess.DEVNULL, check=False, timeout=LIMIT
+        words,
+        cwd=project,
+        stdin=child,
+        stderr=child,
+        stdout=subprocess.DEVNULL,
+        check=False,
+        timeout=LIMIT,
     )
     os.close(parent)
     os.close(child)
@@ -114,8 +140,9 @@ def _approved(id: str, project: Path) -> bool:
 
 
 def test_what_waits_is_approved_by_a_person_and_then_done(plant: Plant, sutler: Sutler) -> None:
-    """A client that cannot ask gets `pending_approval`; `sutler approve` settles it and the very same call goes
-    through, once."""
+    """A client that cannot ask gets `pending_approval`; `sutler approve` settles it and the very
+    same call goes through, once.
+    """
     project = plant(TREE)
     with stdio(project) as wire:
         given = {"path": "new.txt", "content": "new\n", "mode": "create"}

@@ -135,22 +135,31 @@ def test_many_who_say_nothing_do_not_keep_others_out(site: Site) -> None:
 
 
 def test_the_newer_era_checks_its_headers(site: Site) -> None:
-    """Header and body say the same, or -32020; a version nobody knows is -32022 with those that are."""
+    """Header and body say the same, or -32020; a version nobody knows is -32022 with those that
+    are.
+    """
     data = json.dumps(body("tools/list", 1, _meta=ENVELOPE)).encode()
     good = {"MCP-Protocol-Version": NEW, "Mcp-Method": "tools/list"}
     status, found, headers = site.post(data, good)
     assert (status, json.loads(found)["result"]["resultType"]) == (200, "complete")
     assert "mcp-session-id" not in headers
-    for bad in ({**good, "Mcp-Method": "tools/call"}, {**good, "MCP-Protocol-Version": "2025-11-25"}, {}):
+    for bad in (
+        {**good, "Mcp-Method": "tools/call"},
+        {**good, "MCP-Protocol-Version": "2025-11-25"},
+        {},
+    ):
         status, found, _ = site.post(data, bad)
         assert (status, json.loads(found)["error"]["code"]) == (400, -32020)
     future = {**ENVELOPE, f"{META}protocolVersion": "2099-01-01"}
     status, found, _ = site.post(
-        json.dumps(body("tools/list", 1, _meta=future)).encode(), {**good, "MCP-Protocol-Version": "2099-01-01"}
+        json.dumps(body("tools/list", 1, _meta=future)).encode(),
+        {**good, "MCP-Protocol-Version": "2099-01-01"},
     )
     error = json.loads(found)["error"]
     assert (status, error["code"], error["data"]["supported"]) == (400, -32022, [NEW])
-    call = json.dumps(body("tools/call", 1, _meta=ENVELOPE, name="why", arguments={"path": "a.py"})).encode()
+    call = json.dumps(
+        body("tools/call", 1, _meta=ENVELOPE, name="why", arguments={"path": "a.py"})
+    ).encode()
     named = {"MCP-Protocol-Version": NEW, "Mcp-Method": "tools/call"}
     assert site.post(call, {**named, "Mcp-Name": "read_file"})[0] == 400
     assert site.post(call, {**named, "Mcp-Name": "=?base64?d2h5?="})[0] == 200
@@ -160,16 +169,25 @@ def test_the_newer_era_checks_its_headers(site: Site) -> None:
 
 def test_a_session_is_a_label_that_only_the_server_can_sign(site: Site) -> None:
     """A guessed or a changed one is 404; two clients have two."""
-    hello = json.dumps(body("initialize", 1, protocolVersion="2025-11-25", capabilities={}, clientInfo={})).encode()
+    hello = json.dumps(
+        body("initialize", 1, protocolVersion="2025-11-25", capabilities={}, clientInfo={})
+    ).encode()
     labels = [site.post(hello)[2]["mcp-session-id"] for _ in range(2)]
     assert labels[0] != labels[1]
     assert site.post(PING, {"Mcp-Session-Id": labels[0]})[0] == 200
-    for forged in ("x", "0" * 65, labels[0][:-1] + ("0" if labels[0][-1] != "0" else "1"), labels[0] + "0"):
+    for forged in (
+        "x",
+        "0" * 65,
+        labels[0][:-1] + ("0" if labels[0][-1] != "0" else "1"),
+        labels[0] + "0",
+    ):
         assert site.post(PING, {"Mcp-Session-Id": forged})[0] == 404
 
 
 def test_the_token_file_is_private_and_shown_once(tmp_path: Path, sutler: Sutler) -> None:
-    """0600, made at the first start, silent at the second; an unprotected bind without it is refused."""
+    """0600, made at the first start, silent at the second; an unprotected bind without it is
+    refused.
+    """
     project = grow(tmp_path / "p", {"a.py": "x\n"})
     env = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
     with http_server(project, env=env) as first:

@@ -1,4 +1,6 @@
-"""A server that is killed loses nothing it acknowledged: files, versions and a ledger that verifies."""
+"""A server that is killed loses nothing it acknowledged: files, versions and a ledger that
+verifies.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_acknowledged_writes_survive_a_kill(
         with stdio(project) as wire:
             for n in range(25):
                 name, text = f"f{n % 5}.txt", f"{kill} {n}\n"
-                found = wire.call("write_file", path=name, content=text, base="any")["structuredContent"]
+                found = wire.call("write_file", path=name, content=text, base="any")[
+                    "structuredContent"
+                ]
                 said[name] = text, found["version_id"]
                 wire.call("read_file", path="a.py")
             wire.process.kill()

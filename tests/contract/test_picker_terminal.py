@@ -16,9 +16,15 @@ import pytest
 from tests.conftest import Plant, Sutler
 from tests.limits import LIMIT
 
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is what gives these tests a terminal")
+pytestmark = pytest.mark.skipif(
+    shutil.which("tmux") is None, reason="tmux is what gives these tests a terminal"
+)
 
-TREE = {"README.md": "# Cart\n", "src": {"cart.py": "WHEELS = 4\n", "axle.py": "AXLES = 2\n"}, "z.txt": "z\n"}
+TREE = {
+    "README.md": "# Cart\n",
+    "src": {"cart.py": "WHEELS = 4\n", "axle.py": "AXLES = 2\n"},
+    "z.txt": "z\n",
+}
 SECONDS = 60
 
 
@@ -27,16 +33,37 @@ class Terminal:
 
     def __init__(self, folder: Path, line: str, size: tuple[int, int], term: str) -> None:
         self._socket = str(folder.parent / "tmux")
-        env = {**os.environ, "TMUX_TMPDIR": str(folder.parent), "PYTHONPATH": os.pathsep.join(sys.path)}
-        env = {name: value for name, value in env.items() if name not in ("TMUX", "COLORTERM", "COLUMNS", "LINES")}
+        env = {
+            **os.environ,
+            "TMUX_TMPDIR": str(folder.parent),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        env = {
+            name: value
+            for name, value in env.items()
+            if name not in ("TMUX", "COLORTERM", "COLUMNS", "LINES")
+        }
         config = folder.parent / "tmux.conf"
         config.write_text(f"set -g default-terminal {term}\nset -g status off\n")
         self._words = ["tmux", "-f", str(config), "-S", self._socket]
-        command = [*self._words, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "-c", str(folder), line]
+        command = [
+            *self._words,
+            "new-session",
+            "-d",
+            "-x",
+            str(size[0]),
+            "-y",
+            str(size[1]),
+            "-c",
+            str(folder),
+            line,
+        ]
         subprocess.run(command, env=env, check=True, capture_output=True, timeout=LIMIT)
 
     def tmux(self, *words: str) -> str:
-        return subprocess.run([*self._words, *words], check=False, capture_output=True, text=True, timeout=LIMIT).stdout
+        return subprocess.run(
+            [*self._words, *words], check=False, capture_output=True, text=True, timeout=LIMIT
+        ).stdout
 
     def press(self, *keys: str) -> None:
         self.tmux("send-keys", *keys)
@@ -72,9 +99,13 @@ def opened(plant: Plant) -> Iterator[Open]:
         one.tmux("kill-server")
 
 
-@pytest.mark.parametrize(("size", "term"), [((80, 24), "screen"), ((200, 50), "screen-256color"), ((40, 10), "vt100")])
+@pytest.mark.parametrize(
+    ("size", "term"), [((80, 24), "screen"), ((200, 50), "screen-256color"), ((40, 10), "vt100")]
+)
 def test_pick_and_quit_prints_the_selection(opened: Open, size: tuple[int, int], term: str) -> None:
-    """Without true colour, without 256 colours, without any: pick a folder, quit, read the list on the screen."""
+    """Without true colour, without 256 colours, without any: pick a folder, quit, read the list on
+    the screen.
+    """
     terminal = opened(size=size, term=term)
     terminal.shows("[ ] ▸ src/", "0 of 4 files")
     terminal.press("Space")
@@ -83,12 +114,16 @@ def test_pick_and_quit_prints_the_selection(opened: Open, size: tuple[int, int],
     assert "src/axle.py\nsrc/cart.py\nleft with 0" in terminal.shows("left with 0")
 
 
-def test_the_list_goes_down_a_pipe_while_the_screen_stays(opened: Open, sutler: Sutler, tmp_path: Path) -> None:
+def test_the_list_goes_down_a_pipe_while_the_screen_stays(
+    opened: Open, sutler: Sutler, tmp_path: Path
+) -> None:
     terminal = opened("--max-tokens 10k | cat > ../list.txt")
     terminal.shows("[ ] ▸ src/")
     terminal.tmux("resize-window", "-x", "50", "-y", "12")
     terminal.press("Space")
-    terminal.shows("[x] ▸ src/", "% of 10,000 tokens, 2 of 4 files")  # the short bar of a narrow terminal
+    terminal.shows(
+        "[x] ▸ src/", "% of 10,000 tokens, 2 of 4 files"
+    )  # the short bar of a narrow terminal
     terminal.press("q")
     terminal.shows("left with 0")
     listed = (tmp_path / "list.txt").read_bytes()
@@ -98,7 +133,9 @@ def test_the_list_goes_down_a_pipe_while_the_screen_stays(opened: Open, sutler: 
     assert "# Cart" not in packed.text
 
 
-def test_control_c_keeps_the_picks_for_the_next_time(opened: Open, sutler: Sutler, tmp_path: Path) -> None:
+def test_control_c_keeps_the_picks_for_the_next_time(
+    opened: Open, sutler: Sutler, tmp_path: Path
+) -> None:
     terminal = opened()
     terminal.shows("[ ] ▸ src/")
     terminal.press("Space")
@@ -127,7 +164,9 @@ def _until_kept(folder: Path) -> None:
     """Picks are on the disk a moment after they were made."""
     state = Path(os.environ["HOME"])
     end = time.monotonic() + SECONDS
-    while not any(b"cart" in found.read_bytes() for found in state.glob(".local/state/sutler/*/picked.json")):
+    while not any(
+        b"cart" in found.read_bytes() for found in state.glob(".local/state/sutler/*/picked.json")
+    ):
         assert time.monotonic() < end
         time.sleep(0.05)
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from sutler.access.audit import Ledger
+from sutler.errors import SutlerError
+from sutler.store.records import Caller, unseal
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_file
 from sutler.tools import call, open_door, open_store
-from sutler.values.access import Caller, unseal
-from sutler.values.errors import SutlerError
 from tests.conftest import FUZZ, Plant
 from tests.limits import joined
 
@@ -57,7 +57,11 @@ def work(root: str, number: int, environ: dict[str, str], answers: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_processes_share_one_store(
-    kind: str, plant: Plant, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    plant: Plant,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every call of every process has its row, and the chain holds."""
     root = str(plant({"a.py": "def f():\n    pass\n"}))
@@ -67,7 +71,8 @@ def test_processes_share_one_store(
     context = multiprocessing.get_context("spawn")
     answers: Any = context.Queue()
     workers = [
-        context.Process(target=work, args=(root, number, dict(os.environ), answers)) for number in range(PROCESSES)
+        context.Process(target=work, args=(root, number, dict(os.environ), answers))
+        for number in range(PROCESSES)
     ]
     for worker in workers:
         worker.start()
@@ -77,7 +82,9 @@ def test_processes_share_one_store(
     store, ledger = open_store(root, os.environ)
     try:
         rows = store.audit(0, 1_000_000)
-        assert Counter(unseal(row).session for row in rows) == {f"s{n}": CALLS for n in range(PROCESSES)}
+        assert Counter(unseal(row).session for row in rows) == {
+            f"s{n}": CALLS for n in range(PROCESSES)
+        }
         assert isinstance(ledger, Ledger)
         checked = ledger.verify()
         assert checked.ok, checked
@@ -86,7 +93,9 @@ def test_processes_share_one_store(
 
 
 def test_a_store_that_another_process_is_making_is_waited_for(tmp_path: Path) -> None:
-    """SQLite does not wait for a file to be turned into WAL, it says busy at once; whoever comes second waits here."""
+    """SQLite does not wait for a file to be turned into WAL, it says busy at once; whoever comes
+    second waits here.
+    """
     import apsw
 
     place = tmp_path / "state"

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from sutler.errors import DeniedError, SutlerError
+from sutler.paths import RelPath
 from sutler.store.base import Store
 from sutler.store.migrations import MIGRATIONS, Migration, migrate
-from sutler.store.sql import SqlStore
-from sutler.values.access import (
+from sutler.store.records import (
     GENESIS,
     Approval,
     Caller,
@@ -25,8 +26,7 @@ from sutler.values.access import (
     Version,
     unseal,
 )
-from sutler.values.errors import DeniedError, SutlerError
-from sutler.values.paths import RelPath
+from sutler.store.sql import SqlStore
 from tests.limits import joined
 from tests.stores import OpenStore, entry
 
@@ -36,7 +36,12 @@ NASTY = RelPath('odd/"na\nme"\x1b\u2028\udcff')
 def version(path: str, content: bytes, **changes: Any) -> Version:
     digest = hashlib.sha256(content).hexdigest()
     plain = Version(
-        id=digest[:32], path=RelPath(path), digest=digest, size=len(content), at="2026-01-01T00:00:00Z", author="c"
+        id=digest[:32],
+        path=RelPath(path),
+        digest=digest,
+        size=len(content),
+        at="2026-01-01T00:00:00Z",
+        author="c",
     )
     return msgspec.structs.replace(plain, **changes)
 
@@ -59,7 +64,10 @@ def approval(id: str) -> Approval:
 
 def test_registry_returns_sorted_rows_and_forgets_the_gone(store: Store) -> None:
     """The registry survives any file name, replaces rows by path and drops what is gone."""
-    rows = [RegistryRow(RelPath(path), 1, "d", 2**62, "v", ("code",), "", "python") for path in ("b", "a", NASTY)]
+    rows = [
+        RegistryRow(RelPath(path), 1, "d", 2**62, "v", ("code",), "", "python")
+        for path in ("b", "a", NASTY)
+    ]
     store.update_registry(rows)
     assert [row.path for row in store.registry()] == sorted(["a", "b", NASTY])
     changed = msgspec.structs.replace(rows[0], size=2)
@@ -78,7 +86,10 @@ def test_facts_are_found_by_digest_kind_and_tool(store: Store) -> None:
 
 def test_receipts_come_newest_first(store: Store) -> None:
     """A receipt is stored once and listed by time."""
-    old, new = (Receipt(pack=name, at=at, body="{}") for name, at in (("p1", "2026-01-01"), ("p2", "2026-01-02")))
+    old, new = (
+        Receipt(pack=name, at=at, body="{}")
+        for name, at in (("p1", "2026-01-01"), ("p2", "2026-01-02"))
+    )
     for receipt in (old, new, old):
         store.put_receipt(receipt)
     assert store.receipts() == (new, old)
@@ -111,7 +122,11 @@ def test_compaction_keeps_the_newest_and_their_contents(store: Store) -> None:
         store.put_blob(hashlib.sha256(content).hexdigest(), content)
         store.add_version(version("a", content))
     assert store.keep_versions(2) == 1
-    assert [store.blob(hashlib.sha256(c).hexdigest()) for c in (b"1", b"2", b"3")] == [None, b"2", b"3"]
+    assert [store.blob(hashlib.sha256(c).hexdigest()) for c in (b"1", b"2", b"3")] == [
+        None,
+        b"2",
+        b"3",
+    ]
 
 
 def test_an_approval_is_settled_once_and_used_once(store: Store) -> None:
@@ -145,7 +160,9 @@ def test_appending_the_same_call_again_changes_nothing(store: Store) -> None:
 
 
 def test_a_budget_is_never_overdrawn(store: Store) -> None:
-    """An entry that would overdraw its caller's budget is refused and leaves no row and no charge."""
+    """An entry that would overdraw its caller's budget is refused and leaves no row and no
+    charge.
+    """
     caller = Caller(id="c", session="s", limits=Limits(reads=2, bytes=10))
     store.append(entry("1", bytes=4), caller)
     with pytest.raises(DeniedError, match="bytes <= 10"):
@@ -186,7 +203,13 @@ def test_projects_do_not_meet(open_store: OpenStore) -> None:
     one.put_receipt(Receipt(pack="p", at="t", body="{}"))
     seen = (two.blob("d"), two.fact("d", "k", "1"), two.approval("x"))
     assert seen == (None, None, None)
-    assert (two.versions("a"), two.registry(), two.receipts(), two.audit(), two.tally()) == ((), (), (), (), ())
+    assert (two.versions("a"), two.registry(), two.receipts(), two.audit(), two.tally()) == (
+        (),
+        (),
+        (),
+        (),
+        (),
+    )
     assert two.head() == (0, GENESIS)
 
 
@@ -194,7 +217,9 @@ def test_projects_do_not_meet(open_store: OpenStore) -> None:
 def test_text_is_only_ever_a_parameter(store: Store, text: str) -> None:
     """No value can become part of a statement."""
     store.append(entry(text, session=text, path=text))
-    assert [row.call for row in store.audit_of(text, text)] == ([text] if '"' not in text and "\\" not in text else [])
+    assert [row.call for row in store.audit_of(text, text)] == (
+        [text] if '"' not in text and "\\" not in text else []
+    )
     assert store.audit_of(text)[0].call == text
 
 
@@ -246,12 +271,19 @@ def test_a_store_carried_through_a_fork_says_so(store: Store) -> None:
 
 
 def test_a_path_is_held_by_one(open_store: OpenStore) -> None:
-    """Two stores, as of two processes: whoever holds a path has it alone, and its release lets the next one in."""
+    """Two stores, as of two processes: whoever holds a path has it alone, and its release lets the
+    next one in.
+    """
     one, two = open_store("p"), open_store("p")
     with one.hold(["a.py", "b.py"]):
-        with pytest.raises(SutlerError, match="another process holds this file"), two.hold(["b.py"], wait=0):
+        with (
+            pytest.raises(SutlerError, match="another process holds this file"),
+            two.hold(["b.py"], wait=0),
+        ):
             pass
-        assert sum(_free(two, f"elsewhere{number}.py") for number in range(8)) > 4  # paths share a few hundred slots
+        assert (
+            sum(_free(two, f"elsewhere{number}.py") for number in range(8)) > 4
+        )  # paths share a few hundred slots
     with two.hold(["b.py"]):
         pass
 
@@ -265,8 +297,12 @@ def _free(store: Store, path: str) -> bool:
 
 
 def test_an_intent_waits_until_its_outcome(store: Store) -> None:
-    """Entries, contents and versions are recorded together, and an intent is pending until its outcome is there."""
-    version = Version(id="v", path=RelPath("a.py"), digest="d", size=1, at="t", author="c", call="1", mode=0o644)
+    """Entries, contents and versions are recorded together, and an intent is pending until its
+    outcome is there.
+    """
+    version = Version(
+        id="v", path=RelPath("a.py"), digest="d", size=1, at="t", author="c", call="1", mode=0o644
+    )
     store.record([entry("1", phase="intent", effect="write")], blobs=[("d", b"x")])
     assert ([row.call for row in store.pending()], store.blob("d")) == (["1"], b"x")
     store.record([entry("1", effect="write")], versions=[version, version])

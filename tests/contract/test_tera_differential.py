@@ -1,4 +1,6 @@
-"""Templates through the bounded child against Tera in this process: equal text, or an error from both."""
+"""Templates through the bounded child against Tera in this process: equal text, or an error from
+both.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def ours(template: str) -> str | None:
         return None
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=[f"{n}:{text[:40]!r}" for n, text in enumerate(TEMPLATES)])
+@pytest.mark.parametrize(
+    "template", TEMPLATES, ids=[f"{n}:{text[:40]!r}" for n, text in enumerate(TEMPLATES)]
+)
 def test_renders_as_tera(template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUTLER_TEST_ENV", "set")
     assert "SUTLER_NOPE" not in os.environ

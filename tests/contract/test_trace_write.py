@@ -48,7 +48,9 @@ print(json.dumps([sorted(passed), answer]))
 
 
 def test_a_write_passes_few_modules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An MCP `write_file`, cold, on a tree of five files: modules of ours in which a function is called."""
+    """An MCP `write_file`, cold, on a tree of five files: modules of ours in which a function is
+    called.
+    """
     project = tmp_path / "project"
     project.mkdir()
     for name in ("a.py", "b.py", "c.md", "d.txt", "e.json"):
@@ -69,7 +71,11 @@ def test_a_write_passes_few_modules(tmp_path: Path, capsys: pytest.CaptureFixtur
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(own.parent)},
+        env={
+            **os.environ,
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            "XDG_CONFIG_HOME": str(own.parent),
+        },
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     passed, answer = json.loads(done.stdout)

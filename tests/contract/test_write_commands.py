@@ -69,7 +69,9 @@ def test_a_session_is_rolled_back_whole(project: Path, sutler: Sutler) -> None:
     assert not (project / "src/n.py").exists()
 
 
-def test_a_reply_is_applied_with_the_pack_as_its_base_and_taken_back(project: Path, sutler: Sutler) -> None:
+def test_a_reply_is_applied_with_the_pack_as_its_base_and_taken_back(
+    project: Path, sutler: Sutler
+) -> None:
     pack = project.parent / "pack.md"
     assert sutler("pack", "-o", str(pack), cwd=project).code == 0
     reply = b"Here:\n\n```python src/a.py\nx = 5\ny = 1\nz = 1\n```\n\n`src/new.py`\n```python\nn = 1\n```\n"
@@ -96,13 +98,17 @@ def test_a_session_is_replayed_on_a_copy(project: Path, sutler: Sutler) -> None:
     assert sutler("replay", "nobody", str(copy), cwd=project).code == 2
 
 
-def test_the_review_command_of_the_user_is_asked(project: Path, sutler: Sutler, tmp_path: Path) -> None:
+def test_the_review_command_of_the_user_is_asked(
+    project: Path, sutler: Sutler, tmp_path: Path
+) -> None:
     program = tmp_path / "review.py"
     program.write_text(
         "import json, sys\nasked = json.load(sys.stdin)\nprint(asked['ours'] + '# seen', asked['path'])\n"
     )
     config = tmp_path / "config/sutler/config.toml"
-    config.write_text(f'writable = ["src/**"]\nreview = [{json.dumps(sys.executable)}, {json.dumps(str(program))}]\n')
+    config.write_text(
+        f'writable = ["src/**"]\nreview = [{json.dumps(sys.executable)}, {json.dumps(str(program))}]\n'
+    )
     base = json.loads(sutler("read", "src/a.py", "--json", cwd=project).out)["version"]
     assert sutler("edit", "src/a.py", "x = 1", "x = 2", cwd=project).code == 0
     ran = sutler("edit", "src/a.py", "x = 1", "x = 3", "--base", base, "--json", cwd=project)

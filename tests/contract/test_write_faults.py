@@ -16,8 +16,8 @@ import pytest
 from sutler.access.door import Door
 from sutler.edits import replacement as replace
 from sutler.edits.writer import Writer
+from sutler.errors import SutlerError
 from sutler.store.sql import SqlStore
-from sutler.values.errors import SutlerError
 from tests.limits import LONG
 from tests.stores import FUZZ
 from tests.writers import check, digest_of, free_door, plant
@@ -25,15 +25,20 @@ from tests.writers import check, digest_of, free_door, plant
 
 def _run(*words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.writers", *words], capture_output=True, text=True, check=False, timeout=LONG
+        [sys.executable, "-m", "tests.writers", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     return done.stdout
 
 
 def test_no_acknowledged_write_is_lost_when_processes_are_killed(tmp_path: Path) -> None:
-    """Killed at a random instant: what was acknowledged is in the history, the file holds a known version, nothing is
-    left behind, and the next call works at once."""
+    """Killed at a random instant: what was acknowledged is in the history, the file holds a known
+    version, nothing is left behind, and the next call works at once.
+    """
     found = _run("kill", str(tmp_path), str(int(25 * FUZZ)), "1")
     assert float(found.split("within ")[1].split(" ")[0]) < 2
 
@@ -73,15 +78,21 @@ TOOLS: dict[str, Callable[[Door], object]] = {
 }
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, 0], ids=["EIO", "ENOSPC", "short write"])
+@pytest.mark.parametrize(
+    "number", [errno.EIO, errno.ENOSPC, 0], ids=["EIO", "ENOSPC", "short write"]
+)
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_every_call_to_the_disk_may_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, number: int
 ) -> None:
-    """Whichever call fails, every file of the call is old or every one is new, and the answer says which."""
+    """Whichever call fails, every file of the call is old or every one is new, and the answer says
+    which.
+    """
     names = ("a.txt", "b.txt", "c/d.txt", "e.txt", "n/e/w.txt")
     wanted: list[str] = []
-    for at in range(400):  # the first turn, in which nothing fails, shows what all files should become
+    for at in range(
+        400
+    ):  # the first turn, in which nothing fails, shows what all files should become
         tree, state = str(tmp_path / f"{at}/tree"), str(tmp_path / f"{at}/state")
         os.makedirs(tree)
         plant(tree)
@@ -89,7 +100,9 @@ def test_every_call_to_the_disk_may_fail(
         faults, acknowledged = Faults(at, number), False
         with monkeypatch.context() as patched:
             for name in ("fsync", "rename", "link", "unlink", "mkdir", "fchmod"):
-                patched.setattr(os, name, faults.wrap(getattr(os, name)) if number else getattr(os, name))
+                patched.setattr(
+                    os, name, faults.wrap(getattr(os, name)) if number else getattr(os, name)
+                )
             patched.setattr(os, "write", faults.wrap(os.write, short=True))
             exchange = replace._renameat2()
             if exchange is not None and number:

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), REPOSITORY / "bench/README.md"])
+PAGES = sorted(
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), REPOSITORY / "bench/README.md"]
+)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -16,7 +18,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     """Every line of every `sh` block that is one command."""
-    return [line for body in blocks(page, "sh") for line in body.splitlines() if line and not line.startswith("#")]
+    return [
+        line
+        for body in blocks(page, "sh")
+        for line in body.splitlines()
+        if line and not line.startswith("#")
+    ]
 
 
 def sets_up(command: str) -> bool:
@@ -33,4 +40,8 @@ def steps(page: Path) -> list[tuple[str, str]]:
     """Each `sh` block with the `output` block that follows it, or nothing."""
     found = _BLOCK.findall(page.read_text())
     pairs = zip(found, [*found[1:], ("", "")], strict=True)
-    return [(body, out if then == "output" else "") for (kind, body), (then, out) in pairs if kind == "sh"]
+    return [
+        (body, out if then == "output" else "")
+        for (kind, body), (then, out) in pairs
+        if kind == "sh"
+    ]

@@ -1,4 +1,6 @@
-"""Run the README's first command as a newcomer would: a fresh copy of the repository, a new environment."""
+"""Run the README's first command as a newcomer would: a fresh copy of the repository, a new
+environment.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,15 @@ from tests.limits import LONG
 
 
 def main() -> int:
-    [command] = [line for line in commands(REPOSITORY / "README.md") if sets_up(line) and "pytest" not in line]
+    [command] = [
+        line
+        for line in commands(REPOSITORY / "README.md")
+        if sets_up(line) and "pytest" not in line
+    ]
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["git", "clone", "-q", str(REPOSITORY), f"{folder}/sutler"], check=True, timeout=LONG)
+        subprocess.run(
+            ["git", "clone", "-q", str(REPOSITORY), f"{folder}/sutler"], check=True, timeout=LONG
+        )
         print(f"$ {command}", flush=True)
         subprocess.run(["bash", "-c", command], cwd=f"{folder}/sutler", check=True, timeout=LONG)
         with open(f"{folder}/sutler/pack.md", encoding="utf-8") as stream:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sutler.engine import picks
+from sutler.pack import picks
 from sutler.scan.ignore_files import DENIALS
 from tests.conftest import Plant
 from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, opens_screen, sets_up
@@ -52,26 +52,37 @@ def test_recipes_run(plant: Plant, command: str) -> None:
     git(folder, "commit", "-qm", "Build the cart")
     if opens_screen(command):
         # a pack of nothing is refused, so the person picks what the cursor is on
-        code, seen = on_terminal(["bash", "-c", command], folder, env=environment(), keys=(b"files", b" q"))
+        code, seen = on_terminal(
+            ["bash", "-c", command], folder, env=environment(), keys=(b"files", b" q")
+        )
         assert code == 0, seen.decode(errors="replace")
         return
     if "--kept" in command:
         picks.keep(str(folder), os.environ, ["README.md"])
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=120, check=False
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.parametrize("body", blocks(README, "python"))
 def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
-    done = subprocess.run([sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", body], cwd=plant(TREE), capture_output=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert b"README.md" in done.stdout
 
 
 def test_ci_runs_the_readme_s_test_command() -> None:
-    """One command sets everything up and passes the tests; CI runs that very one, in another place."""
+    """One command sets everything up and passes the tests; CI runs that very one, in another
+    place.
+    """
     [test_command] = [line for line in commands(README) if sets_up(line) and "pytest" in line]
     script = (REPOSITORY / ".ci/run").read_text()
     for word in ("python3 -m venv", "-c constraints.txt -e '.[dev]'", "pytest -n 2"):

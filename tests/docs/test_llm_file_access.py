@@ -37,7 +37,9 @@ def test_every_section_of_the_seed_is_there_in_its_order() -> None:
 def test_every_tool_is_described_and_its_example_is_valid(tool: object) -> None:
     name = getattr(tool, "name", "")
     assert f"### `{name}`" in PAGE.read_text()
-    assert set(checked(BY_NAME[name], BY_NAME[name].example)) == {param.name for param in BY_NAME[name].params}
+    assert set(checked(BY_NAME[name], BY_NAME[name].example)) == {
+        param.name for param in BY_NAME[name].params
+    }
 
 
 def test_every_example_call_on_the_page_is_valid() -> None:

@@ -27,7 +27,11 @@ def as_pattern(line: str) -> str:
 def walk(command: str, folder: Path, seconds: float) -> str:
     if opens_screen(command):
         code, seen = on_terminal(
-            ["bash", "-c", command], folder, env=environment(), seconds=seconds, keys=(b"files", b"q")
+            ["bash", "-c", command],
+            folder,
+            env=environment(),
+            seconds=seconds,
+            keys=(b"files", b"q"),
         )
         assert code == 0, seen.decode(errors="replace")
         return _PAINT.sub("", seen.decode(errors="replace"))
@@ -44,12 +48,21 @@ def walk(command: str, folder: Path, seconds: float) -> str:
     return done.stdout.decode()
 
 
-@pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="there is no repository to clone in an unpacked archive")
-def test_the_tour_takes_five_minutes_and_shows_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True, timeout=LIMIT)
+@pytest.mark.skipif(
+    not (REPOSITORY / ".git").exists(),
+    reason="there is no repository to clone in an unpacked archive",
+)
+def test_the_tour_takes_five_minutes_and_shows_what_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subprocess.run(
+        ["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True, timeout=LIMIT
+    )
     began = time.monotonic()
     for body, expected in steps(TOUR):
-        left = SECONDS - (time.monotonic() - began)  # the promise itself, and what keeps a hang from hanging us
+        left = SECONDS - (
+            time.monotonic() - began
+        )  # the promise itself, and what keeps a hang from hanging us
         shown = "\n".join(walk(line, tmp_path / "clone", left) for line in body.splitlines())
         rest = shown
         for line in filter(None, expected.splitlines()):

@@ -1,10 +1,11 @@
 """Every call to the disk fails once: `python -m tests.durability.faults DIRECTORY [STEP]`.
 
-A preloaded library lets the n-th write, fsync, rename, link, unlink, truncate, mkdir or chmod of a tool fail, SQLite's
-own calls included, for n = STEP, 2 STEP … until the tool gets through, as the command line and as a server runs it.
-After each: every file is old or every one is new, the answer said which, the same process goes on writing, and the
-post-condition of `tests.writers.check` holds. A server whose ledger could not be synced in the background refuses to go
-on, and says so: what it had committed may be lost, and only another start can tell.
+A preloaded library lets the n-th write, fsync, rename, link, unlink, truncate, mkdir or chmod of a
+tool fail, SQLite's own calls included, for n = STEP, 2 STEP … until the tool gets through, as the
+command line and as a server runs it. After each: every file is old or every one is new, the answer
+said which, the same process goes on writing, and the post-condition of `tests.writers.check` holds.
+A server whose ledger could not be synced in the background refuses to go on, and says so: what it
+had committed may be lost, and only another start can tell.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 from sutler.access.door import Door
 from sutler.edits.writer import Writer
-from sutler.values.errors import SutlerError
+from sutler.errors import SutlerError
 from tests.limits import LIMIT
 from tests.writers import check, digest_of, free_door, plant
 
@@ -48,7 +49,9 @@ TOOLS: dict[str, Callable[[Door], object]] = {
 
 
 def _prepare(top: Path) -> None:
-    """A project with some history, and so many rows that a checkpoint falls due in the middle of a call."""
+    """A project with some history, and so many rows that a checkpoint falls due in the middle of a
+    call.
+    """
     (top / "tree").mkdir(parents=True)
     plant(str(top / "tree"))
     with free_door(str(top / "tree"), str(top / "state"), "before") as door:
@@ -61,7 +64,9 @@ def _prepare(top: Path) -> None:
 
 
 class Case(NamedTuple):
-    """What fails where: a tool, as the command line or as a server runs it, and the number and kind of the fault."""
+    """What fails where: a tool, as the command line or as a server runs it, and the number and kind
+    of the fault.
+    """
 
     tool: str
     strict: bool
@@ -70,7 +75,9 @@ class Case(NamedTuple):
 
 
 def _once(template: Path, place: Path, case: Case) -> tuple[int, bool, list[str], list[str]]:
-    """One run with the `at`-th call failing: calls seen, whether it was acknowledged, files before and after."""
+    """One run with the `at`-th call failing: calls seen, whether it was acknowledged, files before
+    and after.
+    """
     shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(template, place)
@@ -95,7 +102,9 @@ def _once(template: Path, place: Path, case: Case) -> tuple[int, bool, list[str]
 
 
 def run(top: Path, step: int) -> tuple[int, int]:
-    """All tools, kinds and points: how many points there were, and how many of them were acknowledged all the same."""
+    """All tools, kinds and points: how many points there were, and how many of them were
+    acknowledged all the same.
+    """
     template = top / "template"
     _prepare(template)
     points = done = 0
@@ -118,7 +127,17 @@ def main(words: list[str]) -> None:
     if "LD_PRELOAD" not in os.environ:
         library = top / "faults.so"
         source = Path(__file__).with_name("faults.c")
-        build = ["cc", "-O1", "-shared", "-fPIC", "-D_LARGEFILE64_SOURCE", "-o", str(library), str(source), "-ldl"]
+        build = [
+            "cc",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            "-D_LARGEFILE64_SOURCE",
+            "-o",
+            str(library),
+            str(source),
+            "-ldl",
+        ]
         subprocess.run(build, check=True, timeout=LIMIT)
         os.environ["LD_PRELOAD"] = str(library)
         os.execv(sys.executable, [sys.executable, "-m", "tests.durability.faults", *words])  # noqa: S606  # ourselves

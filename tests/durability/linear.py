@@ -2,11 +2,12 @@
 
 `python -m tests.durability.linear DIRECTORY sqlite|postgres PROCESSES OPERATIONS SEED`
 
-Processes read, append, write over what they saw and write blindly; each operation is recorded with the moments it began
-and ended. The history of versions proposes an order, and the checker, which believes none of it, holds that order
-against the record: every acknowledged write has one place, builds on the version before it, a write over a version saw
-that very version, a read shows a version that was there, no refused write left a trace, and nothing stands before
-something that had ended when it began.
+Processes read, append, write over what they saw and write blindly; each operation is recorded with
+the moments it began and ended. The history of versions proposes an order, and the checker, which
+believes none of it, holds that order against the record: every acknowledged write has one place,
+builds on the version before it, a write over a version saw that very version, a read shows a
+version that was there, no refused write left a trace, and nothing stands before something that had
+ended when it began.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.edits.writer import Writer
-from sutler.values.errors import ConflictError, SutlerError
+from sutler.errors import ConflictError, SutlerError
 from tests.limits import LONG, exit_code
 from tests.writers import free_door
 
@@ -31,8 +32,10 @@ FILES = ("one.txt", "two.txt")
 
 
 class Op(NamedTuple):
-    """`saw`: the text a write was made for or a read returned; `text`: what the file should hold then, or for an
-    append what was added. `state`: "ok", "refused" (nothing may have happened) or "unknown"."""
+    """`saw`: the text a write was made for or a read returned; `text`: what the file should hold
+    then, or for an append what was added. `state`: "ok", "refused" (nothing may have happened) or
+    "unknown".
+    """
 
     path: str
     kind: str
@@ -106,7 +109,9 @@ def _process(top: Path, url: str, name: str, operations: int, seed: int) -> None
     (top / f"{name}.json").write_bytes(msgspec.json.encode(done))
 
 
-def run(top: Path, url: str, processes: int, operations: int, seed: int) -> tuple[int, int, list[str]]:
+def run(
+    top: Path, url: str, processes: int, operations: int, seed: int
+) -> tuple[int, int, list[str]]:
     """Operations, refused ones, and what was wrong."""
     (top / "tree").mkdir(parents=True)
     for name in FILES:
@@ -127,14 +132,18 @@ def run(top: Path, url: str, processes: int, operations: int, seed: int) -> tupl
     codes = [exit_code(child, LONG) for child in children]
     assert codes == [0] * processes, codes
     done = [
-        one for n in range(processes) for one in msgspec.json.decode((top / f"p{n}.json").read_bytes(), type=list[Op])
+        one
+        for n in range(processes)
+        for one in msgspec.json.decode((top / f"p{n}.json").read_bytes(), type=list[Op])
     ]
     wrong: list[str] = []
     with free_door(str(top / "tree"), str(top / "state"), "end", url) as door:
         store = door.gate.store
         assert door.gate.ledger.verify().ok
         for path in FILES:
-            known = [one for one in reversed(store.versions(path, 100_000)) if one.origin == "written"]
+            known = [
+                one for one in reversed(store.versions(path, 100_000)) if one.origin == "written"
+            ]
             texts = [f"{path}\n", *((store.blob(one.digest) or b"?").decode() for one in known)]
             wrong += judge(path, texts, done)
             if (top / "tree" / path).read_text() != texts[-1]:

@@ -1,10 +1,11 @@
 """The power goes: `python -m tests.durability.power DIRECTORY CUTS SEED`, as root on Linux.
 
-Tree and state lie on an ext4 image behind a loop device. A child writes; at a random instant the file system is shut
-down without flushing its journal (EXT4_IOC_SHUTDOWN, no log flush), which drops everything that was not synced, as a
-power cut does. Then it is mounted again, its journal replayed, and the post-condition checked: what was acknowledged is
-in the history, every file holds a version that is known, the ledger verifies. What it does not simulate is a disk that
-lies about its own cache.
+Tree and state lie on an ext4 image behind a loop device. A child writes; at a random instant the
+file system is shut down without flushing its journal (EXT4_IOC_SHUTDOWN, no log flush), which drops
+everything that was not synced, as a power cut does. Then it is mounted again, its journal replayed,
+and the post-condition checked: what was acknowledged is in the history, every file holds a version
+that is known, the ledger verifies. What it does not simulate is a disk that lies about its own
+cache.
 """
 
 from __future__ import annotations

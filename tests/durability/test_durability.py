@@ -1,4 +1,6 @@
-"""Short runs of the durability commands; docs/durability.md has the long ones with their figures."""
+"""Short runs of the durability commands; docs/durability.md has the long ones with their
+figures.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def command(name: str, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler for the library that lets calls fail")
+@pytest.mark.skipif(
+    not shutil.which("cc"), reason="needs a C compiler for the library that lets calls fail"
+)
 def test_calls_to_the_disk_fail_and_nothing_is_lost(tmp_path: Path) -> None:
     assert "0 violations" in command("faults", str(tmp_path), str(max(1, int(90 / FUZZ))))
 
@@ -44,7 +48,9 @@ def test_operations_on_a_file_are_linearizable(tmp_path: Path) -> None:
     assert run(tmp_path / "sqlite", "", 4, int(15 * FUZZ), 1)[2] == []
 
 
-def test_operations_on_a_file_are_linearizable_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+def test_operations_on_a_file_are_linearizable_on_postgres(
+    tmp_path: Path, postgres_url: str
+) -> None:
     assert run(tmp_path / "postgres", postgres_url, 3, int(8 * FUZZ), 1)[2] == []
 
 
@@ -60,7 +66,11 @@ def op(kind: str, text: str, began: int, ended: int, saw: str = "", state: str =
     [
         (["0", "a"], [op("blind", "a", 1, 2), op("blind", "b", 3, 4)], "lost"),
         (["0", "a"], [op("blind", "a", 1, 2, state="refused")], "refused and done"),
-        (["0", "a", "b"], [op("blind", "a", 1, 2), op("over", "b", 3, 4, saw="0")], "update was lost"),
+        (
+            ["0", "a", "b"],
+            [op("blind", "a", 1, 2), op("over", "b", 3, 4, saw="0")],
+            "update was lost",
+        ),
         (["0", "a"], [op("blind", "a", 1, 2), op("read", "0", 3, 4)], "when it had ended"),
         (["0", "a", "b"], [op("blind", "b", 1, 2), op("blind", "a", 3, 4)], "when it had ended"),
         (["0", "a", "b"], [op("blind", "a", 1, 2)], "nobody wrote version 2"),
@@ -72,5 +82,10 @@ def test_the_judge_finds_anomalies(versions: list[str], operations: list[Op], wh
 
 
 def test_the_judge_lets_overlapping_operations_pass() -> None:
-    operations = [op("blind", "b", 1, 9), op("append", "c", 2, 8), op("read", "bc", 3, 7), op("read", "0", 1, 5)]
+    operations = [
+        op("blind", "b", 1, 9),
+        op("append", "c", 2, 8),
+        op("read", "bc", 3, 7),
+        op("read", "0", 1, 5),
+    ]
     assert judge("f", ["0", "b", "bc"], operations) == []

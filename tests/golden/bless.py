@@ -1,4 +1,6 @@
-"""`python -m tests.golden.bless [NAME…]`: write the golden files anew, from what the program makes today."""
+"""`python -m tests.golden.bless [NAME…]`: write the golden files anew, from what the program makes
+today.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     tests/golden/cases/<name>/request.toml  options of `Project.pack`, and `goal`
     tests/golden/cases/<name>/pack.md|xml|json and report.json
 
-A change of format shows up as a change of these files. `python -m tests.golden.bless [NAME…]` rewrites them; read the
-difference before it is committed.
+A change of format shows up as a change of these files. `python -m tests.golden.bless [NAME…]`
+rewrites them; read the difference before it is committed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import sutler
+from sutler.formats.document import Format
 from sutler.fronts.cli.pack import spelled
-from sutler.values.pack import Format
-from sutler.values.paths import unquote
+from sutler.paths import unquote
 
 CASES = Path(__file__).parent / "cases"
 FORMATS: dict[str, Format] = {"pack.md": "markdown", "pack.xml": "xml", "pack.json": "json"}
@@ -31,8 +31,10 @@ def case_names() -> list[str]:
 
 
 def grown(case: Path, target: Path) -> Path:
-    """The case's tree in a folder of its own. Files that no repository should hold (odd names, ignore files that
-    would act on this very repository, line ends that git would touch) are written in `odd.json`: name to text."""
+    """The case's tree in a folder of its own. Files that no repository should hold (odd names,
+    ignore files that would act on this very repository, line ends that git would touch) are written
+    in `odd.json`: name to text.
+    """
     project = target / case.name
     shutil.copytree(case / "tree", project)
     odd = case / "odd.json"
@@ -57,5 +59,7 @@ def produced(case: Path, target: Path) -> dict[str, str]:
         packing = sutler.Project(project).pack(goal=goal, **{**request, "format": format})
         made[name] = packing.text()
         if format == "markdown":
-            made["report.json"] = json.dumps(spelled(packing.report), indent=1, sort_keys=True) + "\n"
+            made["report.json"] = (
+                json.dumps(spelled(packing.report), indent=1, sort_keys=True) + "\n"
+            )
     return made

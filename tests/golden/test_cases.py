@@ -20,11 +20,15 @@ def test_a_case_gives_its_golden_bytes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", case_names())
 def test_a_golden_pack_can_still_be_read(name: str) -> None:
-    """Packs of today must be readable by the readers of tomorrow: all three formats hold the same files."""
+    """Packs of today must be readable by the readers of tomorrow: all three formats hold the same
+    files.
+    """
     packs = [sutler.parse((CASES / name / file).read_bytes()) for file in FORMATS]
     first = [(one.path, one.sha256, one.level) for one in packs[0].sections]
     if name != "budget":
-        assert all([(one.path, one.sha256, one.level) for one in pack.sections] == first for pack in packs)
+        assert all(
+            [(one.path, one.sha256, one.level) for one in pack.sections] == first for pack in packs
+        )
     assert first
 
 

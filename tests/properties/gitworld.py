@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sutler.disk.root import Root
-from sutler.disk.walk import scan
-from sutler.values.snapshot import ScanRules, Snapshot
+from sutler.scan.root import Root
+from sutler.scan.snapshot import ScanRules, Snapshot
+from sutler.scan.walk import scan
 
 GIT_ALONE = ScanRules(default_excludes=False, skip_file_bytes=None)
 WITH_CREDENTIALS = ScanRules(default_excludes=False, skip_file_bytes=None, allow=("*",))
@@ -53,7 +53,26 @@ NAMES = [
     ],
 ]
 PIECES = [
-    *["a", "b", "c", "ab", "foo", "bar", "x", ".", ".c", ".o", "*", "*", "**", "?", "/", "/", "**/", "/**"],
+    *[
+        "a",
+        "b",
+        "c",
+        "ab",
+        "foo",
+        "bar",
+        "x",
+        ".",
+        ".c",
+        ".o",
+        "*",
+        "*",
+        "**",
+        "?",
+        "/",
+        "/",
+        "**/",
+        "/**",
+    ],
     *[
         "[ab]",
         "[!a]",
@@ -82,7 +101,21 @@ PIECES = [
         " ",
         "\\ ",
     ],
-    *["é", "\udcff", "!", "#", "-", "{a,b}", "A", "F", "~", "***", "[[:digit:][:lower:]]", "[[a]", "[a\\-c]"],
+    *[
+        "é",
+        "\udcff",
+        "!",
+        "#",
+        "-",
+        "{a,b}",
+        "A",
+        "F",
+        "~",
+        "***",
+        "[[:digit:][:lower:]]",
+        "[[a]",
+        "[a\\-c]",
+    ],
 ]
 
 
@@ -110,7 +143,9 @@ def pattern(rng: random.Random) -> str:
 
 
 def near(rng: random.Random, path: str) -> str:
-    """A pattern made from a path by putting wildcards into it, so that it often matches and often just misses."""
+    """A pattern made from a path by putting wildcards into it, so that it often matches and often
+    just misses.
+    """
     out = []
     for char in path:
         roll = rng.random()
@@ -119,14 +154,20 @@ def near(rng: random.Random, path: str) -> str:
         elif roll < 0.8:
             out.append(rng.choice(["*", "**", "?", "***"]))
         elif roll < 0.86 and char not in "/]\\":
-            out.append(rng.choice([f"[{char}]", f"[!{char}]", f"[a-{char}]", f"[{char}-z]", f"[^z{char}]"]))
+            out.append(
+                rng.choice([f"[{char}]", f"[!{char}]", f"[a-{char}]", f"[{char}-z]", f"[^z{char}]"])
+            )
         elif roll < 0.9:
             out.append("\\" + char)
         elif roll < 0.94 and char == "/":
             out.append(rng.choice(["/**/", "**/", "/**", "/*/", "//", "*"]))
         elif roll < 0.97:
             out.append(char + rng.choice(["*", "**", "/", "?"]))
-    return rng.choice(["", "", "", "/", "**/", "*/", "!"]) + "".join(out) + rng.choice(["", "", "", "/", "/**", " "])
+    return (
+        rng.choice(["", "", "", "/", "**/", "*/", "!"])
+        + "".join(out)
+        + rng.choice(["", "", "", "/", "/**", " "])
+    )
 
 
 def variant(rng: random.Random, path: str) -> str:
@@ -205,12 +246,16 @@ def git(top: str, *words: str, stdin: bytes = b"") -> bytes:
 
 def git_answers(top: str, paths: Iterable[str]) -> dict[str, Answer]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = os.fsdecode(git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)).split("\0")
+    fields = os.fsdecode(
+        git(top, "check-ignore", "-z", "-v", "-n", "--no-index", "--stdin", stdin=stdin)
+    ).split("\0")
     answers = {}
     for at in range(0, len(fields) - 1, 4):
         source, line, text, path = fields[at : at + 4]
         ignored = bool(text) and not text.startswith("!")
-        answers[path] = Answer(True, source, int(line), text) if ignored else Answer(False, "", 0, "")
+        answers[path] = (
+            Answer(True, source, int(line), text) if ignored else Answer(False, "", 0, "")
+        )
     return answers
 
 

@@ -7,8 +7,8 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.stages.allocate import Grant, Offer, Prices, allocate, fit_exactly
-from sutler.values.facts import Region
+from sutler.budget.allocate import Grant, Offer, Prices, allocate, fit_exactly
+from sutler.languages.facts import Region
 
 EXAMPLES = 100 * int(os.environ.get("SUTLER_FUZZ", "1"))
 PRICES = Prices()
@@ -49,7 +49,9 @@ def price_of(grants: tuple[Grant, ...], given_: list[Offer]) -> int:
             inside = [
                 price
                 for region, price in zip(offer.regions, offer.prices, strict=True)
-                if any(span.start <= region.start and region.end <= span.end for span in grant.spans)
+                if any(
+                    span.start <= region.start and region.end <= span.end for span in grant.spans
+                )
             ]
             total += PRICES.header + PRICES.gap * len(grant.spans) + sum(inside)
     return total

@@ -8,15 +8,17 @@ from hashlib import sha256
 
 import pytest
 
+from sutler.budget.fit import Ledger, Loaded, Material, WholeText, fit_whole_text, worth_loading
+from sutler.budget.selection import Budget, Choice, Cut, Request
+from sutler.config import Unit
+from sutler.errors import RefusedError
 from sutler.formats import FORMATS as TABLE
 from sutler.formats import parse
+from sutler.formats.document import CleanText, Format, Preamble
+from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
-from sutler.stages.count import Counter, counter_for
-from sutler.stages.fit import Ledger, Material, WholeText, fit_whole_text, worth_loading
-from sutler.values.errors import RefusedError
-from sutler.values.pack import Budget, Choice, CleanText, Cut, Format, Loaded, Preamble, Request, Unit
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import FileEntry
+from sutler.scan.snapshot import FileEntry
+from sutler.tokens.counter import Counter, counter_for
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 FORMATS: tuple[Format, ...] = tuple(TABLE)
@@ -71,7 +73,9 @@ def fitted(tree: dict[str, str], request: Request, preamble: Preamble, count: Co
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_text_never_costs_more_than_the_limit(seed: int) -> None:
-    """500 random trees and limits a seed, 10,000 in all: within the limit, or refused because of required text."""
+    """500 random trees and limits a seed, 10,000 in all: within the limit, or refused because of
+    required text.
+    """
     rng = random.Random(seed)
     refused = 0
     for _ in range(500 * FUZZ):
@@ -93,7 +97,9 @@ def test_the_text_never_costs_more_than_the_limit(seed: int) -> None:
             refused += 1
             continue
         assert count(done.text) == done.used <= limit
-        accounted = len(done.fitted.sections) + len(done.fitted.listing.paths) + done.fitted.listing.unnamed
+        accounted = (
+            len(done.fitted.sections) + len(done.fitted.listing.paths) + done.fitted.listing.unnamed
+        )
         assert accounted == len(tree)
         assert parse(done.text).preamble.goal == goal
     assert refused < 400 * FUZZ

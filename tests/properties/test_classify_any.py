@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sutler.scan.classify import facts_of
-from sutler.values.snapshot import FileFacts
+from sutler.scan.snapshot import FileFacts
 
-parts = st.sampled_from(["test", "src", "main", ".min", ".py", "auth", "/", "_", "Test", ".lock", ".", "x", "é", "-"])
+parts = st.sampled_from(
+    ["test", "src", "main", ".min", ".py", "auth", "/", "_", "Test", ".lock", ".", "x", "é", "-"]
+)
 paths = st.lists(parts, min_size=1, max_size=8).map("".join) | st.text(min_size=1)
 
 

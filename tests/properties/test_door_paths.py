@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bench.door import escapes
+from sutler.errors import SutlerError
 from sutler.tools import TOOLS, Tool, call
-from sutler.values.errors import SutlerError
 from tests.conftest import FUZZ
 from tests.doors import OpenDoor
 
@@ -27,7 +27,10 @@ def some(count: int) -> list[str]:
 
 
 def test_every_tool_that_can_be_told_where_to_look_is_asked() -> None:
-    assert {tool.name for tool in TOOLS} - {tool.name for tool in TOOLS_WITH_PATHS} == {"get_session", "rank"}
+    assert {tool.name for tool in TOOLS} - {tool.name for tool in TOOLS_WITH_PATHS} == {
+        "get_session",
+        "rank",
+    }
 
 
 @by_tool
@@ -38,15 +41,21 @@ def test_no_spelling_reaches_outside(tool: Tool, tmp_path: Path) -> None:
 
 @by_tool
 def test_a_directory_swapped_for_a_link_leads_nowhere(tool: Tool, tmp_path: Path) -> None:
-    """While another process swaps a directory and a link to the outside, no call reaches what lies outside."""
+    """While another process swaps a directory and a link to the outside, no call reaches what lies
+    outside.
+    """
     found = escapes.race(tmp_path, tool, 0, least=int(60 * FUZZ))
     assert found["swaps"]
     assert found["answered"]
 
 
-def test_an_answer_from_outside_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_from_outside_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So that the zeros above mean something."""
-    monkeypatch.setattr(escapes, "ask", lambda door, tool, given: (True, f"text: {escapes.OUTSIDE}"))
+    monkeypatch.setattr(
+        escapes, "ask", lambda door, tool, given: (True, f"text: {escapes.OUTSIDE}")
+    )
     with pytest.raises(escapes.EscapeError):
         escapes.fuzz(tmp_path, TOOLS_WITH_PATHS[0], some(10), "x")
 

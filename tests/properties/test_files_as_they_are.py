@@ -1,4 +1,6 @@
-"""Whatever files hold and are called, they come back from a pack without redaction, and watching changes nothing."""
+"""Whatever files hold and are called, they come back from a pack without redaction, and watching
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from random import Random
 import pytest
 
 from sutler import Project
-from sutler.disk.text import decode
 from sutler.formats import parse
+from sutler.formats.document import Format
 from sutler.pack.packing import Packing
-from sutler.values.pack import Format
+from sutler.scan.text import decode
 from tests.properties.test_render_round_trip import BITS, FUZZ, NAMES
 
 ODD = (
@@ -37,7 +39,11 @@ def planted(folder: Path, random: Random) -> dict[str, bytes]:
     """Files of any content under any name that a file can have."""
     files: dict[str, bytes] = {}
     for number in range(random.randrange(1, 40)):
-        name = f"{number}{random.choice(NAMES)}" if random.random() < 0.5 else f"{number}.{random.choice('cmp')}"
+        name = (
+            f"{number}{random.choice(NAMES)}"
+            if random.random() < 0.5
+            else f"{number}.{random.choice('cmp')}"
+        )
         name = name.replace("/", "").replace("\ud800", "")  # no file can be called that
         path = folder / random.choice(("", "a", "a/b", "a b", "<c>")) / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +69,12 @@ def test_files_come_back_as_they_are(tmp_path: Path, format: Format, seed: int) 
     text = plain.text()
     assert text == watched.text()
     assert plain.report == watched.report
-    whole = {path: data for path, data in files.items() if (found := decode(data)) and found.encoding == "utf-8"}
-    bodies = {os.fsencode(section.path): section.body.text.encode() for section in parse(text).sections}
+    whole = {
+        path: data
+        for path, data in files.items()
+        if (found := decode(data)) and found.encoding == "utf-8"
+    }
+    bodies = {
+        os.fsencode(section.path): section.body.text.encode() for section in parse(text).sections
+    }
     assert {path: bodies[os.fsencode(path)] for path in whole} == whole

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sutler.errors import UsageError
 from sutler.scan.globs import GlobSet, allows, denies, literal
-from sutler.values.errors import UsageError
 from tests.properties.gitworld import NAMES, git, git_answers, init, near, pattern, variant, write
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))

@@ -1,4 +1,6 @@
-"""Our ignore rules are git's: no difference in the verdict, nor in the file, line and pattern that decided."""
+"""Our ignore rules are git's: no difference in the verdict, nor in the file, line and pattern that
+decided.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sutler.disk.ignore import Source, parse_source
+from sutler.scan.ignore import Source, parse_source
 from tests.properties.gitworld import (
     NAMES,
     WITH_CREDENTIALS,
@@ -81,20 +83,26 @@ def test_the_files_are_those_git_lists(seed: int, tmp_path: Path) -> None:
     top = str(tmp_path / "work")
     _populate(random.Random(seed), top)
     theirs, ours = git_files(top), our_files(our_scan(top))
-    # Git lists another repository with a final slash and says nothing of one that holds no file of its own.
+    # Git lists another repository with a final slash and says nothing of one that holds no file of
+    # its own.
     assert ours - theirs == set()
     assert theirs - ours == set()
 
 
 @pytest.mark.parametrize("seed", range(20 * FUZZ))
 def test_a_folder_of_a_repository_as_the_root(seed: int, tmp_path: Path) -> None:
-    """Rules from above the root reach into it; a root that git would ignore is the user's own wish."""
+    """Rules from above the root reach into it; a root that git would ignore is the user's own
+    wish.
+    """
     rng = random.Random(5000 + seed)
     top = str(tmp_path / "work")
     _populate(rng, top)
     for folder in sorted({path.rpartition("/")[0] for path in git_files(top)} - {""}):
         place = os.path.join(top, folder)
-        if not os.path.isdir(os.path.join(place, ".git")) and not git_answers(top, [folder])[folder].ignored:
+        if (
+            not os.path.isdir(os.path.join(place, ".git"))
+            and not git_answers(top, [folder])[folder].ignored
+        ):
             assert our_files(our_scan(place)) == git_files(place), folder
 
 
@@ -111,7 +119,9 @@ def _first(source: Source, path: str) -> Answer:
 
 @pytest.mark.parametrize("seed", range(4 * FUZZ))
 def test_one_line_at_a_time(seed: int, tmp_path: Path) -> None:
-    """Each line alone in a folder of its own, against thirty like paths: nothing hides behind another line."""
+    """Each line alone in a folder of its own, against thirty like paths: nothing hides behind
+    another line.
+    """
     rng = random.Random(1000 + seed)
     fold = seed % 2 == 1
     init(str(tmp_path), "\tignorecase = true\n" if fold else "")
@@ -124,7 +134,9 @@ def test_one_line_at_a_time(seed: int, tmp_path: Path) -> None:
         source = parse_source(os.fsencode(line), f"d{number}/.gitignore", fold=fold)
         wanted.update({f"d{number}/{path}": _first(source, path) for path in paths})
     theirs = git_answers(str(tmp_path), wanted)
-    assert {path: (ours, theirs[path]) for path, ours in wanted.items() if ours != theirs[path]} == {}
+    assert {
+        path: (ours, theirs[path]) for path, ours in wanted.items() if ours != theirs[path]
+    } == {}
     assert sum(answer.ignored for answer in theirs.values()) > 50
 
 
@@ -145,7 +157,9 @@ _paths = st.text(st.sampled_from("ab/*?[]!-^\\ .#é"), min_size=1, max_size=12)
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(_lines, min_size=1, max_size=20), st.lists(_paths, min_size=1, max_size=20))
-def test_generated_lines_against_generated_names(plain: str, lines: list[str], names: list[str]) -> None:
+def test_generated_lines_against_generated_names(
+    plain: str, lines: list[str], names: list[str]
+) -> None:
     """Without a tree: git decides names that need not exist, as files."""
     paths = sorted({"/".join(p for p in name.split("/") if p.strip(".")) for name in names} - {""})
     data = "\n".join(lines).encode()
@@ -157,7 +171,10 @@ def test_generated_lines_against_generated_names(plain: str, lines: list[str], n
         assert _first(source, path)._replace(line=0) == theirs[path]._replace(line=0), (path, lines)
 
 
-@pytest.mark.skipif("SUTLER_REAL_REPOS" not in os.environ, reason="name checked-out repositories in SUTLER_REAL_REPOS")
+@pytest.mark.skipif(
+    "SUTLER_REAL_REPOS" not in os.environ,
+    reason="name checked-out repositories in SUTLER_REAL_REPOS",
+)
 def test_real_repositories() -> None:
     for top in os.environ["SUTLER_REAL_REPOS"].split(os.pathsep):
         assert our_files(our_scan(top, WITH_CREDENTIALS)) == git_files(top)

@@ -13,8 +13,8 @@ from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.hunks import apply
 from sutler.edits.patch import parse
 from sutler.edits.writer import Writer
-from sutler.stages.difference import unified
-from sutler.values.errors import SutlerError
+from sutler.errors import SutlerError
+from sutler.scan.difference import unified
 from tests.doors import OpenDoor
 from tests.stores import FUZZ
 
@@ -68,14 +68,30 @@ def _overlap(patch: list[str], rnd: random.Random) -> list[str]:
 
 def _names(patch: list[str], rnd: random.Random) -> list[str]:
     bad = rnd.choice(
-        ("/etc/passwd", "b/../../x", "b/other.txt", "b/x\rtxt", '"b/\\777', "", "/dev/null\0", "b/.git/config")
+        (
+            "/etc/passwd",
+            "b/../../x",
+            "b/other.txt",
+            "b/x\rtxt",
+            '"b/\\777',
+            "",
+            "/dev/null\0",
+            "b/.git/config",
+        )
     )
     return _set(patch, 1, f"+++ {bad}\n")
 
 
 def _foreign(patch: list[str], rnd: random.Random) -> list[str]:
     return [
-        rnd.choice(("rename from x.txt\n", "copy to y.txt\n", "GIT binary patch\n", "new file mode 120000\n")),
+        rnd.choice(
+            (
+                "rename from x.txt\n",
+                "copy to y.txt\n",
+                "GIT binary patch\n",
+                "new file mode 120000\n",
+            )
+        ),
         *patch,
     ]
 

@@ -1,4 +1,6 @@
-"""Whatever a client sends, the same process goes on and answers the next call. T55, T56, T58 and T60."""
+"""Whatever a client sends, the same process goes on and answers the next call. T55, T56, T58 and
+T60.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,16 @@ def _junk(draw: random.Random) -> bytes:
     if kind == 1:
         return b"[" * draw.randrange(1, 3_000) + b"]" * draw.randrange(3_000)
     if kind == 2:
-        return b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b'{"a":' * 200 + b"1" + b"}" * 201
+        return (
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+            + b'{"a":' * 200
+            + b"1"
+            + b"}" * 201
+        )
     if kind == 3:
-        return json.dumps({**SOUND, "id": draw.choice([10**400, -1.5, True, [1], {}, "x" * 5_000, None])}).encode()
+        return json.dumps(
+            {**SOUND, "id": draw.choice([10**400, -1.5, True, [1], {}, "x" * 5_000, None])}
+        ).encode()
     if kind == 4:
         text = bytearray(json.dumps(SOUND).encode())
         for _ in range(draw.randrange(1, 6)):
@@ -43,16 +52,32 @@ def _junk(draw: random.Random) -> bytes:
     if kind == 7:
         return json.dumps([SOUND] * draw.randrange(4)).encode()
     if kind == 8:
-        given = draw.choice([{"path": "a.py", "expected_hsh": "1"}, {"path": 5}, {"path": "\0"}, {"path": "../" * 500}])
+        given = draw.choice(
+            [
+                {"path": "a.py", "expected_hsh": "1"},
+                {"path": 5},
+                {"path": "\0"},
+                {"path": "../" * 500},
+            ]
+        )
         return json.dumps(body("tools/call", 3, name="read_file", arguments=given)).encode()
     if kind == 9:
-        return json.dumps({"jsonrpc": "2.0", "id": draw.randrange(9), "result": {"action": "accept"}}).encode()
+        return json.dumps(
+            {"jsonrpc": "2.0", "id": draw.randrange(9), "result": {"action": "accept"}}
+        ).encode()
     if kind == 10:
         cancel: Any = {"requestId": draw.choice([1, "k1", None, [], 10**300])}
-        return json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}).encode()
-    meta = {**ENVELOPE, draw.choice(list(ENVELOPE)): draw.choice([5, None, "2099-01-01", {"elicitation": 5}])}
+        return json.dumps(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
+        ).encode()
+    meta = {
+        **ENVELOPE,
+        draw.choice(list(ENVELOPE)): draw.choice([5, None, "2099-01-01", {"elicitation": 5}]),
+    }
     state = {"requestState": "0.0", "inputResponses": draw.choice([[], {}, {"approval": 5}])}
-    return json.dumps(body("tools/call", 4, name="read_file", arguments={}, _meta=meta, **state)).encode()
+    return json.dumps(
+        body("tools/call", 4, name="read_file", arguments={}, _meta=meta, **state)
+    ).encode()
 
 
 def _answers(wire: Wire, seconds: float = 1.0) -> None:
@@ -67,7 +92,9 @@ def _answers(wire: Wire, seconds: float = 1.0) -> None:
 
 
 def _drain(wire: Wire, lines: list[bytes]) -> None:
-    """Send lines with a fence behind them, and read up to the fence: every line of stdout is a message."""
+    """Send lines with a fence behind them, and read up to the fence: every line of stdout is a
+    message.
+    """
     for line in lines:
         wire.send(line)
     wire.send(json.dumps(body("ping", "drained")).encode())
@@ -91,7 +118,9 @@ def test_a_line_of_forty_megabytes_is_thrown_away(plant: Plant) -> None:
     """It is never held; the sender is told, once."""
     with stdio(plant({"a.py": "x = 1\n"})) as wire:
         _answers(wire, 60)
-        wire.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * (40 << 20) + b'"}}')
+        wire.send(
+            b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * (40 << 20) + b'"}}'
+        )
         found = wire.line()
         assert (found["id"], found["error"]["code"]) == (None, -32600)
         _answers(wire)
@@ -101,7 +130,9 @@ def test_a_line_of_forty_megabytes_is_thrown_away(plant: Plant) -> None:
 
 
 def test_each_call_is_answered_once_even_with_one_id(plant: Plant) -> None:
-    """Duplicate ids are two calls with two answers, and a cancellation that comes too late changes nothing."""
+    """Duplicate ids are two calls with two answers, and a cancellation that comes too late changes
+    nothing.
+    """
     with stdio(plant({"a.py": "x = 1\n"})) as wire:
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
         for message in (SOUND, SOUND, cancel):
@@ -110,8 +141,12 @@ def test_each_call_is_answered_once_even_with_one_id(plant: Plant) -> None:
         assert wire.ask("ping")["result"] == {}
 
 
-def test_a_cancelled_write_is_whole_or_was_never_begun(plant: Plant, tmp_path: Path, monkeypatch: Any) -> None:
-    """Cancels sent together with writes: every file holds one of the contents that were sent, in full."""
+def test_a_cancelled_write_is_whole_or_was_never_begun(
+    plant: Plant, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Cancels sent together with writes: every file holds one of the contents that were sent, in
+    full.
+    """
     config = tmp_path / "config" / "sutler"
     config.mkdir(parents=True)
     (config / "config.toml").write_text('writable = ["**"]\n')
@@ -121,7 +156,11 @@ def test_a_cancelled_write_is_whole_or_was_never_begun(plant: Plant, tmp_path: P
         for number in range(40):
             given = {"path": f"f{number % 4}.txt", "content": f"{number}\n" * 500, "base": "any"}
             write = body("tools/call", number, name="write_file", arguments=given)
-            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+            cancel = {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": number},
+            }
             _drain(wire, [json.dumps(write).encode(), json.dumps(cancel).encode()])
         _answers(wire)
     for number in range(4):
@@ -130,10 +169,17 @@ def test_a_cancelled_write_is_whole_or_was_never_begun(plant: Plant, tmp_path: P
 
 
 def test_the_person_may_not_answer_and_the_call_be_cancelled(plant: Plant) -> None:
-    """A question that is open when its call is cancelled: no answer, nothing written, the next one works."""
+    """A question that is open when its call is cancelled: no answer, nothing written, the next one
+    works.
+    """
     project = plant({"a.py": "x = 1\n"})
     with stdio(project) as wire:
-        wire.ask("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {}}, clientInfo={})
+        wire.ask(
+            "initialize",
+            protocolVersion="2025-11-25",
+            capabilities={"elicitation": {}},
+            clientInfo={},
+        )
         given = {"path": "b.py", "content": "y\n", "mode": "create"}
         wire.send(json.dumps(body("tools/call", 5, name="write_file", arguments=given)).encode())
         assert wire.line()["method"] == "elicitation/create"
@@ -158,9 +204,14 @@ def test_nothing_but_protocol_on_stdout(plant: Plant, tmp_path: Path) -> None:
     env = {
         "PYTHONWARNINGS": "always",
         "PYTHONDEVMODE": "1",
-        "PYTHONPATH": os.pathsep.join([str(tmp_path / "hook"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(tmp_path / "hook"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        ),
     }
-    with (tmp_path / "err").open("wb") as err, stdio(plant({"a.py": "x = 1\n"}), env=env, err=err) as wire:
+    with (
+        (tmp_path / "err").open("wb") as err,
+        stdio(plant({"a.py": "x = 1\n"}), env=env, err=err) as wire,
+    ):
         _answers(wire, 60)
         wire.call("pack", goal="x")
         until = time.monotonic() + 60

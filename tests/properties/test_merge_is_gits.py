@@ -1,4 +1,6 @@
-"""Our merge judged by `git merge-file`: the same bytes where both are clean, and never clean where git conflicts."""
+"""Our merge judged by `git merge-file`: the same bytes where both are clean, and never clean where
+git conflicts.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _generated(seed: int) -> Triple:
         lines = list(base)
         for _ in range(rnd.randint(1, 4)):
             at = rnd.randint(0, len(lines))
-            lines[at : at + rnd.randint(0, 3)] = [rnd.choice(words) for _ in range(rnd.randint(0, 3))]
+            lines[at : at + rnd.randint(0, 3)] = [
+                rnd.choice(words) for _ in range(rnd.randint(0, 3))
+            ]
         data = b"".join(lines)
         return data[:-1] if rnd.random() < 0.1 else data
 
@@ -34,7 +38,9 @@ def test_generated_triples(tmp_path: Path) -> None:
     assert found.clean >= 150 * FUZZ
 
 
-@pytest.mark.skipif(not os.environ.get("SUTLER_REAL_REPOS"), reason="SUTLER_REAL_REPOS names git directories")
+@pytest.mark.skipif(
+    not os.environ.get("SUTLER_REAL_REPOS"), reason="SUTLER_REAL_REPOS names git directories"
+)
 def test_triples_from_history(tmp_path: Path) -> None:
     found = Tally()
     for repository in os.environ["SUTLER_REAL_REPOS"].split(os.pathsep):

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 the program is one text
+
 """Same input, same bytes, whatever the hash seed."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from tests.limits import LIMIT
 
 PROGRAM = """
 import hashlib
-from sutler.stages.packs import Material, build_full, build_summary
-from sutler.stages.serial import serialize
-from sutler.stages.task.build import ContextPacker, Source
-from sutler.stages.task.spec import read_task
-from sutler.values.pack import CleanText
-from sutler.values.snapshot import FileEntry, Snapshot
+from sutler.survey.packs import Material, build_full, build_summary
+from sutler.pack.serial import serialize
+from sutler.tasks.packer import ContextPacker, Source
+from sutler.tasks.spec import read_task
+from sutler.formats.document import CleanText
+from sutler.scan.snapshot import FileEntry, Snapshot
 files = {f"src/m{n}/{name}.py": f"import os, a{n}, b{n}\\n@app.route('/x{n}')\\ndef f{n}():\\n    eval('1')\\n" * 20
          for n in range(8) for name in ("main", "auth", "models", "routes", "util")}
 files["package.json"] = '{"dependencies": {"b": "1", "a": "2", "c": "3"}, "devDependencies": {"jest": "1"}}'
@@ -37,12 +37,19 @@ print(digest.hexdigest())
 def run(seed: str) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=LIMIT
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_hash_seeds_do_not_show() -> None:
-    """Full, summary and task packs, JSON, MessagePack and prompt: one digest under two hash seeds."""
+    """Full, summary and task packs, JSON, MessagePack and prompt: one digest under two hash
+    seeds.
+    """
     assert len({run(seed) for seed in ("0", "4242")}) == 1

@@ -1,7 +1,7 @@
 """Policy against a second, much simpler opinion, and the laws it must obey.
 
-The model shares no code with the policy: its globs are regular expressions over all spellings, and it collects
-verdicts in a set. The long run is the same test: SUTLER_FUZZ=100 gives 10^6 cases.
+The model shares no code with the policy: its globs are regular expressions over all spellings, and
+it collects verdicts in a set. The long run is the same test: SUTLER_FUZZ=100 gives 10^6 cases.
 """
 
 from __future__ import annotations
@@ -15,12 +15,52 @@ import msgspec
 import pytest
 
 from sutler.access.policy import PolicyRule, Rules, decide, narrow
-from sutler.values.access import CLOUD, LOCAL, Call, Caller, Effect, Limits, Spent, Standing, Verdict
-from sutler.values.paths import RelPath
+from sutler.paths import RelPath
+from sutler.store.records import (
+    CLOUD,
+    LOCAL,
+    Call,
+    Caller,
+    Effect,
+    Limits,
+    Spent,
+    Standing,
+    Verdict,
+)
 from tests.conftest import FUZZ
 
-NAMES = ["a", "b", "A", "é", "e\u0301", "É", ".env", ".ENV", ".git", ".Git", "conftest.py", "CONFTEST.PY", "x.py", "ab"]
-PIECES = ["a", "b", "*", "?", "**", "é", "E\u0301", "*.py", "a*", "[ab]", "[!a]", "*b*", "x.py", ".e*"]
+NAMES = [
+    "a",
+    "b",
+    "A",
+    "é",
+    "e\u0301",
+    "É",
+    ".env",
+    ".ENV",
+    ".git",
+    ".Git",
+    "conftest.py",
+    "CONFTEST.PY",
+    "x.py",
+    "ab",
+]
+PIECES = [
+    "a",
+    "b",
+    "*",
+    "?",
+    "**",
+    "é",
+    "E\u0301",
+    "*.py",
+    "a*",
+    "[ab]",
+    "[!a]",
+    "*b*",
+    "x.py",
+    ".e*",
+]
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
@@ -28,9 +68,12 @@ STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 def model_regex(glob: str, below: str = "(?:/.*)?") -> str:
     parts, tail = glob.split("/"), "(?:/.*)?"
-    while len(parts) > 1 and parts[-1] == "**":  # a match covers what lies below, so a trailing `**` adds nothing
+    while (
+        len(parts) > 1 and parts[-1] == "**"
+    ):  # a match covers what lies below, so a trailing `**` adds nothing
         parts.pop()
-        tail = below  # but the directory itself, of which nothing says that it is one, is only closed by it
+        # but the directory itself, of which nothing says that it is one, is only closed by it
+        tail = below
     if parts == ["**"]:
         return "(?s:.*)"
     out = "" if "/" in glob else "(?:[^/]+/)*"
@@ -58,10 +101,15 @@ def model_matches(glob: str, path: str, *, closing: bool) -> bool:
             return unicodedata.normalize(form, text) if form else text  # type: ignore[arg-type]  # typed loosely here
 
         if not closing:  # a wildcard is a byte, as in git
-            return re.fullmatch(model_regex(as_bytes(spell(glob)), "/.*"), as_bytes(spell(path))) is not None
+            return (
+                re.fullmatch(model_regex(as_bytes(spell(glob)), "/.*"), as_bytes(spell(path)))
+                is not None
+            )
         return re.fullmatch(model_regex(spell(glob)), spell(path)) is not None
 
-    if closing:  # it may be a byte or a character; of these globs only characters can make a difference
+    if (
+        closing
+    ):  # it may be a byte or a character; of these globs only characters can make a difference
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
         mixed = re.fullmatch(model_regex(glob), folded) is not None
         return mixed or any(one(form) for form in ("", "NFC", "NFD", "fold"))
@@ -77,7 +125,11 @@ def model(call: Call, rules: Rules, caller: Caller, spent: Spent) -> str:
         said.add("ask")
     if call.standing == "ignored" and call.effect != "list":
         said.add("ask")
-    if caller.scope and call.path and not any(model_matches(g, call.path, closing=False) for g in caller.scope):
+    if (
+        caller.scope
+        and call.path
+        and not any(model_matches(g, call.path, closing=False) for g in caller.scope)
+    ):
         said.add("deny")
     for limits in (caller.limits, rules.limits):
         for name in ["writes"] if call.effect == "write" else ["reads", "bytes", "tokens"]:
@@ -107,7 +159,11 @@ def some_limits(rng: random.Random) -> Limits:
 
 def some_rules(rng: random.Random) -> Rules:
     rules = tuple(
-        PolicyRule(rng.choice(VERDICTS), some_glob(rng), tuple(rng.sample(EFFECTS, rng.choice([0, 0, 1, 2]))))
+        PolicyRule(
+            rng.choice(VERDICTS),
+            some_glob(rng),
+            tuple(rng.sample(EFFECTS, rng.choice([0, 0, 1, 2]))),
+        )
         for _ in range(rng.choice([0, 1, 2, 4]))
     )
     return Rules(rules, rng.choice(VERDICTS), rng.choice(VERDICTS), some_limits(rng))
@@ -117,7 +173,12 @@ def some_case(rng: random.Random) -> tuple[Call, Rules, Caller, Spent]:
     path = RelPath("/".join(rng.choice(NAMES) for _ in range(rng.choice([0, 1, 1, 2, 3, 4]))))
     effect = rng.choice(EFFECTS)
     call = Call(
-        id="1", tool="t", effect=effect, path=path, lines=rng.choice([0, 80, 81]), standing=rng.choice(STANDINGS)
+        id="1",
+        tool="t",
+        effect=effect,
+        path=path,
+        lines=rng.choice([0, 80, 81]),
+        standing=rng.choice(STANDINGS),
     )
     scope = tuple(some_glob(rng) for _ in range(rng.choice([0, 0, 1, 2])))
     caller = Caller("c", "s", rng.choice([LOCAL, CLOUD]), scope, some_limits(rng))
@@ -135,19 +196,26 @@ def test_the_order_of_rules_changes_nothing() -> None:
     rng = random.Random(8)
     for _ in range(int(1_000 * FUZZ)):
         call, rules, caller, spent = some_case(rng)
-        shuffled = msgspec.structs.replace(rules, rules=tuple(rng.sample(rules.rules, len(rules.rules))))
+        shuffled = msgspec.structs.replace(
+            rules, rules=tuple(rng.sample(rules.rules, len(rules.rules)))
+        )
         assert decide(call, rules, caller, spent) == decide(call, shuffled, caller, spent)
         assert rules.digest == shuffled.digest
 
 
 def test_a_project_can_only_narrow() -> None:
-    """Whatever a project's config says, no call becomes more allowed than the user's policy has it."""
+    """Whatever a project's config says, no call becomes more allowed than the user's policy has
+    it.
+    """
     rng = random.Random(9)
     order = {"allow": 0, "ask": 1, "deny": 2}
     for _ in range(int(2_000 * FUZZ)):
         call, mine, caller, spent = some_case(rng)
         joined = narrow(mine, some_rules(rng))
-        assert order[decide(call, joined, caller, spent).verdict] >= order[decide(call, mine, caller, spent).verdict]
+        assert (
+            order[decide(call, joined, caller, spent).verdict]
+            >= order[decide(call, mine, caller, spent).verdict]
+        )
 
 
 BROKEN = [

@@ -1,4 +1,6 @@
-"""Whatever the text: lines stay, a second pass changes nothing, and both engines agree to the character."""
+"""Whatever the text: lines stay, a second pass changes nothing, and both engines agree to the
+character.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.stages.redact import (
+from sutler.secrets import (
     Engine,
-    clean,
     compile_database,
     grammar,
     hyperscan_engine,
     readers,
     redact,
     stdlib_engine,
+)
+from sutler.secrets import (
+    redactor as clean,
 )
 
 KEY = b"k" * 32
@@ -33,7 +37,9 @@ _PIECES = (
     "sentry", "name: ", "value: ", "IDENTIFIED BY ", "<password>", "</password>", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcDEF123",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(_PIECES) | st.text(max_size=4), max_size=40).map("".join)
-PATHS = st.sampled_from(["a.py", "a.yml", "a.json", ".env", "README.md", ".netrc", "a", "secret.yaml"])
+PATHS = st.sampled_from(
+    ["a.py", "a.yml", "a.json", ".env", "README.md", ".netrc", "a", "secret.yaml"]
+)
 
 
 @cache
@@ -68,19 +74,26 @@ def test_to_look_around_what_changed_is_to_look_at_all_of_it(text: str, path: st
 @settings(max_examples=300 * FUZZ, deadline=None)
 @given(TEXTS, PATHS)
 def test_both_engines_agree(text: str, path: str) -> None:
-    assert redact(text, path, key=KEY, engine=fast()) == redact(text, path, key=KEY, engine=stdlib_engine())
+    assert redact(text, path, key=KEY, engine=fast()) == redact(
+        text, path, key=KEY, engine=stdlib_engine()
+    )
 
 
 @settings(max_examples=300 * FUZZ, deadline=None)
 @given(TEXTS)
 def test_every_line_that_holds_a_candidate_is_pointed_at(text: str) -> None:
-    pointed = {(number, text.count("\n", 0, end)) for number, end in fast()(text, text.encode()).triggers}
+    pointed = {
+        (number, text.count("\n", 0, end)) for number, end in fast()(text, text.encode()).triggers
+    }
     start = 0
     for line, content in enumerate(text.split("\n")):
         stop = start + len(content)
         at = readers.stretch(text, start, stop, stop)
         for number in range(grammar.BLOCK):
-            assert (number, line) in pointed or not list(readers.read(number, at)), (number, content)
+            assert (number, line) in pointed or not list(readers.read(number, at)), (
+                number,
+                content,
+            )
         start = stop + 1
 
 
@@ -88,4 +101,6 @@ def test_every_line_that_holds_a_candidate_is_pointed_at(text: str) -> None:
 @given(st.lists(st.sampled_from(_PIECES), min_size=200, max_size=400).map("".join))
 def test_both_engines_agree_on_very_long_lines(text: str) -> None:
     line = text.replace("\n", " ")
-    assert redact(line, "a.yml", key=KEY, engine=fast()) == redact(line, "a.yml", key=KEY, engine=stdlib_engine())
+    assert redact(line, "a.yml", key=KEY, engine=fast()) == redact(
+        line, "a.yml", key=KEY, engine=stdlib_engine()
+    )

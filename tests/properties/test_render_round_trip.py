@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
+from sutler.errors import SutlerError
 from sutler.formats import FORMATS as TABLE
 from sutler.formats import parse, render, section_text, shape
 from sutler.formats.assembly import numbered
-from sutler.values.errors import SutlerError
-from sutler.values.pack import (
+from sutler.formats.document import (
     CleanText,
     Finding,
     Format,
@@ -28,16 +28,42 @@ from sutler.values.pack import (
     Part,
     Preamble,
     Section,
-    as_sent,
 )
-from sutler.values.paths import RelPath, parse_relpath, quote
+from sutler.paths import RelPath, parse_relpath, quote
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))
 FORMATS: tuple[Format, ...] = tuple(TABLE)
 LEVELS: tuple[Level, ...] = ("full", "head_tail", "listed")
 
+
+def as_sent(pack: Pack) -> Pack:
+    """The pack without what never leaves: costs, findings, raw bytes."""
+    preamble = replace(
+        pack.preamble,
+        goal=CleanText(pack.preamble.goal.text),
+        tree=CleanText(pack.preamble.tree.text),
+    )
+    sections = tuple(
+        replace(section, body=CleanText(section.body.text), cost=0, data=b"")
+        for section in pack.sections
+    )
+    return replace(pack, preamble=preamble, sections=sections)
+
+
 BITS = (
-    *("`", "```", "````", "`````python", "~~~", "~~~~", "    ```", "\t```", "> ```", "- ```", "``` x"),
+    *(
+        "`",
+        "```",
+        "````",
+        "`````python",
+        "~~~",
+        "~~~~",
+        "    ```",
+        "\t```",
+        "> ```",
+        "- ```",
+        "``` x",
+    ),
     *(
         "\n",
         "\n\n",
@@ -102,7 +128,22 @@ BITS = (
         " ",
         "x = 1\n",
     ),
-    *("[", "](", "|", "*", "_", "<!--", "-->", "&amp;", "\\u{202e}", "\\377", "---\n", "===\n", "#", "1. "),
+    *(
+        "[",
+        "](",
+        "|",
+        "*",
+        "_",
+        "<!--",
+        "-->",
+        "&amp;",
+        "\\u{202e}",
+        "\\377",
+        "---\n",
+        "===\n",
+        "#",
+        "1. ",
+    ),
 )
 NAMES = (
     *(
@@ -140,9 +181,25 @@ NAMES = (
         "</file>",
         "\\n",
     ),
-    *("\u00a0", "\u3000", "\ufeff", "\ue000", "\U000e0041", "-", "~", "'", "&quot;", "{", "x y", "..a", ".b"),
+    *(
+        "\u00a0",
+        "\u3000",
+        "\ufeff",
+        "\ue000",
+        "\U000e0041",
+        "-",
+        "~",
+        "'",
+        "&quot;",
+        "{",
+        "x y",
+        "..a",
+        ".b",
+    ),
 )
-UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+UNSAFE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 
 
 def section_of(path: str, text: str) -> Section:
@@ -190,7 +247,9 @@ def some_pack(random: Random, files: int) -> Pack:
         tree=CleanText(some_text(random) if random.random() < 0.5 else ""),
         part=random.choice((Part(), Part(number, 3))),
     )
-    listing = Listing(tuple(some_path(random) for _ in range(random.randrange(5))), random.choice((0, 0, 12345)))
+    listing = Listing(
+        tuple(some_path(random) for _ in range(random.randrange(5))), random.choice((0, 0, 12345))
+    )
     sections = tuple(some_section(random) for _ in range(files))
     return Pack(preamble, sections, listing, random.random() < 0.3)
 
@@ -212,7 +271,12 @@ def shape_text(pack: Pack, format: Format) -> str:
     pairs = [section_text(one, format, pack.line_numbers) for one in pack.sections]
     opening = pieces.opening(pack.preamble, pack.line_numbers)
     closing = pieces.closing(pack.preamble, pack.listing, pack.line_numbers)
-    return opening + pieces.GLUE.join(pair[0] for pair in pairs) + closing + "".join(pair[1] for pair in pairs)
+    return (
+        opening
+        + pieces.GLUE.join(pair[0] for pair in pairs)
+        + closing
+        + "".join(pair[1] for pair in pairs)
+    )
 
 
 def as_commonmark(text: str) -> str:
@@ -225,14 +289,22 @@ def check_commonmark(pack: Pack, text: str) -> None:
     names = [
         token.children[0].content
         for token in tokens
-        if token.type == "inline" and token.level == 1 and token.children and token.children[0].type == "code_inline"
+        if token.type == "inline"
+        and token.level == 1
+        and token.children
+        and token.children[0].type == "code_inline"
     ]
-    around = bool(pack.preamble.tree.text), bool(pack.listing.paths) + bool(pack.preamble.goal.text) + 1
+    around = (
+        bool(pack.preamble.tree.text),
+        bool(pack.listing.paths) + bool(pack.preamble.goal.text) + 1,
+    )
     assert len(fences) == around[0] + len(pack.sections) + around[1]
     assert names == [quote(section.path) for section in pack.sections]
     for fence, section in zip(fences[around[0] :], pack.sections, strict=False):
         head, tail = shape("markdown").frame(section)
-        body = section_text(section, "markdown", pack.line_numbers)[0][len(head) :].removesuffix(tail)
+        body = section_text(section, "markdown", pack.line_numbers)[0][len(head) :].removesuffix(
+            tail
+        )
         newline = "" if body.endswith("\n") or not body else "\n"
         assert fence.content == as_commonmark(body + newline)
     assert {token.type for token in tokens} <= {"heading_open", "heading_close", "inline", "fence",
@@ -244,7 +316,9 @@ def check_names(pack: Pack, format: Format) -> None:
     bare = replace(
         pack,
         preamble=replace(pack.preamble, goal=CleanText(""), tree=CleanText("")),
-        sections=tuple(replace(section_of(one.path, ""), reason=one.reason) for one in pack.sections),
+        sections=tuple(
+            replace(section_of(one.path, ""), reason=one.reason) for one in pack.sections
+        ),
     )
     assert UNSAFE.findall(text_of(bare, format)) == []
 
@@ -263,13 +337,18 @@ def test_ten_thousand_adversarial_files_come_back_equal(format: Format, seed: in
         if format == "markdown":
             check_commonmark(pack, text)
         if format == "json":
-            shown = [numbered(one.body.text) if pack.line_numbers else one.body.text for one in pack.sections]
+            shown = [
+                numbered(one.body.text) if pack.line_numbers else one.body.text
+                for one in pack.sections
+            ]
             assert [one["text"] for one in json.loads(text)["files"]] == shown
 
 
 def paths() -> st.SearchStrategy[RelPath]:
     name = st.text(st.characters(exclude_characters="/\0", exclude_categories=()), min_size=1)
-    return st.lists(name.filter(lambda one: one not in (".", "..")), min_size=1).map(lambda all: RelPath("/".join(all)))
+    return st.lists(name.filter(lambda one: one not in (".", "..")), min_size=1).map(
+        lambda all: RelPath("/".join(all))
+    )
 
 
 @settings(max_examples=200 * FUZZ, deadline=None)
@@ -282,7 +361,12 @@ def paths() -> st.SearchStrategy[RelPath]:
     numbers=st.booleans(),
 )
 def test_any_pack_comes_back_equal(
-    files: list[tuple[RelPath, str]], listed: list[RelPath], goal: str, tree: str, project: str, numbers: bool
+    files: list[tuple[RelPath, str]],
+    listed: list[RelPath],
+    goal: str,
+    tree: str,
+    project: str,
+    numbers: bool,
 ) -> None:
     preamble = Preamble(project, CleanText(goal), CleanText(tree))
     pack = Pack(preamble, tuple(section_of(*one) for one in files), Listing(tuple(listed)), numbers)
@@ -295,7 +379,12 @@ def test_any_pack_comes_back_equal(
 
 
 @settings(max_examples=100 * FUZZ, deadline=None)
-@given(seed=st.integers(0, 2**32), format=st.sampled_from(FORMATS), where=st.floats(0, 1), bit=st.integers(0, 6))
+@given(
+    seed=st.integers(0, 2**32),
+    format=st.sampled_from(FORMATS),
+    where=st.floats(0, 1),
+    bit=st.integers(0, 6),
+)
 def test_any_changed_byte_is_refused(seed: int, format: Format, where: float, bit: int) -> None:
     pack = some_pack(Random(seed), 3)
     data = bytearray(text_of(pack, format).encode())
@@ -324,7 +413,9 @@ def test_a_pack_of_a_pack_of_a_pack_comes_back(inner: Format, outer: Format) -> 
     random = Random(3)
     first = as_sent(some_pack(random, 4))
     second = replace(first, sections=(section_of("pack", text_of(first, inner)), *first.sections))
-    third = replace(second, sections=(*second.sections, section_of("pack of packs", text_of(second, outer))))
+    third = replace(
+        second, sections=(*second.sections, section_of("pack of packs", text_of(second, outer)))
+    )
     found = parse(text_of(third, inner))
     assert found == third
     assert parse(parse(found.sections[-1].body.text).sections[0].body.text) == first

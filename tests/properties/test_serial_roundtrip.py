@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from sutler.stages.serial import deserialize, schema, serialize
-from sutler.values import task as tasks
-from sutler.values import wire
+from sutler.pack.serial import deserialize, schema, serialize
+from sutler.survey import wire
+from sutler.tasks import wire as tasks
 
-settings.register_profile("packs", max_examples=60 * int(os.environ.get("SUTLER_FUZZ", "1")), deadline=None)
+settings.register_profile(
+    "packs", max_examples=60 * int(os.environ.get("SUTLER_FUZZ", "1")), deadline=None
+)
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 count = st.integers(0, 2**53)
@@ -32,9 +34,15 @@ def some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]
     return st.lists(strategy, max_size=3).map(tuple)
 
 
-dependency = st.builds(wire.Dependency, text, type=st.sampled_from(["runtime", "dev", "peer"]), version=maybe_text)
-manifest = st.builds(wire.Manifest, text, text, text, text, some(dependency), some(text), maybe_text, maybe_text)
-index = st.builds(wire.FileIndexEntry, text, types, categories, count, flag, st.just(UNSET) | reasons, maybe_text)
+dependency = st.builds(
+    wire.Dependency, text, type=st.sampled_from(["runtime", "dev", "peer"]), version=maybe_text
+)
+manifest = st.builds(
+    wire.Manifest, text, text, text, text, some(dependency), some(text), maybe_text, maybe_text
+)
+index = st.builds(
+    wire.FileIndexEntry, text, types, categories, count, flag, st.just(UNSET) | reasons, maybe_text
+)
 metadata = st.builds(
     wire.PackMetadata,
     st.sampled_from(["full", "summary"]),
@@ -63,7 +71,9 @@ summary = st.builds(
     manifest,
     some(index),
     st.builds(wire.RepoSummary, text, text, some(text), some(text), some(text)),
-    some(st.builds(wire.KeyFileSummary, text, categories, text, some(text), some(text), some(text))),
+    some(
+        st.builds(wire.KeyFileSummary, text, categories, text, some(text), some(text), some(text))
+    ),
     some(st.builds(wire.EntrypointSummary, text, entry_types, text, st.just(UNSET) | some(text))),
     some(st.builds(wire.RiskHotspot, text, risk_types, text, some(text))),
     metadata,
@@ -82,7 +92,9 @@ issue = st.builds(
 )
 ticket = st.builds(tasks.RepairTicket, text, text, text, maybe_text, maybe_count, maybe_text)
 evidence = st.just(UNSET) | st.builds(tasks.Evidence, some(text))
-acceptance = st.builds(tasks.AcceptanceCriteria, text, text, st.sampled_from(["behavior", "evidence"]), evidence)
+acceptance = st.builds(
+    tasks.AcceptanceCriteria, text, text, st.sampled_from(["behavior", "evidence"]), evidence
+)
 state = st.builds(tasks.PreviousState, count, text, some(issue))
 context = st.builds(
     tasks.ContextPack,
@@ -122,7 +134,9 @@ snapshot = st.builds(
     count,
     count,
     count,
-    some(st.builds(wire.FileMetadata, text, text, text, text, count, types, categories, flag, flag)),
+    some(
+        st.builds(wire.FileMetadata, text, text, text, text, count, types, categories, flag, flag)
+    ),
     some(st.builds(wire.ExcludedFile, text, reasons, st.just(UNSET) | reasons, maybe_text)),
     st.builds(wire.ExclusionStats, count, count, count, count),
 )
@@ -135,10 +149,17 @@ VALIDATORS = {
 
 @pytest.mark.parametrize(
     ("name", "strategy"),
-    [("FullPack", full), ("SummaryPack", summary), ("ContextPack", context), ("ProjectSnapshot", snapshot)],
+    [
+        ("FullPack", full),
+        ("SummaryPack", summary),
+        ("ContextPack", context),
+        ("ProjectSnapshot", snapshot),
+    ],
 )
 def test_deserialize_of_serialize_is_the_pack(name: str, strategy: st.SearchStrategy[Any]) -> None:
-    """`deserialize(serialize(p)) == p` in JSON and MessagePack; the JSON validates; the same bytes twice."""
+    """`deserialize(serialize(p)) == p` in JSON and MessagePack; the JSON validates; the same bytes
+    twice.
+    """
 
     @settings(settings.get_profile("packs"))
     @given(strategy)

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 manifests are written as people write them
+
 """Whatever a manifest holds, reading it ends, and ends in facts or in that file's own problem."""
 
 from __future__ import annotations
@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 import random
 
+from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
-from sutler.stages.survey.code import code_facts
-from sutler.stages.survey.entries import commands_in, routes_in
-from sutler.stages.survey.found import tree_of
-from sutler.stages.survey.manifests import read_all
-from sutler.stages.survey.project import survey_manifest
-from sutler.stages.survey.readme import first_sentence
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import FileEntry
+from sutler.scan.snapshot import FileEntry
+from sutler.survey.code import code_facts
+from sutler.survey.entries import commands_in, routes_in
+from sutler.survey.evidence import tree_of
+from sutler.survey.manifest import survey_manifest
+from sutler.survey.manifests import read_all
+from sutler.survey.readme import first_sentence
 
 LANGUAGES = {
     "py": "python", "ts": "typescript", "go": "go", "java": "java", "c": "c", "rb": "ruby",
@@ -68,17 +68,23 @@ def mutate(rng: random.Random, text: str) -> str:
 
 
 def test_mutated_manifests_never_raise() -> None:
-    """Each manifest, broken in random places: no exception, and only kinds of problem that are foreseen."""
+    """Each manifest, broken in random places: no exception, and only kinds of problem that are
+    foreseen.
+    """
     rng = random.Random(7)
     for _ in range(ROUNDS):
         files = {path: mutate(rng, text) for path, text in SEEDS.items()}
-        entries = [(FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in files.items()]
+        entries = [
+            (FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in files.items()
+        ]
         surveyed = survey_manifest(entries, files, "x")
         assert {problem.kind for problem in surveyed.problems} <= {"malformed", "loop"}
 
 
 def test_no_shape_is_unexpected() -> None:
-    """The net under the parsers stays empty for these mutations: each shape is handled where it is read."""
+    """The net under the parsers stays empty for these mutations: each shape is handled where it is
+    read.
+    """
     rng = random.Random(11)
     for _ in range(ROUNDS):
         files = {path: mutate(rng, text) for path, text in SEEDS.items()}
@@ -87,7 +93,9 @@ def test_no_shape_is_unexpected() -> None:
 
 
 def test_long_runs_end_quickly() -> None:
-    """Inputs made to make regular expressions crawl: blank runs, open brackets, repeated openings."""
+    """Inputs made to make regular expressions crawl: blank runs, open brackets, repeated
+    openings.
+    """
     hostile = [
         "implementation" + " " * 60_000,
         "group :test" + " " * 60_000,

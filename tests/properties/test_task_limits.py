@@ -7,11 +7,11 @@ import random
 
 from msgspec import UNSET
 
-from sutler.stages.task.build import MARKER_ROOM, ContextPacker, Source
-from sutler.values.errors import RefusedError
-from sutler.values.pack import CleanText
-from sutler.values.snapshot import Problem
-from sutler.values.task import (
+from sutler.errors import RefusedError
+from sutler.formats.document import CleanText
+from sutler.scan.snapshot import Problem
+from sutler.tasks.packer import MARKER_ROOM, ContextPacker, Source
+from sutler.tasks.wire import (
     TIER_CHARS,
     AcceptanceCriteria,
     FileContract,
@@ -32,8 +32,13 @@ def pool(rng: random.Random) -> dict[str, str]:
     files: dict[str, str] = {}
     for number in range(24):
         lines = int(10 ** rng.uniform(0, 3.1))
-        body = "".join(f"line {n} of {number} ```\n" if n % 50 == 3 else f"x{n} = {n * number}\n" for n in range(lines))
-        files[f"{rng.choice(['src', 'lib', 'docs', 'src/deep'])}/f{number}.{rng.choice(['py', 'md', 'ts'])}"] = body
+        body = "".join(
+            f"line {n} of {number} ```\n" if n % 50 == 3 else f"x{n} = {n * number}\n"
+            for n in range(lines)
+        )
+        files[
+            f"{rng.choice(['src', 'lib', 'docs', 'src/deep'])}/f{number}.{rng.choice(['py', 'md', 'ts'])}"
+        ] = body
     files["src/wide.js"] = "w" * 150_000
     files["src/denied.py"] = ""
     return files
@@ -41,7 +46,11 @@ def pool(rng: random.Random) -> dict[str, str]:
 
 def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
     heavy = rng.random() < 0.1  # most tasks are small, so that ten thousand of them take seconds
-    contracts = (FileContract(), FileContract(("no/**",)), FileContract(("src/**",), ("src/deep/**",)))
+    contracts = (
+        FileContract(),
+        FileContract(("no/**",)),
+        FileContract(("src/**",), ("src/deep/**",)),
+    )
 
     def text(most: float) -> str:
         return "word " * int(10 ** rng.uniform(0, most))
@@ -50,7 +59,9 @@ def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
         file = rng.choice(paths) if rng.random() < 0.6 else UNSET
         raw = f"raw {index} {text(2.5)}" if rng.random() < 0.3 else UNSET
         level: IssueLevel = "error" if rng.random() < 0.5 else "warning"
-        return Issue("test", f"m{index} {text(1)}", level=level, file=file, line=rng.randrange(3000), raw=raw)
+        return Issue(
+            "test", f"m{index} {text(1)}", level=level, file=file, line=rng.randrange(3000), raw=raw
+        )
 
     diff = "".join(
         f"diff --git a/f{n} b/f{n}\n@@ -1 +1 @@ def f{n}\n+{text(1)}\n"
@@ -60,7 +71,9 @@ def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
         id=f"T-{number}",
         title=text(0.5),
         goal=f"goal {text(3.9 if rng.random() < 0.05 else 2)}",
-        acceptance=tuple(AcceptanceCriteria(f"a{n}", f"criterion {n} {text(1)}") for n in range(rng.randrange(5))),
+        acceptance=tuple(
+            AcceptanceCriteria(f"a{n}", f"criterion {n} {text(1)}") for n in range(rng.randrange(5))
+        ),
         files_contract=rng.choice(contracts if heavy else contracts[:2]),
         context=TaskContext(
             tuple(rng.sample(paths, rng.randrange(5 if heavy else 3))),
@@ -68,10 +81,13 @@ def some_task(rng: random.Random, paths: list[str], number: int) -> TaskSpec:
         ),
         issues=tuple(issue(n) for n in range(rng.randrange(4))),
         previous_state=PreviousState(
-            rng.randrange(9), diff, tuple(issue(100 + n) for n in range(rng.randrange(30 if heavy else 3)))
+            rng.randrange(9),
+            diff,
+            tuple(issue(100 + n) for n in range(rng.randrange(30 if heavy else 3))),
         ),
         repair_tickets=tuple(
-            RepairTicket(f"i{n}", "test", text(1), rng.choice(paths)) for n in range(rng.randrange(3))
+            RepairTicket(f"i{n}", "test", text(1), rng.choice(paths))
+            for n in range(rng.randrange(3))
         ),
         error_output=tuple(f"error {n} {text(2)}" for n in range(rng.randrange(3))),
         model_tier=rng.choice(TIERS),
@@ -83,7 +99,11 @@ def check(task: TaskSpec, packer: ContextPacker, limit: int) -> bool:
     try:
         done = packer.assemble(task)
     except RefusedError:
-        small = sum(len(issue.message) for issue in task.issues) + len(task.goal) + sum(map(len, task.error_output))
+        small = (
+            sum(len(issue.message) for issue in task.issues)
+            + len(task.goal)
+            + sum(map(len, task.error_output))
+        )
         assert small + 20 * 3_000 > limit - MARKER_ROOM - 1_000
         return False
     pack, prompt = done.pack, done.prompt
@@ -92,15 +112,21 @@ def check(task: TaskSpec, packer: ContextPacker, limit: int) -> bool:
     assert all(item.text in prompt for item in task.acceptance)
     assert all(text in prompt for text in task.error_output)
     assert all(ticket.message in prompt for ticket in task.repair_tickets)
-    assert all(glob in prompt for glob in (*task.files_contract.allowed, *task.files_contract.forbidden))
+    assert all(
+        glob in prompt for glob in (*task.files_contract.allowed, *task.files_contract.forbidden)
+    )
     assert pack.previous_state is not UNSET
-    assert all(issue.raw in prompt for issue in pack.previous_state.issues if issue.raw is not UNSET)
+    assert all(
+        issue.raw in prompt for issue in pack.previous_state.issues if issue.raw is not UNSET
+    )
     assert ("[context truncated: " in prompt) is pack.truncated
     return True
 
 
 def test_tier_limits_hold_on_random_tasks() -> None:
-    """Ten thousand tasks over one project: never a character over the tier, never a required word lost."""
+    """Ten thousand tasks over one project: never a character over the tier, never a required word
+    lost.
+    """
     rng = random.Random(20_260_101)
     files = pool(rng)
     paths = [*files, "missing.py"]

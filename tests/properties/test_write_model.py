@@ -1,4 +1,6 @@
-"""All tools that write, outside edits and restarts in any order, against a model: a dict of what each file holds."""
+"""All tools that write, outside edits and restarts in any order, against a model: a dict of what
+each file holds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from sutler.edits.writer import Writer
-from sutler.values.errors import ConflictError, SutlerError
+from sutler.errors import ConflictError, SutlerError
 from tests.limits import exit_code
 from tests.stores import FUZZ
 from tests.writers import free_door
@@ -87,7 +89,9 @@ class Writes(RuleBasedStateMachine):
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
         try:
-            self.writer.apply_patch(f"*** Begin Patch\n*** Delete File: {name}\n*** End Patch", base="any")
+            self.writer.apply_patch(
+                f"*** Begin Patch\n*** Delete File: {name}\n*** End Patch", base="any"
+            )
         except ConflictError:
             assert name not in self.files
         else:
@@ -137,7 +141,9 @@ class Writes(RuleBasedStateMachine):
 
     @rule(name=NAMES, text=TEXTS, at=st.integers(1, 14))
     def crash(self, name: str, text: str, at: int) -> None:
-        """The process ends at its at-th call to the disk; the file is old or new, and the next start says which."""
+        """The process ends at its at-th call to the disk; the file is old or new, and the next
+        start says which.
+        """
         self.stack.close()
         child = os.fork()
         if not child:

@@ -1,4 +1,6 @@
-"""Bytes outside an edit stay, whatever the file is made of; and an approval is for what it was given for."""
+"""Bytes outside an edit stay, whatever the file is made of; and an approval is for what it was
+given for.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from pathlib import Path
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.writer import Writer
-from sutler.values.access import Approval, stamp
-from sutler.values.errors import SutlerError
+from sutler.errors import SutlerError
+from sutler.store.records import Approval, stamp
 from tests.doors import OpenDoor
 from tests.stores import FUZZ
 
@@ -56,9 +58,11 @@ def test_bytes_outside_the_edit_and_the_mode_stay(open_door: OpenDoor) -> None:
 
 
 def test_approvals_are_never_widened(open_door: OpenDoor) -> None:
-    """Random interleavings of asking, approving, denying, outside edits, time that passes and retries, by two sessions
-    and under two policies: whatever is written was approved for exactly these bytes, by this caller, under this policy,
-    in time, and once. The long run is SUTLER_FUZZ=84: 10^4 steps."""
+    """Random interleavings of asking, approving, denying, outside edits, time that passes and
+    retries, by two sessions and under two policies: whatever is written was approved for exactly
+    these bytes, by this caller, under this policy, in time, and once. The long run is
+    SUTLER_FUZZ=84: 10^4 steps.
+    """
     now = [1_800_000_000.0]
     strict = Rules(rules=(PolicyRule("ask", "a.txt"),))
     doors = [
@@ -81,13 +85,21 @@ def test_approvals_are_never_widened(open_door: OpenDoor) -> None:
             door, before = rnd.choice(doors), path.read_text()
             fit = [one for one in store.approvals("approved", 100_000) if _fits(one, door, now[0])]
             try:
-                (change,) = Writer(door).write_file("a.txt", f"{rnd.randrange(3)}\n", base="any").files
+                (change,) = (
+                    Writer(door).write_file("a.txt", f"{rnd.randrange(3)}\n", base="any").files
+                )
             except SutlerError:
                 assert path.read_text() == before
                 continue
-            spent = {one.id for one in fit if (one.base, one.result) == (change.before, change.after)}
-            used = {one for one in spent if (found := store.approval(one)) and found.state == "used"}
-            assert len(used) == 1, "written without an approval that fits, or more than one was spent"
+            spent = {
+                one.id for one in fit if (one.base, one.result) == (change.before, change.after)
+            }
+            used = {
+                one for one in spent if (found := store.approval(one)) and found.state == "used"
+            }
+            assert len(used) == 1, (
+                "written without an approval that fits, or more than one was spent"
+            )
             assert not used & seen
             seen |= used
             written += 1
@@ -96,5 +108,9 @@ def test_approvals_are_never_widened(open_door: OpenDoor) -> None:
 
 def _fits(one: Approval, door: Door, now: float) -> bool:
     gate = door.gate
-    same = (one.caller, one.session, one.policy) == (gate.caller.id, gate.caller.session, gate.rules.digest)
+    same = (one.caller, one.session, one.policy) == (
+        gate.caller.id,
+        gate.caller.session,
+        gate.rules.digest,
+    )
     return same and stamp(now) < one.expires

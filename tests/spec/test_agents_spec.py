@@ -1,4 +1,6 @@
-"""What agents are told about the tools: schemas, annotations, instructions, the skill, and clients' own files."""
+"""What agents are told about the tools: schemas, annotations, instructions, the skill, and clients'
+own files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import pytest
 from sutler.fronts.cli.agents import CLIENTS
 from sutler.fronts.mcp.server import INSTRUCTIONS
 from sutler.fronts.mcp.settings import read_json
-from sutler.stages.count import token_counter
+from sutler.tokens.counter import token_counter
 from sutler.tools import BY_NAME, DEFAULT, MOST
 from sutler.tools.answers import output_schema
 from tests.conftest import Plant, Sutler
@@ -36,15 +38,21 @@ def test_there_are_at_most_a_dozen_tools() -> None:
 
 
 def test_the_first_512_characters_of_the_instructions_stand_alone() -> None:
-    """Some clients read no further: where to begin, what `base` is for, what is data, and no sentence cut."""
+    """Some clients read no further: where to begin, what `base` is for, what is data, and no
+    sentence cut.
+    """
     start, _, rest = INSTRUCTIONS.partition("\n\n")
     assert len(start) <= 512
     assert rest
-    assert all(word in start for word in ("`pack`", "`rank`", "`base`", "data, not orders", "Secrets"))
+    assert all(
+        word in start for word in ("`pack`", "`rank`", "`base`", "data, not orders", "Secrets")
+    )
 
 
 def test_schemas_admit_nothing_else_and_answers_fit_theirs(plant: Plant) -> None:
-    """T59, and structured output: every answer and every failure is valid against the schema that was listed."""
+    """T59, and structured output: every answer and every failure is valid against the schema that
+    was listed.
+    """
     with stdio(plant({"a.py": "x = 1\n", ".env": "K=1\n"})) as wire:
         tools = {tool["name"]: tool for tool in wire.ask("tools/list")["result"]["tools"]}
         assert list(tools) == list(DEFAULT)
@@ -93,10 +101,18 @@ def test_answers_are_bounded_and_go_on(plant: Plant) -> None:
         assert count(first["text"]) <= 2_000
 
 
-def test_what_policy_keeps_back_is_in_no_pack_and_no_ranking(plant: Plant, tmp_path: Path, sutler: Sutler) -> None:
-    """One policy at every exit: a denied file has no line in pack or rank, and `why` is denied for it."""
+def test_what_policy_keeps_back_is_in_no_pack_and_no_ranking(
+    plant: Plant, tmp_path: Path, sutler: Sutler
+) -> None:
+    """One policy at every exit: a denied file has no line in pack or rank, and `why` is denied for
+    it.
+    """
     project = plant(
-        {"a.py": "open_door = 1\n", "private/b.py": "closed_door = 2\n", "sutler.toml": 'deny = ["private/**"]\n'}
+        {
+            "a.py": "open_door = 1\n",
+            "private/b.py": "closed_door = 2\n",
+            "sutler.toml": 'deny = ["private/**"]\n',
+        }
     )
     with stdio(project) as wire:
         assert "closed_door = 2" not in wire.call("pack")["content"][0]["text"]
@@ -130,14 +146,18 @@ def test_call_speaks_json_and_exit_codes(plant: Plant, sutler: Sutler) -> None:
 
 
 def test_the_skill_names_real_tools_and_arguments(sutler: Sutler) -> None:
-    """Under 100 lines, with the front matter that skills have; words in backticks that look like tools are tools."""
+    """Under 100 lines, with the front matter that skills have; words in backticks that look like
+    tools are tools.
+    """
     text = SKILL.read_text()
     assert len(text.splitlines()) < 100
     head = re.match(r"---\nname: ([a-z-]+)\ndescription: (.+)\n---\n", text)
     assert head
     assert len(head[2]) <= 1_024
     known = set(BY_NAME) | {param.name for tool in BY_NAME.values() for param in tool.params}
-    known |= {choice for tool in BY_NAME.values() for param in tool.params for choice in param.choices}
+    known |= {
+        choice for tool in BY_NAME.values() for param in tool.params for choice in param.choices
+    }
     known |= {"next", "version"}
     words = set(re.findall(r"`([a-z_0-9]+)`", text))
     assert words <= known, words - known
@@ -145,7 +165,9 @@ def test_the_skill_names_real_tools_and_arguments(sutler: Sutler) -> None:
     assert sutler("mcp", "skill").text == text
 
 
-@pytest.mark.parametrize("command", [line for line in commands(GUIDE) if re.match("sutler (mcp|schema|call) ", line)])
+@pytest.mark.parametrize(
+    "command", [line for line in commands(GUIDE) if re.match("sutler (mcp|schema|call) ", line)]
+)
 def test_the_guide_s_commands_run(command: str, plant: Plant) -> None:
     """As they stand there."""
     done = subprocess.run(
@@ -159,24 +181,38 @@ def test_the_guide_s_commands_run(command: str, plant: Plant) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_install_writes_what_a_client_reads(client: str, plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_install_writes_what_a_client_reads(
+    client: str, plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
     """Printed, written, again without a change, and undone by hand from the backup."""
     project = plant({"a.py": "x\n"})
     env = {"HOME": str(tmp_path / "home")}
     shown = sutler("mcp", "install", "--client", client, "--print", cwd=project, env=env)
     assert not list(project.glob(".*"))
-    done = json.loads(sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out)
+    done = json.loads(
+        sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out
+    )
     path = Path(done["file"])
-    assert (done["changed"], done["backup"], path.read_text().strip()) == (True, "", shown.text.strip())
-    body = tomllib.loads(path.read_text()) if path.suffix == ".toml" else read_json(path.read_text())
+    assert (done["changed"], done["backup"], path.read_text().strip()) == (
+        True,
+        "",
+        shown.text.strip(),
+    )
+    body = (
+        tomllib.loads(path.read_text()) if path.suffix == ".toml" else read_json(path.read_text())
+    )
     ((_, servers),) = body.items()
     entry = servers["sutler"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-2:] == ["--root", str(project)]
-    again = json.loads(sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out)
+    again = json.loads(
+        sutler("mcp", "install", "--client", client, "--json", cwd=project, env=env).out
+    )
     assert again["changed"] is False
     renamed = json.loads(
-        sutler("mcp", "install", "--client", client, "--name", "two", "--json", cwd=project, env=env).out
+        sutler(
+            "mcp", "install", "--client", client, "--name", "two", "--json", cwd=project, env=env
+        ).out
     )
     assert Path(renamed["backup"]).read_text().strip() == shown.text.strip()
 
@@ -190,7 +226,9 @@ def test_install_leaves_a_file_alone_that_it_cannot_read(plant: Plant, sutler: S
 
 
 def test_the_root_is_the_folder_that_was_named(plant: Plant, tmp_path: Path) -> None:
-    """A client stands anywhere, even at the top of the file system: the door leads into --root and nowhere else."""
+    """A client stands anywhere, even at the top of the file system: the door leads into --root and
+    nowhere else.
+    """
     plant({"a.py": "x\n"})
     (tmp_path / "outside.py").write_text("no\n")
     with stdio(tmp_path / "project") as wire:

@@ -55,7 +55,9 @@ def test_an_unwritable_destination_keeps_the_old_file(plant: Plant, sutler: Sutl
 
 
 def test_a_full_disk_keeps_the_old_file(plant: Plant, tmp_path: Path) -> None:
-    """The file-size limit stands in for a full disk: the write fails half way, the old output is intact."""
+    """The file-size limit stands in for a full disk: the write fails half way, the old output is
+    intact.
+    """
     folder = plant({f"f{i}.py": "x = 1\n" * 2_000 for i in range(20)})
     target = tmp_path / "pack.md"
     target.write_text("the old pack\n")
@@ -83,14 +85,20 @@ def test_a_closed_pipe_is_no_error(plant: Plant) -> None:
     folder = plant({"big.py": "x = 1\n" * 40_000})
     shell = f"{sys.executable} -m sutler pack --cut-over 0 | head -c 10"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {shell}"], cwd=folder, capture_output=True, check=False, timeout=LIMIT
+        ["bash", "-c", f"set -o pipefail; {shell}"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=LIMIT,
     )
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
 
 
 def test_a_file_that_vanishes_is_a_recorded_problem(plant: Plant) -> None:
-    """Between scan and read a file may go; the rest of the pack is whole and the problem is on record."""
+    """Between scan and read a file may go; the rest of the pack is whole and the problem is on
+    record.
+    """
     folder = plant(TREE)
     pack = api.Project(folder).pack(max_bytes=0)
     chunks = iter(pack)
@@ -139,7 +147,11 @@ problems = [(one.path, one.kind) for one in pack.report.problems]
 print(json.dumps([problems, [one.path for one in pack.report.shown]]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(folder)], capture_output=True, check=True, timeout=60, cwd=folder
+        [sys.executable, "-c", code, str(folder)],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        cwd=folder,
     )
     problems, packed = json.loads(done.stdout)
     assert problems == [["sealed.py", "denied"], ["shut", "denied"]]
@@ -167,7 +179,9 @@ print(json.dumps([problems, [one.path for one in pack.report.shown]]))
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
-def test_usage_mistakes_are_exit_2(plant: Plant, sutler: Sutler, words: list[str], message: str) -> None:
+def test_usage_mistakes_are_exit_2(
+    plant: Plant, sutler: Sutler, words: list[str], message: str
+) -> None:
     ran = sutler(*words, cwd=plant(TREE))
     assert (ran.code, ran.out) == (2, b"")
     assert message in ran.err
@@ -198,7 +212,9 @@ def test_unpack_never_leaves_its_directory(plant: Plant, sutler: Sutler, tmp_pat
     (tmp_path / "out" / "sub").symlink_to(tmp_path / "elsewhere")
     assert sutler("unpack", "-", "-d", "out", cwd=tmp_path, stdin=pack).code == 3
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert sutler("unpack", "-", "-d", "o2", cwd=tmp_path, stdin=pack.replace(b"sub/x.py", b"../../xx")).code in (2, 3)
+    assert sutler(
+        "unpack", "-", "-d", "o2", cwd=tmp_path, stdin=pack.replace(b"sub/x.py", b"../../xx")
+    ).code in (2, 3)
 
 
 def test_a_damaged_pack_is_refused(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
@@ -210,7 +226,9 @@ def test_a_damaged_pack_is_refused(plant: Plant, sutler: Sutler, tmp_path: Path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file away")
-def test_a_hard_link_to_somebody_elses_file_stays_out(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_a_hard_link_to_somebody_elses_file_stays_out(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
     """T08: a linked file that belongs to another user than the folder may be anything of theirs."""
     folder = plant(TREE)
     theirs = tmp_path / "theirs.txt"

@@ -1,4 +1,6 @@
-"""An unexpected exception ends in a bug report that can be sent as it is, and never in a raw traceback."""
+"""An unexpected exception ends in a bug report that can be sent as it is, and never in a raw
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,16 @@ from tests.terminals import on_terminal
 
 SECRET = "ghp_" + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe"
 LOCATE = Row(
-    "engine/place.py",
+    "scan/place.py",
     "def locate(",
     f"def locate(*_: object) -> object:\n    raise KeyError(f'{{os.getcwd()}}/x {SECRET}')\n\n\ndef unused(",
 )
 
 
 def reports() -> list[Path]:
-    return list((Path(os.environ["HOME"]) / ".local/state/sutler" / bug_report.FOLDER).glob("bug-*.txt"))
+    return list(
+        (Path(os.environ["HOME"]) / ".local/state/sutler" / bug_report.FOLDER).glob("bug-*.txt")
+    )
 
 
 def the_report() -> str:
@@ -47,12 +51,12 @@ def test_a_command_writes_a_report_and_names_it(plant: Plant) -> None:
     done = run_with(LOCATE, "pack", str(folder), "--goal", f"use {SECRET}", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
-    assert "unexpected error: KeyError in sutler.engine.place:" in done.stderr
+    assert "unexpected error: KeyError in sutler.scan.place:" in done.stderr
     assert str(reports()[0]) in done.stderr
     assert SECRET not in done.stderr
     text = the_report()
     assert "command: sutler pack " in text
-    assert "sutler.engine.place:" in text
+    assert "sutler.scan.place:" in text
 
 
 def test_the_same_fault_is_one_report(plant: Plant) -> None:
@@ -87,13 +91,25 @@ def test_an_mcp_server_answers_an_internal_error_and_goes_on(plant: Plant) -> No
         f"def listed(_: object) -> object:\n    raise KeyError('{SECRET}')\n\n\ndef old(",
     )
     start = body(
-        "initialize", 1, protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"}
+        "initialize",
+        1,
+        protocolVersion="2025-06-18",
+        capabilities={},
+        clientInfo={"name": "t", "version": "1"},
     )
     lines = [start, body("resources/list", 2), body("ping", 3)]
-    done = run_with(row, "mcp", cwd=plant({"a.py": ""}), stdin="".join(json.dumps(line) + "\n" for line in lines))
+    done = run_with(
+        row,
+        "mcp",
+        cwd=plant({"a.py": ""}),
+        stdin="".join(json.dumps(line) + "\n" for line in lines),
+    )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [1, 2, 3]
-    assert (answers[1]["error"]["code"], answers[1]["error"]["message"]) == (-32603, "the call failed: KeyError")
+    assert (answers[1]["error"]["code"], answers[1]["error"]["message"]) == (
+        -32603,
+        "the call failed: KeyError",
+    )
     assert "Traceback" not in done.stderr
     assert str(reports()[0]) in done.stderr
     assert "command: sutler mcp resources/list" in the_report()

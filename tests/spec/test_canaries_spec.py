@@ -1,4 +1,6 @@
-"""Nothing that the redactor hides appears anywhere else: answers, errors, ledger, caches, checkpoints, database."""
+"""Nothing that the redactor hides appears anywhere else: answers, errors, ledger, caches,
+checkpoints, database.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,25 @@ import msgspec
 import pytest
 
 from sutler.access.registry import opening
+from sutler.errors import SutlerError
+from sutler.store.records import REVIEW
 from sutler.tools import TOOLS, call
-from sutler.values.access import REVIEW
-from sutler.values.errors import SutlerError
 from tests.canaries import COUNT, Planted, needles, plant_canaries, written
 from tests.doors import OpenDoor
 from tests.goalkit import Capture, cli, program
 
 
 def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, door_state: str) -> None:
-    """Planted in bodies, long lines, names, removed lines and queries; every byte written or returned is searched."""
+    """Planted in bodies, long lines, names, removed lines and queries; every byte written or
+    returned is searched.
+    """
     rng = random.Random(3)
     canaries = [f"canary-{rng.getrandbits(48):012x}" for _ in range(COUNT)]
     parts = [canaries[n::5] for n in range(5)]
     tree: dict[str, str | bytes] = {
-        "body.py": "".join(f"key_{n} = '{one}'\ndef f_{n}(): return '{one}'\n" for n, one in enumerate(parts[0])),
+        "body.py": "".join(
+            f"key_{n} = '{one}'\ndef f_{n}(): return '{one}'\n" for n, one in enumerate(parts[0])
+        ),
         "long.txt": " ".join(f"{'x' * 500}{one}" for one in parts[1]),
         "utf16.txt": "".join(f"{one}\n" for one in parts[2]).encode("utf-16"),
         "removed.txt": "".join(f"{one}\n" for one in parts[3]),
@@ -57,15 +63,25 @@ def test_two_hundred_canaries_stay_in_their_files(open_door: OpenDoor, door_stat
         say("get_diff", {"path": "body.py", "version1": one})
         say("read_file", {"path": "body.py", one: one})
     door.gate.store.close()
-    written = b"".join(Path(folder, name).read_bytes() for folder, _, names in os.walk(door_state) for name in names)
+    written = b"".join(
+        Path(folder, name).read_bytes()
+        for folder, _, names in os.walk(door_state)
+        for name in names
+    )
     everything = "\n".join(said).encode("utf-8", "replace") + written
     assert len(said) > COUNT * 4
     assert b"REDACTED" in everything
-    assert [one for one in canaries if one.encode() in everything or one.encode("utf-16-le") in everything] == []
+    assert [
+        one
+        for one in canaries
+        if one.encode() in everything or one.encode("utf-16-le") in everything
+    ] == []
 
 
 class Yard:
-    """One planted project, a home and a place for output; everything that any command says or writes is kept."""
+    """One planted project, a home and a place for output; everything that any command says or
+    writes is kept.
+    """
 
     def __init__(self, base: Path, capfd: Capture) -> None:
         self.base, self.out, self._capfd = base, base / "out", capfd
@@ -83,11 +99,15 @@ class Yard:
         return self.planted.places[place][number].text
 
     def leaks(self) -> list[str]:
-        """Which canary of which place appears where. The planted tree itself is exempt, but nothing may be added."""
+        """Which canary of which place appears where. The planted tree itself is exempt, but nothing
+        may be added.
+        """
         ours = self.planted.folder
         assert {name for name in written(ours) if ".git/" not in name} <= self.before
         everything = {**self.said, **written(self.base / "home", self.out, self.base / "tmp")}
-        everything = {name: data for name, data in everything.items() if not name.endswith("mine/prompt.yaml")}
+        everything = {
+            name: data for name, data in everything.items() if not name.endswith("mine/prompt.yaml")
+        }
         where = {one.secrets: place for place, ones in self.planted.places.items() for one in ones}
         return sorted(
             {
@@ -117,7 +137,9 @@ def test_every_place_is_planted(yard: Yard) -> None:
 
 
 def test_packs_and_what_looks_at_them(yard: Yard) -> None:
-    """Packs in every format, budget and destination; scan, tree, secrets, tokens, unpack, receipts."""
+    """Packs in every format, budget and destination; scan, tree, secrets, tokens, unpack,
+    receipts.
+    """
     goal = "fix the parser " + " ".join(one.text for one in yard.planted.places["goals"])
     for number, words in enumerate(
         (
@@ -132,8 +154,12 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
             ("--mode", "ignore", "src", "wide.txt", "old.txt"),
         )
     ):
-        target = str(yard.out / f"{number} {yard.one('goals')}.md")  # a secret in the output's own name, too
-        assert yard.run("pack", *words, "-o", target, "--receipt", f"{yard.out}/r{number}.json") == 0
+        target = str(
+            yard.out / f"{number} {yard.one('goals')}.md"
+        )  # a secret in the output's own name, too
+        assert (
+            yard.run("pack", *words, "-o", target, "--receipt", f"{yard.out}/r{number}.json") == 0
+        )
     yard.run("pack", "--goal", goal)
     for words in (
         ("scan",),
@@ -167,7 +193,9 @@ def test_packs_and_what_looks_at_them(yard: Yard) -> None:
 
 
 def test_documents_tasks_diffs_and_logs(yard: Yard) -> None:
-    """Summaries, wire documents, task packs, diffs with removed lines, commit subjects, and comparing packs."""
+    """Summaries, wire documents, task packs, diffs with removed lines, commit subjects, and
+    comparing packs.
+    """
     goals = [one.text for one in yard.planted.places["goals"]]
     task = {
         "id": "T-1",
@@ -176,8 +204,17 @@ def test_documents_tasks_diffs_and_logs(yard: Yard) -> None:
         "acceptance": [{"id": "A1", "text": goals[1]}],
         "filesContract": {"allowed": ["src/**"], "forbidden": [f"{goals[2]}/**"]},
         "errorOutput": f"Traceback: {goals[3]}",
-        "repairTickets": [{"id": "R1", "message": goals[4], "hint": goals[5], "file": f"{goals[7]}.py"}],
-        "issues": [{"message": goals[8], "raw": goals[9], "file": f"src/{goals[10]}.py", "signature": goals[11]}],
+        "repairTickets": [
+            {"id": "R1", "message": goals[4], "hint": goals[5], "file": f"{goals[7]}.py"}
+        ],
+        "issues": [
+            {
+                "message": goals[8],
+                "raw": goals[9],
+                "file": f"src/{goals[10]}.py",
+                "signature": goals[11],
+            }
+        ],
         "previousState": {"diff": f"-{goals[6]}"},
     }
     (yard.base / "task.json").write_text(json.dumps(task))
@@ -209,7 +246,9 @@ def test_documents_tasks_diffs_and_logs(yard: Yard) -> None:
 
 
 def test_names_rules_and_errors(yard: Yard) -> None:
-    """Secrets as arguments, in ignore rules, in settings that are wrong and in names that do not exist."""
+    """Secrets as arguments, in ignore rules, in settings that are wrong and in names that do not
+    exist.
+    """
     for number in range(4):
         places = ("ignore patterns", "file names", "folder names")
         ignored, named, folder = (yard.one(place, number) for place in places)
@@ -241,21 +280,38 @@ def test_names_rules_and_errors(yard: Yard) -> None:
             (named,),
         ):
             yard.run(*words)
-    for number, value in enumerate(("format = '{}'", "depth = '{}'", "{} = 1", "include = ['{}'", "max_bytes = '{}'")):
+    for number, value in enumerate(
+        ("format = '{}'", "depth = '{}'", "{} = 1", "include = ['{}'", "max_bytes = '{}'")
+    ):
         for command in ("pack", "scan", "config", "secrets", "doctor"):
-            (yard.planted.folder / "sutler.toml").write_text(value.format(yard.one("settings", number)))
+            (yard.planted.folder / "sutler.toml").write_text(
+                value.format(yard.one("settings", number))
+            )
             yard.before.add(str(yard.planted.folder / "sutler.toml"))
             yard.run(command)
             yard.run(command, "--json")
-    (yard.planted.folder / "sutler.toml").write_text(f"exclude = ['{yard.one('settings', 5)}/**']\n")
+    (yard.planted.folder / "sutler.toml").write_text(
+        f"exclude = ['{yard.one('settings', 5)}/**']\n"
+    )
     for line in ("config", "config --json", "pack", "scan --excluded", "doctor"):
         yard.run(*line.split())
     assert "\n".join(yard.leaks()) == ""
 
 
 def test_the_door(yard: Yard) -> None:
-    """Reading, listing, searching, summaries, sessions and the ledger, also when a secret is the question."""
-    files = ["src/part0.py", "long.js", "book.ipynb", "wide.txt", "old.txt", "encoded.txt", "data/cut0.txt", "log.txt"]
+    """Reading, listing, searching, summaries, sessions and the ledger, also when a secret is the
+    question.
+    """
+    files = [
+        "src/part0.py",
+        "long.js",
+        "book.ipynb",
+        "wide.txt",
+        "old.txt",
+        "encoded.txt",
+        "data/cut0.txt",
+        "log.txt",
+    ]
     for name in files:
         for words in (
             ("read", name),
@@ -265,17 +321,31 @@ def test_the_door(yard: Yard) -> None:
             ("summarize", name),
         ):
             yard.run(*words)
-    (yard.planted.folder / "log.txt").write_text("\n".join(one.text for one in yard.planted.places["removed lines"]))
+    (yard.planted.folder / "log.txt").write_text(
+        "\n".join(one.text for one in yard.planted.places["removed lines"])
+    )
     yard.run("read", "log.txt")
     (yard.planted.folder / "log.txt").write_text("started\ndone\n")
     for line in range(90, 112, 3):
         yard.run("read", f"data/cut1.txt:{line}-{line + 2}")
     for number in range(4):
         yard.run("search", yard.one("bodies", number))
-        yard.run("search", "-E", f"{yard.one('goals', number)}|lorem", f"{yard.one('file names', number)}*")
+        yard.run(
+            "search",
+            "-E",
+            f"{yard.one('goals', number)}|lorem",
+            f"{yard.one('file names', number)}*",
+        )
         yard.run("read", f"names/{yard.one('file names', number)}.py")
         yard.run("ls", f"names/{yard.one('file names', number)}*")
-        yard.run("read", "README.md", "--cursor", yard.one("goals", number), "--known", yard.one("goals", 5))
+        yard.run(
+            "read",
+            "README.md",
+            "--cursor",
+            yard.one("goals", number),
+            "--known",
+            yard.one("goals", 5),
+        )
     for more in (
         ("search", "BEGIN RSA"),
         ("search", "password", "--json"),
@@ -298,12 +368,17 @@ def test_the_door(yard: Yard) -> None:
 def test_goals_and_models(yard: Yard) -> None:
     """What a model command gets on stdin or as an argument, and every word on the way to it."""
     got = yard.out / "got"
-    model = program(yard.base / "bin", "model", f'echo "$@" >> {got}; cat >> {got}; echo \'{{"done": true}}\'')
+    model = program(
+        yard.base / "bin", "model", f'echo "$@" >> {got}; cat >> {got}; echo \'{{"done": true}}\''
+    )
     asks = '{"done": false, "files": ["src/part0.py", "log.txt", "wide.txt", "names"], "reason": "look"}'
     curious = program(yard.base / "bin", "curious", f"cat >> {got}; echo '{asks}'")
     quiet = program(yard.base / "bin", "quiet", "cat > /dev/null")
     fails = program(yard.base / "bin", "fails", "cat >&2; exit 7")
-    goals, home = yard.planted.places["goals"], yard.base / "home" / ".config" / "sutler" / "goals" / "mine"
+    goals, home = (
+        yard.planted.places["goals"],
+        yard.base / "home" / ".config" / "sutler" / "goals" / "mine",
+    )
     home.mkdir(parents=True)
     script = f"cat src/part2.py; echo {goals[3].text}; git log --format=%B; git remote -v; git diff HEAD~1 HEAD"
     (home / "prompt.yaml").write_text(
@@ -321,9 +396,34 @@ def test_goals_and_models(yard: Yard) -> None:
         ("dry-run", "mine", "--mode", "ignore", *bad, *tail),
         ("dry-run", f"no/{goals[6].text}"),
         ("dry-run", "mine", "--", f"--x={goals[7].text}", "1"),
-        ("run", "mine", "--command", str(model), *everything, "--receipt", f"{yard.out}/sent.json", *tail),
-        ("run", "mine", "--command", f"{model} {{{{prompt}}}}", "--receipt", f"{yard.out}/sent2.json", *tail),
-        ("run", "mine", "--command", f"{quiet} --key {goals[8].text}", "--receipt", f"{yard.out}/sent3.json", *tail),
+        (
+            "run",
+            "mine",
+            "--command",
+            str(model),
+            *everything,
+            "--receipt",
+            f"{yard.out}/sent.json",
+            *tail,
+        ),
+        (
+            "run",
+            "mine",
+            "--command",
+            f"{model} {{{{prompt}}}}",
+            "--receipt",
+            f"{yard.out}/sent2.json",
+            *tail,
+        ),
+        (
+            "run",
+            "mine",
+            "--command",
+            f"{quiet} --key {goals[8].text}",
+            "--receipt",
+            f"{yard.out}/sent3.json",
+            *tail,
+        ),
         ("run", "mine", "--command", str(fails), *tail),
         ("run", "mine", "--command", f"absent/{goals[9].text}", *tail),
         ("run", "mine", "--print", *tail),
@@ -333,7 +433,14 @@ def test_goals_and_models(yard: Yard) -> None:
         ("goals", "show", goals[6].text),
         ("gather", f"why does {goals[10].text} fail", "--command", str(curious)),
         ("gather", f"why does {goals[10].text} fail", "--command", str(curious), "--json"),
-        ("gather", f"why {goals[11].text}", "--command", str(curious), "-o", f"{yard.out}/gathered.txt"),
+        (
+            "gather",
+            f"why {goals[11].text}",
+            "--command",
+            str(curious),
+            "-o",
+            f"{yard.out}/gathered.txt",
+        ),
         ("gather", f"why {goals[11].text}", "--command", str(fails)),
         ("gather", "why", "--root", f"{goals[11].text}", "--command", str(curious)),
         ("trust", "--list"),

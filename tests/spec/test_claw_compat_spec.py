@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from sutler.errors import RefusedError, SutlerError
 from sutler.goals.claw import COMPAT_FILE, DEFAULTS, ClawFile, load_claw
 from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files
 from sutler.goals.runner import Job
 from sutler.goals.section import HEADER, draw_tree
-from sutler.values.errors import RefusedError, SutlerError
 from tests.conftest import Plant
 from tests.goalkit import Capture, Files, cli, go, job, write_goal
 
@@ -31,7 +31,9 @@ def folder(plant: Plant) -> Path:
 
 
 def test_the_section_byte_for_byte(folder: Path) -> None:
-    """Two blank lines before the notes, paths as given, three backticks, a newline added, a blank line at the end."""
+    """Two blank lines before the notes, paths as given, three backticks, a newline added, a blank
+    line at the end.
+    """
     (folder / "src/a.py").write_text("```\n")
     expected = (
         "Say hello.\n\n\n" + HEADER + "\n\n## Notes\n"
@@ -77,7 +79,9 @@ def test_the_nearest_file_stands_alone() -> None:
 
 def test_unknown_keys_are_ignored() -> None:
     """Compat ignores what it does not know."""
-    assert load_claw([ClawFile("c", b"llm_command: x\ncolour: red\n")], compat=True).llm_command == "x"
+    assert (
+        load_claw([ClawFile("c", b"llm_command: x\ncolour: red\n")], compat=True).llm_command == "x"
+    )
 
 
 @pytest.mark.parametrize("mode", ["strict", "flexible", "ignore"])
@@ -109,11 +113,15 @@ def test_one_error_for_each_file_too_many(plant: Plant) -> None:
     """Every file over the number is an error of its own, with the running count."""
     place = plant({"t": {f"{n}.txt": "" for n in range(4)}})
     _, errors, _ = gathered(place, "t", max_files_per_directory=2)
-    assert errors == [f"Too many files in directory: t ({n} files exceeds limit of 2)" for n in (3, 4)]
+    assert errors == [
+        f"Too many files in directory: t ({n} files exceeds limit of 2)" for n in (3, 4)
+    ]
 
 
 def test_binary_and_undecodable(plant: Plant) -> None:
-    """NUL in the first kilobyte, PDF and PNG are binary; a byte-order mark is text, and UTF-16 then fails."""
+    """NUL in the first kilobyte, PDF and PNG are binary; a byte-order mark is text, and UTF-16 then
+    fails.
+    """
     tree: Files = {
         "late.txt": b"x" * 1024 + b"\0",
         "nul.txt": b"a\0",
@@ -170,7 +178,9 @@ def test_only_claw_folders_count(plant: Plant, capfdbinary: Capture) -> None:
 
 
 def test_a_bad_file_beside_the_prompt_breaks_the_goal(folder: Path) -> None:
-    """Every file of the goal's folder is a template; compat parses them all, the default only what is used."""
+    """Every file of the goal's folder is a template; compat parses them all, the default only what
+    is used.
+    """
     (folder / ".claw/goals/plain/notes.md").write_text("{% broken %}")
     assert go(job(folder)).text == "Say hello.\n"
     with pytest.raises(SutlerError, match=r"notes\.md"):

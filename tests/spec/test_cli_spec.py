@@ -1,4 +1,6 @@
-"""The command line's manners: flags, machine-readable answers, terminals, pipes, signals, completion."""
+"""The command line's manners: flags, machine-readable answers, terminals, pipes, signals,
+completion.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def test_every_answer_as_json_names_its_schema_version(
 
 
 def test_the_schema_describes_the_report(plant: Plant, sutler: Sutler) -> None:
-    """`sutler schema report` validates what `sutler pack --json` prints, and refuses what it does not."""
+    """`sutler schema report` validates what `sutler pack --json` prints, and refuses what it does
+    not.
+    """
     schema = json.loads(sutler("schema", "report").out)
     jsonschema.Draft202012Validator.check_schema(schema)
     folder = plant({**TREE, **{f"f{i}.py": f"x = {i}\n" * 50 for i in range(20)}})
@@ -84,13 +88,15 @@ def test_json_answers_match_what_is_packed(plant: Plant, sutler: Sutler) -> None
     body = json.loads(written.out)
     assert body["destination"] == "../pack.md"
     pack = api.parse((folder.parent / "pack.md").read_bytes())
-    assert [one["path"] for one in body["report"]["shown"]] == [section.path for section in pack.sections]
+    assert [one["path"] for one in body["report"]["shown"]] == [
+        section.path for section in pack.sections
+    ]
     assert json.loads(sutler("pack", "--json", cwd=folder).out)["destination"] == "nowhere"
 
 
 def test_tokens_is_the_count_of_the_very_text(plant: Plant, sutler: Sutler) -> None:
     """A number and nothing else: frame, tree and manifest included."""
-    from sutler.stages.count import token_counter
+    from sutler.tokens.counter import token_counter
 
     folder = plant(TREE)
     text = sutler("pack", "--no-budget", cwd=folder).text
@@ -103,7 +109,14 @@ def test_tokens_is_the_count_of_the_very_text(plant: Plant, sutler: Sutler) -> N
 
 def test_quiet_is_silent_but_not_about_errors(plant: Plant, sutler: Sutler) -> None:
     folder = plant(TREE)
-    for words in (["pack"], ["scan"], ["tree"], ["tokens"], ["why", ".env"], ["pack", "-o", "../x.md"]):
+    for words in (
+        ["pack"],
+        ["scan"],
+        ["tree"],
+        ["tokens"],
+        ["why", ".env"],
+        ["pack", "-o", "../x.md"],
+    ):
         for flag in ("-q", "--quiet"):
             ran = sutler(*words, flag, cwd=folder)
             assert (ran.code, ran.err) == (0, "")
@@ -176,7 +189,9 @@ def test_output_to_a_file_is_whole_and_leaves_stdout_empty(plant: Plant, sutler:
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
-def test_mistakes_are_exit_2_with_a_sentence(plant: Plant, sutler: Sutler, words: list[str], message: str) -> None:
+def test_mistakes_are_exit_2_with_a_sentence(
+    plant: Plant, sutler: Sutler, words: list[str], message: str
+) -> None:
     ran = sutler(*words, cwd=plant(TREE))
     assert (ran.code, ran.out) == (2, b"")
     assert message in ran.err
@@ -184,12 +199,23 @@ def test_mistakes_are_exit_2_with_a_sentence(plant: Plant, sutler: Sutler, words
 
 
 def test_bytes_that_are_no_text_on_the_command_line(plant: Plant) -> None:
-    """A goal, a name or a profile that is not UTF-8 is refused in one sentence, as text and as JSON."""
+    """A goal, a name or a profile that is not UTF-8 is refused in one sentence, as text and as
+    JSON.
+    """
     folder = plant(TREE)
-    for words in ([b"pack", b"--goal", b"\xff"], [b"pak\xff"], [b"config", b"--profile", b"\xff"], [b"pack", b"\xff"]):
+    for words in (
+        [b"pack", b"--goal", b"\xff"],
+        [b"pak\xff"],
+        [b"config", b"--profile", b"\xff"],
+        [b"pack", b"\xff"],
+    ):
         for extra in ([], [b"--json"]):
             done = subprocess.run(
-                [*map(os.fsencode, SUTLER), *words, *extra], cwd=folder, capture_output=True, check=False, timeout=60
+                [*map(os.fsencode, SUTLER), *words, *extra],
+                cwd=folder,
+                capture_output=True,
+                check=False,
+                timeout=60,
             )
             assert (done.returncode, done.stdout) == (2, b""), words
             assert b"Traceback" not in done.stderr
@@ -200,10 +226,14 @@ def test_bytes_that_are_no_text_on_the_command_line(plant: Plant) -> None:
 def test_two_dashes_end_the_flags(plant: Plant, sutler: Sutler) -> None:
     """A file may be called -n."""
     folder = plant({**TREE, "-n": "dash\n"})
-    assert [section.path for section in api.parse(sutler("pack", "--", "-n", cwd=folder).out).sections] == ["-n"]
+    assert [
+        section.path for section in api.parse(sutler("pack", "--", "-n", cwd=folder).out).sections
+    ] == ["-n"]
 
 
-def test_why_speaks_of_folders_and_of_names_that_begin_with_dots(plant: Plant, sutler: Sutler) -> None:
+def test_why_speaks_of_folders_and_of_names_that_begin_with_dots(
+    plant: Plant, sutler: Sutler
+) -> None:
     folder = plant({**TREE, "..odd": "x\n", "node_modules": {"a": {"b.js": "x\n"}}})
     assert "..odd: in (full)" in sutler("why", "..odd", cwd=folder).text
     assert "1 files below it are in" in sutler("why", "src", cwd=folder).text
@@ -213,13 +243,19 @@ def test_why_speaks_of_folders_and_of_names_that_begin_with_dots(plant: Plant, s
 
 @pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_make_no_traceback(plant: Plant, tmp_path: Path, closing: str) -> None:
-    """A stream that is closed is no reason to crash, and its number is not lent to a file of ours."""
+    """A stream that is closed is no reason to crash, and its number is not lent to a file of
+    ours.
+    """
     command = f"exec {' '.join(SUTLER)} pack -q -o {tmp_path}/pack.md {closing}"
-    done = subprocess.run(["bash", "-c", command], cwd=plant(TREE), capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=plant(TREE), capture_output=True, check=False, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(api.parse((tmp_path / "pack.md").read_bytes()).sections) == 2
     command = f"exec {' '.join(SUTLER)} pack -q {closing}"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=60
+    )
     assert done.returncode == (1 if closing.startswith(">") else 0)
     assert b"Traceback" not in done.stderr
 
@@ -227,7 +263,9 @@ def test_closed_streams_make_no_traceback(plant: Plant, tmp_path: Path, closing:
 @pytest.mark.parametrize("words", ["pack -q", "--version", "tree -q", "scan --json"])
 def test_a_full_disk_behind_stdout(plant: Plant, words: str) -> None:
     command = f"exec {' '.join(SUTLER)} {words} > /dev/full"
-    done = subprocess.run(["bash", "-c", command], cwd=plant(TREE), capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=plant(TREE), capture_output=True, check=False, timeout=60
+    )
     assert done.returncode == 1
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
@@ -236,13 +274,17 @@ def test_a_full_disk_behind_stdout(plant: Plant, words: str) -> None:
 def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
     command = f"cd gone && rmdir ../gone && exec {' '.join(SUTLER)} pack"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=60
+    )
     assert done.returncode == 1
     assert b"the current folder is gone" in done.stderr
 
 
 def test_names_mean_the_same_in_every_locale(plant: Plant, sutler: Sutler) -> None:
-    """Where Python would read names as ASCII, they are UTF-8 all the same, and a terminal still gets its answer."""
+    """Where Python would read names as ASCII, they are UTF-8 all the same, and a terminal still
+    gets its answer.
+    """
     folder = plant({"na\u00efve.py": "x\n"})
     plain = sutler("pack", cwd=folder)
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -254,7 +296,7 @@ def test_names_mean_the_same_in_every_locale(plant: Plant, sutler: Sutler) -> No
 
 SLOW = """
 import sys, time
-from sutler.disk import root
+from sutler.scan import root
 real = root.Reader.read
 def read(self, path, limit=None):
     time.sleep(0.02)
@@ -266,7 +308,9 @@ sys.exit(run(sys.argv[1:]))
 
 
 def test_progress_on_a_terminal_only(plant: Plant) -> None:
-    """Long work shows how far it is on stderr, on a terminal, and leaves nothing behind; --quiet shows nothing."""
+    """Long work shows how far it is on stderr, on a terminal, and leaves nothing behind; --quiet
+    shows nothing.
+    """
     folder = plant({f"f{i}.py": "x\n" for i in range(80)})
     words = [sys.executable, "-c", SLOW, "pack", "-o", "../pack.md"]
     code, seen = on_terminal(words, folder, stdout=False)
@@ -295,14 +339,18 @@ def test_every_long_work_has_its_bar(plant: Plant, words: tuple[str, ...], bar: 
     """Scanning counts, for nobody knows the whole yet; indexing and redacting fill a bar."""
     folder = plant({f"f{i}.py": f"wheels = {i}\n" for i in range(40)})
     eager = "from sutler.fronts.cli.console import Progress; Progress.DELAY = Progress.PAUSE = 0; "
-    start = f"import sys; {eager}from sutler.fronts.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    start = (
+        f"import sys; {eager}from sutler.fronts.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    )
     code, seen = on_terminal([sys.executable, "-c", start, *words], folder, stdout=False)
     assert code == 0
     assert re.search(bar, seen)
 
 
 def test_bars_in_the_tree(plant: Plant, sutler: Sutler) -> None:
-    """Each share of the whole as a bar; the longest is the whole, and nothing that is there has none."""
+    """Each share of the whole as a bar; the longest is the whole, and nothing that is there has
+    none.
+    """
     folder = plant({"large.py": "wheel = 4\n" * 300, "small.py": "x\n"})
     title, large, small = sutler("tree", "--bars", cwd=folder).text.splitlines()
     assert title.count("█") == 20
@@ -350,7 +398,9 @@ def test_an_interrupt_is_130_and_keeps_the_old_file(plant: Plant, tmp_path: Path
 
 
 def test_copy_asks_the_terminal(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
-    """Without a clipboard program the pack goes to the terminal by OSC 52, in base64, and to nowhere else."""
+    """Without a clipboard program the pack goes to the terminal by OSC 52, in base64, and to
+    nowhere else.
+    """
     folder = plant(TREE)
     env = {"PATH": str(tmp_path), "WAYLAND_DISPLAY": "", "DISPLAY": ""}
     code, seen = on_terminal([*SUTLER, "pack", "--copy"], folder, env=env)
@@ -362,7 +412,9 @@ def test_copy_asks_the_terminal(plant: Plant, sutler: Sutler, tmp_path: Path) ->
     assert b"# sutler pack" not in seen
 
 
-def test_copy_uses_the_desktops_program_and_does_not_wait_for_it(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_copy_uses_the_desktops_program_and_does_not_wait_for_it(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
     """xclip and its like stay in the background with our pipes in hand; that must not hang us."""
     program = tmp_path / "bin" / "wl-copy"
     program.parent.mkdir()
@@ -370,7 +422,9 @@ def test_copy_uses_the_desktops_program_and_does_not_wait_for_it(plant: Plant, s
     program.chmod(0o755)
     folder = plant(TREE)
     start = time.monotonic()
-    ran = sutler("pack", "--copy", cwd=folder, env={"PATH": f"{program.parent}:/bin", "WAYLAND_DISPLAY": "w"})
+    ran = sutler(
+        "pack", "--copy", cwd=folder, env={"PATH": f"{program.parent}:/bin", "WAYLAND_DISPLAY": "w"}
+    )
     assert (ran.code, ran.out) == (0, b"")
     assert time.monotonic() - start < 40
     assert (tmp_path / "clip").read_bytes() == sutler("pack", cwd=folder).out
@@ -406,7 +460,9 @@ try sutler pa
 try sutler pack --max-t
 try sutler pack --format x
 """
-    done = subprocess.run(["bash", "-c", ask], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", ask], cwd=tmp_path, capture_output=True, check=False, timeout=60
+    )
     assert done.stderr == b""
     commands, flags, formats = done.stdout.decode().split("\n")[:3]
     assert "pack" in commands.split()
@@ -418,12 +474,19 @@ try sutler pack --format x
 def test_zsh_takes_the_script(sutler: Sutler, tmp_path: Path) -> None:
     (tmp_path / "_sutler").write_bytes(sutler("completion", "zsh").out)
     ask = "fpath=($PWD $fpath); autoload -Uz compinit && compinit -u -D && autoload +X _sutler && echo $_comps[sutler]"
-    done = subprocess.run(["zsh", "-fc", ask], cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        ["zsh", "-fc", ask], cwd=tmp_path, capture_output=True, check=False, timeout=60
+    )
     assert (done.stdout, done.stderr) == (b"_sutler\n", b"")
-    assert subprocess.run(["zsh", "-n", "_sutler"], cwd=tmp_path, check=False, timeout=60).returncode == 0
+    assert (
+        subprocess.run(["zsh", "-n", "_sutler"], cwd=tmp_path, check=False, timeout=60).returncode
+        == 0
+    )
 
 
-def test_init_writes_a_file_that_changes_nothing_and_never_over_one(plant: Plant, sutler: Sutler) -> None:
+def test_init_writes_a_file_that_changes_nothing_and_never_over_one(
+    plant: Plant, sutler: Sutler
+) -> None:
     folder = plant(TREE)
     before = sutler("config", "--json", cwd=folder).out
     ran = sutler("init", cwd=folder)
@@ -443,7 +506,11 @@ def test_every_key_of_the_template_can_be_uncommented(plant: Plant, sutler: Sutl
     text = sutler("init", "--print", "--user", cwd=folder).text
     keys = json.loads(sutler("config", "--json", cwd=folder).out)["settings"]
     text = text.partition("# [profiles")[0]
-    lines = [line[2:] for line in text.split("\n") if line[2:].split(" = ")[0] in keys and not line.endswith("...")]
+    lines = [
+        line[2:]
+        for line in text.split("\n")
+        if line[2:].split(" = ")[0] in keys and not line.endswith("...")
+    ]
     assert len(lines) > 8
     home = folder.parent / "config" / "sutler"
     home.mkdir(parents=True)
@@ -456,7 +523,9 @@ def test_every_key_of_the_template_can_be_uncommented(plant: Plant, sutler: Sutl
 
 def test_doctor_finds_this_installation_well(plant: Plant, sutler: Sutler) -> None:
     checks = json.loads(sutler("doctor", "--json", cwd=plant(TREE)).out)["checks"]
-    assert {"version", "confinement", "tokens", "config", "encoding"} <= {check["name"] for check in checks}
+    assert {"version", "confinement", "tokens", "config", "encoding"} <= {
+        check["name"] for check in checks
+    }
     assert all(check["ok"] for check in checks)
 
 
@@ -480,9 +549,13 @@ def test_help_and_version(sutler: Sutler) -> None:
 
 
 def test_a_prompt_needs_a_terminal_and_takes_no_for_an_answer(plant: Plant) -> None:
-    """flexible mode asks about a named file that cannot be packed; without an answer that is yes, nothing leaves."""
+    """flexible mode asks about a named file that cannot be packed; without an answer that is yes,
+    nothing leaves.
+    """
     folder = plant({"a.py": "x\n", "b.bin": b"\0\1\2" * 50})
-    code, seen = on_terminal(["bash", "-c", f"echo n | {' '.join(SUTLER)} pack a.py b.bin -q"], folder)
+    code, seen = on_terminal(
+        ["bash", "-c", f"echo n | {' '.join(SUTLER)} pack a.py b.bin -q"], folder
+    )
     assert code == 3
     assert b"b.bin: binary" in seen
     assert b"Continue" not in seen

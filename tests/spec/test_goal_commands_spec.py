@@ -57,7 +57,9 @@ def test_dry_run_of_a_simple_goal(folder: Path, capfdbinary: Capture) -> None:
 
 @pytest.mark.parametrize("flag", ["-o", "--output"])
 def test_dry_run_into_a_file(folder: Path, tmp_path: Path, capfdbinary: Capture, flag: str) -> None:
-    """The file holds what stdout would have held; an older file is overwritten; the note is on stderr."""
+    """The file holds what stdout would have held; an older file is overwritten; the note is on
+    stderr.
+    """
     target = tmp_path / "out.md"
     target.write_text("old " * 1000)
     ran = cli(capfdbinary, folder, "dry-run", "test_goal", flag, str(target))
@@ -122,7 +124,9 @@ def test_dry_run_into_nowhere(folder: Path, capfdbinary: Capture) -> None:
 
 def test_dry_run_as_json(folder: Path, capfdbinary: Capture) -> None:
     """--json gives the prompt and its files as data."""
-    found = json.loads(cli(capfdbinary, folder, "dry-run", "test_goal", "-c", "notes.txt", "--json").out)
+    found = json.loads(
+        cli(capfdbinary, folder, "dry-run", "test_goal", "-c", "notes.txt", "--json").out
+    )
     assert found["files"] == ["notes.txt"]
     assert found["prompt"].startswith("Say hello.")
 
@@ -156,11 +160,16 @@ def test_command_and_profile_exclude_each_other(folder: Path, capfdbinary: Captu
     assert cli(capfdbinary, folder, "run", "test_goal", "--command", "cat", "--to", "llm").code == 2
 
 
-def test_a_profile_is_used(folder: Path, tmp_path: Path, capfdbinary: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_is_used(
+    folder: Path, tmp_path: Path, capfdbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """--to ollama:MODEL runs that program with the prompt on stdin."""
     program(tmp_path / "bin", "ollama", 'echo "$@"; cat')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    assert cli(capfdbinary, folder, "run", "test_goal", "--to", "ollama:tiny").text == "run tiny\nSay hello.\n"
+    assert (
+        cli(capfdbinary, folder, "run", "test_goal", "--to", "ollama:tiny").text
+        == "run tiny\nSay hello.\n"
+    )
 
 
 def test_goals_list_and_show(folder: Path, capfdbinary: Capture) -> None:
@@ -177,8 +186,13 @@ def test_goals_list_and_show(folder: Path, capfdbinary: Capture) -> None:
     shown = cli(capfdbinary, folder, "goals", "show", "test-params")
     assert "--scope <string>" in shown.text
     assert "not trusted yet" in shown.err
-    assert json.loads(cli(capfdbinary, folder, "goals", "--json").out)["goals"][0]["id"] == "explain"
-    assert json.loads(cli(capfdbinary, folder, "goals", "show", "review", "--json").out)["trusted"] is True
+    assert (
+        json.loads(cli(capfdbinary, folder, "goals", "--json").out)["goals"][0]["id"] == "explain"
+    )
+    assert (
+        json.loads(cli(capfdbinary, folder, "goals", "show", "review", "--json").out)["trusted"]
+        is True
+    )
 
 
 def test_goals_add_makes_one_that_runs(plant: Plant, capfdbinary: Capture) -> None:
@@ -186,7 +200,9 @@ def test_goals_add_makes_one_that_runs(plant: Plant, capfdbinary: Capture) -> No
     place = plant({})
     ran = cli(capfdbinary, place, "goals", "add", "mine", "--local")
     assert ran.text == f"{os.path.realpath(place)}/.sutler/goals/mine/prompt.yaml\n"
-    assert cli(capfdbinary, place, "dry-run", "mine", "--", "--topic", "tea").text == "Explain tea.\n"
+    assert (
+        cli(capfdbinary, place, "dry-run", "mine", "--", "--topic", "tea").text == "Explain tea.\n"
+    )
     assert cli(capfdbinary, place, "goals", "add", "mine", "--local").code == 2
     assert cli(capfdbinary, place, "goals", "add", "../evil", "--local").code == 2
 
@@ -199,7 +215,18 @@ def test_goals_add_without_a_project_goes_to_the_user(plant: Plant, capfdbinary:
 
 def test_a_real_process_from_end_to_end(folder: Path, sutler: Sutler) -> None:
     """The installed command, once, as a shell would start it."""
-    ran = sutler("run", "test-params", "-c", "notes.txt", "--command", "cat", "--", "--scope", "all", cwd=folder)
+    ran = sutler(
+        "run",
+        "test-params",
+        "-c",
+        "notes.txt",
+        "--command",
+        "cat",
+        "--",
+        "--scope",
+        "all",
+        cwd=folder,
+    )
     assert ran.code == 0
     assert ran.text.startswith("Scope: all\n")
 
@@ -209,7 +236,9 @@ def test_a_real_process_from_end_to_end(folder: Path, sutler: Sutler) -> None:
 
 def git(folder: Path, *words: str) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
+    subprocess.run(
+        ["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT
+    )
 
 
 @pytest.mark.parametrize("name", ["review", "explain", "tests"])
@@ -246,7 +275,9 @@ def test_review_shows_staged_else_last_else_base(plant: Plant) -> None:
 
 
 def test_shipped_goals_leave_out_what_is_no_utf_8(plant: Plant) -> None:
-    """A file of an older encoding in the change, a name that is not UTF-8 in the folder: a prompt all the same."""
+    """A file of an older encoding in the change, a name that is not UTF-8 in the folder: a prompt
+    all the same.
+    """
     place = plant({"a.txt": b"caf\xe9\n", "b.txt": "plain\n"})
     Path(os.fsdecode(os.fsencode(place) + b"/\xff.py")).write_text("x = 1\n")
     assert "b.txt" in go(job(place, "explain")).text
@@ -258,7 +289,9 @@ def test_shipped_goals_leave_out_what_is_no_utf_8(plant: Plant) -> None:
     assert "+plain" in text
 
 
-@pytest.mark.parametrize("base", ["--output=owned", "$(touch owned)", "no-such-branch", "-x; touch owned"])
+@pytest.mark.parametrize(
+    "base", ["--output=owned", "$(touch owned)", "no-such-branch", "-x; touch owned"]
+)
 def test_review_with_a_hostile_base(plant: Plant, base: str) -> None:
     """A base that is no commit is an error; it is never an option or a command."""
     place = plant({"a.txt": "one\n"})
@@ -272,7 +305,9 @@ def test_review_with_a_hostile_base(plant: Plant, base: str) -> None:
 
 def test_shipped_goals_start_nothing_of_a_hostile_repository(plant: Plant, tmp_path: Path) -> None:
     """T26: a repository whose configuration names programs everywhere gets none of them started."""
-    place = plant({"a.txt": "one\n", "b.bin": "two\n", ".gitattributes": "* diff=evil filter=evil\n"})
+    place = plant(
+        {"a.txt": "one\n", "b.bin": "two\n", ".gitattributes": "* diff=evil filter=evil\n"}
+    )
     git(place, "init", "-q")
     git(place, "add", ".")
     git(place, "commit", "-qm", "first")
@@ -293,7 +328,9 @@ def test_shipped_goals_start_nothing_of_a_hostile_repository(plant: Plant, tmp_p
     assert not (tmp_path / "sprung").exists()
 
 
-def test_a_projects_goal_may_not_replace_a_shipped_one_unseen(plant: Plant, capfdbinary: Capture) -> None:
+def test_a_projects_goal_may_not_replace_a_shipped_one_unseen(
+    plant: Plant, capfdbinary: Capture
+) -> None:
     """A repository's own 'review' is found first, and its scripts still need trust."""
     place = plant({})
     write_goal(place, "review", "name: R\ncontext_scripts: {x: touch owned}\nprompt: hi\n")

@@ -1,4 +1,6 @@
-"""Nothing secret leaves by way of a goal: prompts, scripts, files and the gather loop pass the redactor."""
+"""Nothing secret leaves by way of a goal: prompts, scripts, files and the gather loop pass the
+redactor.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 
 from sutler.goals.gather import Ground, gather
 from sutler.goals.runner import Hooks, run
-from sutler.stages.redact import redact
+from sutler.secrets import redact
 from tests.conftest import Plant
 from tests.goalkit import job, trusted, write_goal
 
@@ -24,13 +26,19 @@ def clean(text: str, path: str) -> str:
 @pytest.fixture
 def folder(plant: Plant) -> Path:
     place = plant({"settings.py": LINE, "notes.txt": "plain\n"})
-    write_goal(place, "s", "name: S\ncontext_scripts:\n  x: cat settings.py\nprompt: '{{ Context.x }} {{ Args.k }}'\n")
+    write_goal(
+        place,
+        "s",
+        "name: S\ncontext_scripts:\n  x: cat settings.py\nprompt: '{{ Context.x }} {{ Args.k }}'\n",
+    )
     return place
 
 
 @pytest.mark.parametrize("compat", [False, True])
 def test_scripts_arguments_and_files(folder: Path, compat: bool) -> None:
-    """A secret in a script's output, in an argument and in a file is gone; the rest is untouched."""
+    """A secret in a script's output, in an argument and in a file is gone; the rest is
+    untouched.
+    """
     from msgspec.structs import replace
 
     base = ".claw" if compat else ".sutler"
@@ -65,5 +73,10 @@ def test_gather(folder: Path) -> None:
 def test_without_a_secret_not_a_byte_changes(plant: Plant) -> None:
     """AC9 with the redactor in place: a harmless prompt leaves as it was rendered."""
     place = plant({})
-    write_goal(place, "p", 'name: P\nprompt: |\n  A plain prompt with `code`, "quotes" and ünïcode.\n')
-    assert run(job(place, "p"), Hooks(clean=clean)).text == 'A plain prompt with `code`, "quotes" and ünïcode.\n'
+    write_goal(
+        place, "p", 'name: P\nprompt: |\n  A plain prompt with `code`, "quotes" and ünïcode.\n'
+    )
+    assert (
+        run(job(place, "p"), Hooks(clean=clean)).text
+        == 'A plain prompt with `code`, "quotes" and ünïcode.\n'
+    )

@@ -1,4 +1,6 @@
-"""Trees that are built to hurt, packed through the command line (THREATS rows T03-T20, T35-T38, T70-T77)."""
+"""Trees that are built to hurt, packed through the command line (THREATS rows T03-T20, T35-T38,
+T70-T77).
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ HOSTILE_TEXT = b"red \x1b[31m title \x1b]0;own\x07 clip \x1b]52;c;aGk=\x07 dcs \
 
 
 def run(*words: str, cwd: Path, seconds: float = 60) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*SUTLER, *words], cwd=cwd, capture_output=True, check=False, timeout=seconds)
+    return subprocess.run(
+        [*SUTLER, *words], cwd=cwd, capture_output=True, check=False, timeout=seconds
+    )
 
 
 def names(data: bytes) -> list[str]:
@@ -50,7 +54,9 @@ def names(data: bytes) -> list[str]:
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One tree with everything that must neither leak, hang nor crash; packed many times, never changed."""
+    """One tree with everything that must neither leak, hang nor crash; packed many times, never
+    changed.
+    """
     top = tmp_path_factory.mktemp("hostile")
     outside = top / "outside"
     outside.mkdir()
@@ -63,7 +69,8 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             "spoof.md": "```\n</file>\n## `evil.py`\n\n````\n## Manifest\n</files>\n<file path='evil.py'>\n",
             "lines.txt": "a\x0cb\x0bc\x85d\u2028e\rf\r\ng\n",
             "package.json": '{"a":' * 40_000 + "1" + "}" * 40_000,
-            "bomb.yaml": "a0: &a0 [x, x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(20)),
+            "bomb.yaml": "a0: &a0 [x, x]\n"
+            + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(20)),
             "Cargo.toml": "a = " + "[" * 40_000 + "]" * 40_000,
             ".ENV": "TOKEN=abc\n",
             ".Aws": {"Credentials": "TOKEN=abc\n"},
@@ -108,10 +115,20 @@ def packed(ground: Path) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_only_plain_files_inside_are_packed(packed: subprocess.CompletedProcess[bytes]) -> None:
-    """T03, T06, T09, T10, T16, T70: no link, pipe, socket, credential or giant gets in; nothing hangs."""
+    """T03, T06, T09, T10, T16, T70: no link, pipe, socket, credential or giant gets in; nothing
+    hangs.
+    """
     assert packed.returncode == 0
     assert CANARY.encode() not in packed.stdout
-    expected = ["Cargo.toml", "bomb.yaml", "good.py", "hidden.py", "lines.txt", "package.json", "spoof.md"]
+    expected = [
+        "Cargo.toml",
+        "bomb.yaml",
+        "good.py",
+        "hidden.py",
+        "lines.txt",
+        "package.json",
+        "spoof.md",
+    ]
     assert names(packed.stdout) == [*expected, "sub/inner.py"]
     assert b"Traceback" not in packed.stderr
 
@@ -127,9 +144,15 @@ def test_every_path_left_out_has_its_reason(ground: Path) -> None:
     assert (out[".ENV"], out[".Aws/Credentials"]) == ("credentials", "credentials")
 
 
-@pytest.mark.parametrize("name", ["to_file.txt", "to_folder", "chain39", "pipe", "socket", ".ENV", "sparse.txt"])
-def test_naming_a_path_does_not_lift_confinement_limits_or_credentials(ground: Path, name: str) -> None:
-    """What the user named and may not have is a refusal that names the rule, never an empty pack and exit 0."""
+@pytest.mark.parametrize(
+    "name", ["to_file.txt", "to_folder", "chain39", "pipe", "socket", ".ENV", "sparse.txt"]
+)
+def test_naming_a_path_does_not_lift_confinement_limits_or_credentials(
+    ground: Path, name: str
+) -> None:
+    """What the user named and may not have is a refusal that names the rule, never an empty pack
+    and exit 0.
+    """
     ran = run("pack", name, cwd=ground, seconds=20)
     assert (ran.returncode, ran.stdout) == (3, b"")
     assert name.encode() in ran.stderr
@@ -144,7 +167,9 @@ def test_a_path_through_a_link_stays_out(ground: Path) -> None:
 
 
 def test_no_size_limit_still_has_a_ceiling(ground: Path) -> None:
-    """T70: --skip-over 0 lifts our limit, not the machine's: a sparse terabyte is a recorded problem."""
+    """T70: --skip-over 0 lifts our limit, not the machine's: a sparse terabyte is a recorded
+    problem.
+    """
     ran = run("pack", "--skip-over", "0", "-i", "sparse.txt", cwd=ground, seconds=30)
     assert (ran.returncode, names(ran.stdout)) == (0, [])
     assert b"1 problems" in ran.stderr
@@ -152,7 +177,9 @@ def test_no_size_limit_still_has_a_ceiling(ground: Path) -> None:
 
 def test_a_line_of_twenty_megabytes_is_linear(ground: Path) -> None:
     """T71: whole, or cut with a marker; in memory of a few times its size."""
-    ran = run("pack", "--skip-over", "0", "-i", "line.js", cwd=ground, seconds=100)  # the first compiles the rules
+    ran = run(
+        "pack", "--skip-over", "0", "-i", "line.js", cwd=ground, seconds=100
+    )  # the first compiles the rules
     assert ran.returncode == 0
     assert [section.level for section in api.parse(ran.stdout).sections] == ["head_tail"]
     assert len(ran.stdout) < 100_000
@@ -166,23 +193,32 @@ def test_the_default_pack_of_it_stays_small_in_memory(ground: Path) -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (700_000_000, 700_000_000))\n"
         "sys.exit(run(['pack', '-q', '-o', '/dev/null']))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ground, check=False, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ground, check=False, capture_output=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_spoofed_frames_come_back_as_content(ground: Path, tmp_path: Path) -> None:
-    """T35, T36, T77: fences, tags, headers and odd line ends in content are content, in every format."""
+    """T35, T36, T77: fences, tags, headers and odd line ends in content are content, in every
+    format.
+    """
     for format in ("markdown", "xml", "json"):
         target = tmp_path / format
         run("pack", "-f", format, "--no-redact", "-o", str(target), cwd=ground)
-        assert run("unpack", str(target), "-d", str(tmp_path / f"{format}-out"), cwd=ground).returncode == 0
+        assert (
+            run("unpack", str(target), "-d", str(tmp_path / f"{format}-out"), cwd=ground).returncode
+            == 0
+        )
         for name in ("spoof.md", "lines.txt", "hidden.py"):
             assert (tmp_path / f"{format}-out" / name).read_bytes() == (ground / name).read_bytes()
         assert not (tmp_path / f"{format}-out" / "evil.py").exists()
 
 
 def test_nothing_of_the_tree_steers_a_terminal(ground: Path) -> None:
-    """T38: on a terminal no control character of a file or name is written raw; colour may be ours only."""
+    """T38: on a terminal no control character of a file or name is written raw; colour may be ours
+    only.
+    """
     for words in (["pack", "-q"], ["scan", "--excluded"], ["tree", "-q"], ["why", "hidden.py"]):
         code, seen = on_terminal([*SUTLER, *words], ground, env={"NO_COLOR": "1"})
         assert code == 0
@@ -193,7 +229,9 @@ def test_nothing_of_the_tree_steers_a_terminal(ground: Path) -> None:
 
 
 def test_odd_names_are_one_escaped_line_everywhere(tmp_path: Path) -> None:
-    """T12, T37: names with newlines, escapes, quotes, tags, bidi or no UTF-8 at all; every command answers."""
+    """T12, T37: names with newlines, escapes, quotes, tags, bidi or no UTF-8 at all; every command
+    answers.
+    """
     folder = tmp_path / "odd"
     folder.mkdir()
     for name in ODD_NAMES:
@@ -257,7 +295,9 @@ def test_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
 
 
 def test_hard_links_are_reported(tmp_path: Path) -> None:
-    """T08: a hard link cannot be told from a file by its path, so the pack says that it holds one."""
+    """T08: a hard link cannot be told from a file by its path, so the pack says that it holds
+    one.
+    """
     outside = tmp_path / "outside.txt"
     outside.write_text("shared\n")
     folder = grow(tmp_path / "project", {"a.py": "x\n"})
@@ -280,8 +320,13 @@ def test_a_device_is_not_opened(plant: Plant) -> None:
 
 
 def test_both_normal_forms_are_two_files_and_deny_alike(tmp_path: Path) -> None:
-    """T15, T16: NFC and NFD spellings are two files; a denial of one spelling holds for both, in any case."""
-    folder = grow(tmp_path / "project", {"s\u00e9cret.txt": "nfc\n", "se\u0301cret.txt": "nfd\n", "ok.py": "x\n"})
+    """T15, T16: NFC and NFD spellings are two files; a denial of one spelling holds for both, in
+    any case.
+    """
+    folder = grow(
+        tmp_path / "project",
+        {"s\u00e9cret.txt": "nfc\n", "se\u0301cret.txt": "nfd\n", "ok.py": "x\n"},
+    )
     assert len(names(run("pack", cwd=folder).stdout)) == 3
     (folder / "DIARY.md").write_text("mine\n")
     (folder / ".aiexclude").write_text("s\u00e9cret.txt\ndiary.md\n")
@@ -310,13 +355,17 @@ def uproot(top: Path) -> None:
 
 
 def test_two_thousand_levels_through_every_command(tmp_path: Path) -> None:
-    """T72: four times deeper than the longest path the kernel takes; tree output stays small all the same."""
+    """T72: four times deeper than the longest path the kernel takes; tree output stays small all
+    the same.
+    """
     folder = tmp_path / "deep"
     folder.mkdir()
     deep(folder, 2_500)
     try:
         ran = run("pack", cwd=folder)
-        assert [section.body.text for section in api.parse(ran.stdout).sections] == ["deep = True\n"]
+        assert [section.body.text for section in api.parse(ran.stdout).sections] == [
+            "deep = True\n"
+        ]
         tree = run("tree", cwd=folder)
         assert tree.returncode == 0
         assert len(tree.stdout) < 20_000
@@ -375,7 +424,9 @@ TRAPS: dict[str, Any] = {
 def test_a_hostile_git_config_runs_nothing(tmp_path: Path, bare: bool) -> None:
     """T26: whatever the repository's own configuration names, no command of ours runs it."""
     marker = tmp_path / "marker"
-    folder = grow(tmp_path / "project", {"a.py": "x\n", ".gitattributes": "* filter=trap diff=trap\n"})
+    folder = grow(
+        tmp_path / "project", {"a.py": "x\n", ".gitattributes": "* filter=trap diff=trap\n"}
+    )
     subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True, timeout=30)
     git = folder / ".git"
     if bare:
@@ -401,9 +452,20 @@ def test_a_hostile_git_config_runs_nothing(tmp_path: Path, bare: bool) -> None:
 
 
 def test_modules_in_the_tree_are_not_imported(plant: Plant, tmp_path: Path) -> None:
-    """`python -m` puts the current folder first on the module path; a tree must not be able to use that."""
+    """`python -m` puts the current folder first on the module path; a tree must not be able to use
+    that.
+    """
     trap = f"open({str(tmp_path / 'marker')!r}, 'w')\n"
-    modules = ("msgspec", "splintr", "argparse", "json", "tomllib", "shtab", "encodings", "sitecustomize")
+    modules = (
+        "msgspec",
+        "splintr",
+        "argparse",
+        "json",
+        "tomllib",
+        "shtab",
+        "encodings",
+        "sitecustomize",
+    )
     folder = plant({**{f"{name}.py": trap for name in modules}, "sutler.toml": "depth = 3\n"})
     for words in (["pack"], ["tree"], ["completion", "bash"]):
         assert run(*words, cwd=folder).returncode == 0
@@ -422,7 +484,9 @@ def test_modules_in_the_tree_are_not_imported(plant: Plant, tmp_path: Path) -> N
     ],
     ids=["unclosed", "deep", "no table", "NUL", "no section", "large"],
 )
-def test_a_hostile_config_file_is_a_usage_error(plant: Plant, sutler: Sutler, name: str, text: str) -> None:
+def test_a_hostile_config_file_is_a_usage_error(
+    plant: Plant, sutler: Sutler, name: str, text: str
+) -> None:
     """T76."""
     ran = sutler("pack", cwd=plant({"a.py": "x\n", name: text}))
     assert (ran.code, ran.out) == (2, b"")
@@ -432,13 +496,17 @@ def test_a_hostile_config_file_is_a_usage_error(plant: Plant, sutler: Sutler, na
 
 @pytest.mark.parametrize("project", ["../escape", "/tmp/sutler-escape", "..", ".", "", "a/b"])
 def test_a_pack_does_not_choose_where_it_is_unpacked(tmp_path: Path, project: str) -> None:
-    """T01: without -d the folder is the project's name, and a pack from a stranger may call its project anything."""
+    """T01: without -d the folder is the project's name, and a pack from a stranger may call its
+    project anything.
+    """
     from sutler.formats import render
-    from sutler.values.pack import CleanText, Listing, Preamble
+    from sutler.formats.document import CleanText, Listing, Preamble
 
     work = tmp_path / "one" / "two"
     work.mkdir(parents=True)
-    text = "".join(render(Preamble(project, CleanText(""), CleanText("")), [], Listing(), format="markdown"))
+    text = "".join(
+        render(Preamble(project, CleanText(""), CleanText("")), [], Listing(), format="markdown")
+    )
     (work / "pack.md").write_text(text)
     before = sorted(tmp_path.rglob("*"))
     ran = run("unpack", "pack.md", cwd=work)

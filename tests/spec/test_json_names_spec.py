@@ -1,4 +1,6 @@
-"""Names in JSON: the name itself; bytes that are not UTF-8, and names that look quoted, in the quoted form."""
+"""Names in JSON: the name itself; bytes that are not UTF-8, and names that look quoted, in the
+quoted form.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sutler.values.paths import unquote, wire_path
+from sutler.paths import unquote, wire_path
 from tests.conftest import Plant, Sutler
 
 NAMES = [
@@ -49,7 +51,9 @@ def test_every_looking_command_spells_alike(odd: Path, sutler: Sutler) -> None:
 
 def test_a_name_is_itself_unless_it_cannot_be(odd: Path, sutler: Sutler) -> None:
     drawn = [row["path"] for row in json.loads(sutler("tree", "--json", cwd=odd).out)["files"]]
-    assert {"plain.py", "new\nline.py", "é.py", "tab\there.py", "b\\s.py", '"looks".py'} < set(drawn)
+    assert {"plain.py", "new\nline.py", "é.py", "tab\there.py", "b\\s.py", '"looks".py'} < set(
+        drawn
+    )
     assert '"caf\\351.py"' in drawn
     assert '"\\"q\\""' in drawn
 

@@ -11,7 +11,7 @@ import pytest
 from sutler.access import pages
 from sutler.access.door import Door
 from sutler.access.pages import WHOLE
-from sutler.values.errors import RefusedError
+from sutler.errors import RefusedError
 from tests.conftest import FUZZ
 from tests.doors import OpenDoor
 
@@ -34,7 +34,9 @@ def test_lines_of_a_large_file_are_exact(door: Door) -> None:
     with open(big(door, "big"), "w") as file:
         count = SIZE // 100
         for start in range(1, count + 1, 1000):
-            file.writelines(f"{n:09d} {'x' * 89}\n" for n in range(start, min(start + 1000, count + 1)))
+            file.writelines(
+                f"{n:09d} {'x' * 89}\n" for n in range(start, min(start + 1000, count + 1))
+            )
     tracemalloc.start()
     for line in (1, 2, count // 2, count - 1, count):
         found = door.read_lines("big", line, line)
@@ -72,7 +74,9 @@ def test_a_large_file_in_parts_is_the_whole_file(door: Door) -> None:
 
 
 def test_a_key_at_the_edge_of_a_part_is_hidden(door: Door) -> None:
-    """A part ends before a key that begins near its end, or shows it redacted: never its first lines."""
+    """A part ends before a key that begins near its end, or shows it redacted: never its first
+    lines.
+    """
     key = "-----BEGIN KEY-----\n" + "secretsecretsecret\n" * 40 + "-----END KEY-----\n"
     for shift in range(0, 1_000, 90):
         head = "plain line\n" * ((120_000 - shift) // 11)
@@ -108,7 +112,9 @@ def test_the_text_around_a_sparse_terabyte_is_read(door: Door) -> None:
     assert door.read_lines("sparse", 5_000, 5_001).text == ""
 
 
-def test_a_line_beyond_the_counted_part_is_refused(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_beyond_the_counted_part_is_refused(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Counting lines has an end, and says where it is."""
     monkeypatch.setattr(pages, "SCANNED", 1 * MIB)
     big(door, "big").write_text("x\n" * (WHOLE // 2 + 1))

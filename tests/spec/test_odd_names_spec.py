@@ -1,4 +1,6 @@
-"""Names that are not UTF-8, in the tree and in the history: every command answers, and none says them raw."""
+"""Names that are not UTF-8, in the tree and in the history: every command answers, and none says
+them raw.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ GOAL = "main is broken"
 FILES = {
     b"pyproject.toml": '[project]\nname = "x"\n[project.scripts]\nx = "m:main"\n',
     b"__main__.py": "from m import main\nmain()\n",
-    b"m\xfe.py": "import os\n" * 30 + "def main():\n    eval(input())  # TODO\n    os.system('x')\n",
+    b"m\xfe.py": "import os\n" * 30
+    + "def main():\n    eval(input())  # TODO\n    os.system('x')\n",
     b"big\xfe.py": "x = 1\n" * 20_000,
     b"README.md": "# Title\n\nA project.\n",
     b"main.go": "package main\nfunc main() {}\n",
@@ -61,7 +64,11 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("pack", "--task", "task.json"),
         ("pack", "--task", "task.json", "-f", "json"),
         *(("pack", "-f", form) for form in ("markdown", "xml", "json")),
-        *(("pack", "--type", kind, "-f", form) for kind in ("full", "summary") for form in ("json", "msgpack")),
+        *(
+            ("pack", "--type", kind, "-f", form)
+            for kind in ("full", "summary")
+            for form in ("json", "msgpack")
+        ),
         ("pack", "--type", "summary", "-f", "markdown"),
         ("scan", "--json"),
         ("tree",),

@@ -53,13 +53,17 @@ def imported(tree: ast.Module) -> set[str]:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_python_outlines_keep_every_import_and_public_name(package: str) -> None:
-    """Checked against `ast` on real packages: every import anywhere, every public top-level definition."""
+    """Checked against `ast` on real packages: every import anywhere, every public top-level
+    definition.
+    """
     for name, text in sources(package):
         shown = render_outline(outline(extract(name, text), text))
         words = {word.lstrip(".") for word in re.findall(r"[\w.]+", shown)}
         tree = ast.parse(text)
         missing = {found for found in imported(tree) if found != "*" and found not in words}
-        missing |= {found for found in public_names(tree) if found not in set(re.findall(r"\w+", shown))}
+        missing |= {
+            found for found in public_names(tree) if found not in set(re.findall(r"\w+", shown))
+        }
         assert not missing, (package, name)
 
 
@@ -143,13 +147,27 @@ HAND_CHECKED = [
     (
         "shop.ts",
         TYPESCRIPT,
-        ["readFile", "node:fs/promises", "Id", "./id", "Item", "price", "Basket", "State", "Cart", "total", "load"],
+        [
+            "readFile",
+            "node:fs/promises",
+            "Id",
+            "./id",
+            "Item",
+            "price",
+            "Basket",
+            "State",
+            "Cart",
+            "total",
+            "load",
+        ],
     ),
 ]
 
 
 @pytest.mark.parametrize(("path", "text", "names"), HAND_CHECKED, ids=["go", "typescript"])
-def test_other_languages_keep_every_import_and_public_name(path: str, text: str, names: list[str]) -> None:
+def test_other_languages_keep_every_import_and_public_name(
+    path: str, text: str, names: list[str]
+) -> None:
     """Hand-checked lists."""
     shown = render_outline(outline(extract(path, text), text))
     assert [name for name in names if name not in shown] == []

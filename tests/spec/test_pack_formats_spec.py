@@ -10,10 +10,10 @@ from hashlib import sha256
 import pytest
 from msgspec.structs import replace
 
+from sutler.errors import RefusedError, UsageError
 from sutler.formats import parse, render
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import CleanText, Format, Listing, Pack, Part, Preamble, Section
-from sutler.values.paths import RelPath
+from sutler.formats.document import CleanText, Format, Listing, Pack, Part, Preamble, Section
+from sutler.paths import RelPath
 from tests.limits import LIMIT
 
 FORMATS: tuple[Format, ...] = ("markdown", "xml", "json")
@@ -27,15 +27,23 @@ def section_of(path: str, text: str) -> Section:
 
 
 PACK = Pack(
-    Preamble("demo", CleanText("mend the parser"), CleanText("demo/\n  a.py\n  b.py\n"), Part(1, 2)),
-    (section_of("a.py", "first = 1\n"), section_of("b.py", "second = 2\n"), section_of("c.py", "third = 3")),
+    Preamble(
+        "demo", CleanText("mend the parser"), CleanText("demo/\n  a.py\n  b.py\n"), Part(1, 2)
+    ),
+    (
+        section_of("a.py", "first = 1\n"),
+        section_of("b.py", "second = 2\n"),
+        section_of("c.py", "third = 3"),
+    ),
     Listing((RelPath("data.bin"), RelPath("z\n.py")), 7),
 )
 
 
 def text_of(pack: Pack, format: Format) -> str:
     listing = pack.listing
-    return "".join(render(pack.preamble, pack.sections, listing, format=format, line_numbers=pack.line_numbers))
+    return "".join(
+        render(pack.preamble, pack.sections, listing, format=format, line_numbers=pack.line_numbers)
+    )
 
 
 def noting(seen: list[str]) -> Iterator[Section]:
@@ -53,12 +61,19 @@ def with_text(pack: Pack, at: int, text: str) -> Pack:
 
 @every_format
 def test_one_changed_file_changes_only_its_section_and_the_manifest(format: Format) -> None:
-    """Everything before the changed file stays as it was, so that a prompt cache keeps it; after it, only the
-    file's manifest line and the pack's digest differ."""
-    before, after = (text_of(pack, format).splitlines() for pack in (PACK, with_text(PACK, 1, "second = 22\n")))
+    """Everything before the changed file stays as it was, so that a prompt cache keeps it; after
+    it, only the file's manifest line and the pack's digest differ.
+    """
+    before, after = (
+        text_of(pack, format).splitlines() for pack in (PACK, with_text(PACK, 1, "second = 22\n"))
+    )
     gone = [line[2:] for line in ndiff(before, after) if line.startswith("- ")]
     own = [line for line in gone if "second = 2" in line or "file-" in line]
-    manifest = [line for line in gone if line.startswith(('{"path":"b.py","length"', '{"digest"', '"digest"'))]
+    manifest = [
+        line
+        for line in gone
+        if line.startswith(('{"path":"b.py","length"', '{"digest"', '"digest"'))
+    ]
     assert len(own) == (3 if format == "xml" else 1)
     assert sorted(own + manifest) == sorted(gone)
     assert len(manifest) == 2
@@ -79,7 +94,9 @@ def test_the_listing_is_asked_for_after_the_sections(format: Format) -> None:
 
 @every_format
 def test_sections_are_taken_one_by_one(format: Format) -> None:
-    """A pack may be larger than memory: a section's text leaves before the next section is asked for."""
+    """A pack may be larger than memory: a section's text leaves before the next section is asked
+    for.
+    """
     asked: list[str] = []
     sections = noting(asked)
     for piece in render(PACK.preamble, sections, PACK.listing, format=format):
@@ -99,10 +116,20 @@ def test_the_same_pack_is_the_same_bytes_in_any_process(format: Format) -> None:
     )
     text = text_of(with_text(PACK, 0, "é ```\n日本"), format).encode()
     for seed, locale in (("1", "C"), ("2", "C.UTF-8")):
-        world = {**os.environ, "PYTHONHASHSEED": seed, "LANG": locale, "LC_ALL": locale, "PYTHONUTF8": "0"}
+        world = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "LANG": locale,
+            "LC_ALL": locale,
+            "PYTHONUTF8": "0",
+        }
         world["PYTHONPATH"] = os.pathsep.join(sys.path)
         run = subprocess.run(
-            [sys.executable, "-c", code, format], input=text, env=world, capture_output=True, timeout=LIMIT
+            [sys.executable, "-c", code, format],
+            input=text,
+            env=world,
+            capture_output=True,
+            timeout=LIMIT,
         )
         assert run.stdout == text, run.stderr.decode()
 
@@ -126,10 +153,22 @@ def test_a_changed_file_is_refused_by_name_with_both_digests(format: Format) -> 
         ('{"path":"b.py","l', '{"path":"B.py","l', r"[Bb]\.py"),
         ('"path":"b.py","length"', '"path":"../b.py","length"', r"b\.py"),
         ('"path":"b.py","length"', '"path":"/b.py","length"', r"b\.py"),
-        ('"path":"b.py","length"', '"path":"\\u001bb.py","length"', r"not how sutler writes a path"),
+        (
+            '"path":"b.py","length"',
+            '"path":"\\u001bb.py","length"',
+            r"not how sutler writes a path",
+        ),
         (PACK.sections[1].sha256, "0" * 64, r"b\.py: expected sha256 0+, found"),
-        ('{"path":"b.py","length":11,', '{"path":"b.py","length":11,"mode":"100755",', "frame|line for b.py"),
-        ('{"path":"b.py","length":11,', '{"path":"b.py","length":11,"mode":"rwx",', r"mode of b\.py"),
+        (
+            '{"path":"b.py","length":11,',
+            '{"path":"b.py","length":11,"mode":"100755",',
+            "frame|line for b.py",
+        ),
+        (
+            '{"path":"b.py","length":11,',
+            '{"path":"b.py","length":11,"mode":"rwx",',
+            r"mode of b\.py",
+        ),
         ('{"path":"b.py","length":11,', '{"path":"b.py","length":11,"more":1,', "line 3"),
         ('{"path":"b.py","length":11,', '{"path":"b.py","length":11,"level":"most",', "line 3"),
         ('{"sutler_pack":1', '{"sutler_pack":2', "format is 2"),
@@ -139,7 +178,9 @@ def test_a_changed_file_is_refused_by_name_with_both_digests(format: Format) -> 
         ("data.bin", "data.bim", "frame|digest"),
     ],
 )
-def test_a_changed_manifest_or_frame_is_refused_and_named(format: Format, old: str, new: str, named: str) -> None:
+def test_a_changed_manifest_or_frame_is_refused_and_named(
+    format: Format, old: str, new: str, named: str
+) -> None:
     """Nothing around the files can change unseen either."""
     text = text_of(PACK, format)
     assert text.count(old) >= 1
@@ -149,9 +190,13 @@ def test_a_changed_manifest_or_frame_is_refused_and_named(format: Format, old: s
 
 
 @every_format
-@pytest.mark.parametrize("path", ["", "/etc/passwd", "../a", "a/../../b", "a//b", "./a", "a/", "a\0b"])
+@pytest.mark.parametrize(
+    "path", ["", "/etc/passwd", "../a", "a/../../b", "a//b", "./a", "a/", "a\0b"]
+)
 def test_a_forged_pack_cannot_name_a_path_outside(format: Format, path: str) -> None:
-    """Even a pack forged with all digests right gets no path past the reader that leaves the root."""
+    """Even a pack forged with all digests right gets no path past the reader that leaves the
+    root.
+    """
     pack = replace(PACK, sections=(section_of(path, "x"),))
     with pytest.raises(RefusedError, match=r"absolute|climbs|plain form|NUL"):
         parse(text_of(pack, format))
@@ -198,7 +243,9 @@ def test_another_document_is_told_from_a_damaged_pack(text: str) -> None:
         parse(text_of(PACK, "json")[:-40])
 
 
-@pytest.mark.parametrize("text", ["{", "{}", "[" * 99, '{"manifest":' + "[" * 100_000, "# sutler pack", "\ud800"])
+@pytest.mark.parametrize(
+    "text", ["{", "{}", "[" * 99, '{"manifest":' + "[" * 100_000, "# sutler pack", "\ud800"]
+)
 def test_broken_packs_are_refused_and_never_crash(text: str) -> None:
     with pytest.raises((RefusedError, UsageError)):
         parse(text)

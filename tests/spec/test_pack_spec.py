@@ -50,8 +50,12 @@ def test_packs_the_folder_it_stands_in(plant: Plant, sutler: Sutler) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_unpack_gives_back_what_was_packed(plant: Plant, sutler: Sutler, tmp_path: Path, format: str) -> None:
-    """parse(render(x)) == x through the command line: bytes and executable bits, whatever the encoding."""
+def test_unpack_gives_back_what_was_packed(
+    plant: Plant, sutler: Sutler, tmp_path: Path, format: str
+) -> None:
+    """parse(render(x)) == x through the command line: bytes and executable bits, whatever the
+    encoding.
+    """
     folder = plant(
         {
             "crlf.txt": b"a\r\nb\rc\n",
@@ -67,9 +71,15 @@ def test_unpack_gives_back_what_was_packed(plant: Plant, sutler: Sutler, tmp_pat
     (folder / "run.sh").chmod(0o755)
     assert sutler("pack", "-f", format, "-o", "../pack", cwd=folder).code == 0
     assert sutler("unpack", "pack", "-d", "back", cwd=tmp_path).code == 0
-    before = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     back = tmp_path / "back"
-    after = {str(path.relative_to(back)): path.read_bytes() for path in back.rglob("*") if path.is_file()}
+    after = {
+        str(path.relative_to(back)): path.read_bytes() for path in back.rglob("*") if path.is_file()
+    }
     assert after == before
     assert os.access(back / "run.sh", os.X_OK)
     assert not os.access(back / "empty.txt", os.X_OK)
@@ -100,7 +110,9 @@ def test_a_pack_of_a_pack_unpacks(plant: Plant, sutler: Sutler, tmp_path: Path) 
 )
 def test_same_tree_same_bytes(plant: Plant, sutler: Sutler, env: dict[str, str]) -> None:
     """Whatever the hash seed, the locale or the time zone, the same tree gives the same bytes."""
-    folder = plant({**TREE, "naïve.txt": "é\n", **{f"d{i}/f{i}.py": f"x = {i}\n" for i in range(30)}})
+    folder = plant(
+        {**TREE, "naïve.txt": "é\n", **{f"d{i}/f{i}.py": f"x = {i}\n" for i in range(30)}}
+    )
     plain = sutler("pack", "--max-tokens", "900", cwd=folder)
     assert plain.code == 0
     assert sutler("pack", "--max-tokens", "900", cwd=folder, env=env).out == plain.out
@@ -125,15 +137,20 @@ os.scandir = Shuffled
 from sutler.fronts.cli.main import run
 sys.exit(run(["pack", "-q"]))
 """
-    done = subprocess.run([sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", shuffled], cwd=folder, capture_output=True, check=True, timeout=60
+    )
     assert done.stdout == sutler("pack", "-q", cwd=folder).out
 
 
 @pytest.mark.parametrize("format", ["markdown", "xml"])
 @pytest.mark.parametrize("lines", [8, 8_000], ids=["small", "large"])
-def test_worker_processes_do_not_show(plant: Plant, sutler: Sutler, format: str, lines: int) -> None:
-    """A tree, also one so large that worker processes build it, gives the same bytes and the same account on one core.
-    The account has the pack's id, which covers every byte."""
+def test_worker_processes_do_not_show(
+    plant: Plant, sutler: Sutler, format: str, lines: int
+) -> None:
+    """A tree, also one so large that worker processes build it, gives the same bytes and the same
+    account on one core. The account has the pack's id, which covers every byte.
+    """
     texts = {f"t{i}.md": f"{'`' * (i % 9)} é {i}\n" * lines for i in range(80)}
     odd = {
         "bom.txt": b"\xef\xbb\xbfmark\n",
@@ -145,7 +162,9 @@ def test_worker_processes_do_not_show(plant: Plant, sutler: Sutler, format: str,
         "<x>&.txt": "x\n",
         "ä\n.txt": "x\r\n",
     }
-    folder = plant({**texts, **odd, "empty.txt": "", "no-newline.txt": "x", "a": {"b": {"c.py": "c = 1\n"}}})
+    folder = plant(
+        {**texts, **odd, "empty.txt": "", "no-newline.txt": "x", "a": {"b": {"c.py": "c = 1\n"}}}
+    )
     (folder / "t1.md").chmod(0o755)
     words = f"pack -q --no-budget --cut-over 200k --json -f {format}".split()
     (folder / "cut.txt").write_text("line\n" * 50_000)
@@ -155,15 +174,23 @@ os.sched_getaffinity = lambda _: {{0}}
 from sutler.fronts.cli.main import run
 sys.exit(run({words}))
 """
-    done = subprocess.run([sys.executable, "-c", without], cwd=folder, capture_output=True, check=True, timeout=60)
-    there, absent = (json.loads(out)["report"] for out in (sutler(*words, cwd=folder).out, done.stdout))
+    done = subprocess.run(
+        [sys.executable, "-c", without], cwd=folder, capture_output=True, check=True, timeout=60
+    )
+    there, absent = (
+        json.loads(out)["report"] for out in (sutler(*words, cwd=folder).out, done.stdout)
+    )
     assert there == absent
     assert (len(there["shown"]), len(there["excluded"])) == (91, 1)
     assert {one["path"] for one in there["shown"] if one["level"] != "full"} == {"cut.txt"}
 
 
-def test_one_changed_file_changes_its_section_and_the_manifest(plant: Plant, sutler: Sutler) -> None:
-    """A second run over an unchanged tree is byte-identical; a change stays local, so prompt caches hold."""
+def test_one_changed_file_changes_its_section_and_the_manifest(
+    plant: Plant, sutler: Sutler
+) -> None:
+    """A second run over an unchanged tree is byte-identical; a change stays local, so prompt caches
+    hold.
+    """
     folder = plant(TREE)
     before = sutler("pack", cwd=folder).text
     assert sutler("pack", cwd=folder).text == before
@@ -229,12 +256,21 @@ def test_several_paths_files_and_folders_mixed(plant: Plant, sutler: Sutler) -> 
 
 def test_stdin_lists_files(plant: Plant, sutler: Sutler) -> None:
     folder = plant(TREE)
-    for names in (b"src/axle.py\nREADME.md\n", b"src/axle.py\0README.md\0", b"src/axle.py\r\nREADME.md"):
-        assert shown(sutler("pack", "--stdin", cwd=folder, stdin=names).out) == ["README.md", "src/axle.py"]
+    for names in (
+        b"src/axle.py\nREADME.md\n",
+        b"src/axle.py\0README.md\0",
+        b"src/axle.py\r\nREADME.md",
+    ):
+        assert shown(sutler("pack", "--stdin", cwd=folder, stdin=names).out) == [
+            "README.md",
+            "src/axle.py",
+        ]
 
 
 def test_another_repository_is_its_own_root(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
-    """Inside one project paths stay relative to where the user stands; another repository is a root of its own."""
+    """Inside one project paths stay relative to where the user stands; another repository is a root
+    of its own.
+    """
     plant(TREE)
     assert "project/src/axle.py" in shown(sutler("pack", "project", cwd=tmp_path).out)
     (tmp_path / "project" / ".git").mkdir()
@@ -256,7 +292,9 @@ def test_another_repository_is_its_own_root(plant: Plant, sutler: Sutler, tmp_pa
         ),
     ],
 )
-def test_selection_flags(plant: Plant, sutler: Sutler, words: list[str], expected: list[str]) -> None:
+def test_selection_flags(
+    plant: Plant, sutler: Sutler, words: list[str], expected: list[str]
+) -> None:
     assert shown(sutler("pack", *words, cwd=plant(TREE)).out) == expected
 
 
@@ -286,7 +324,10 @@ def test_config_from_every_place(plant: Plant, sutler: Sutler) -> None:
     ran = sutler("config", "--json", cwd=folder, env={"SUTLER_MAX_TOKENS": "7k"})
     settings = json.loads(ran.out)["settings"]
     assert (settings["format"]["value"], settings["format"]["origin"]) == ("xml", "sutler.toml")
-    assert (settings["max_tokens"]["value"], settings["max_tokens"]["origin"]) == (7_000, "environment")
+    assert (settings["max_tokens"]["value"], settings["max_tokens"]["origin"]) == (
+        7_000,
+        "environment",
+    )
     assert settings["hidden"]["origin"] == "default"
     assert sutler("pack", "-f", "json", cwd=folder).out.startswith(b"{")
 

@@ -1,4 +1,6 @@
-"""Snapshots, full, summary and task packs, contracts, schemas and pack diffs, through the front door."""
+"""Snapshots, full, summary and task packs, contracts, schemas and pack diffs, through the front
+door.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +56,19 @@ previousState: {iteration: 2, diffSummary: "src/index.js | +1 -1"}
 
 
 @pytest.fixture
-def sutler(sutler: Sutler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Capture) -> Sutler:
-    """The same front door without a new process each time; a run that needs its own environment gets one."""
+def sutler(
+    sutler: Sutler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Capture
+) -> Sutler:
+    """The same front door without a new process each time; a run that needs its own environment
+    gets one.
+    """
 
-    def inside(*words: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Ran:
+    def inside(
+        *words: str,
+        cwd: Path | None = None,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> Ran:
         if env is not None:
             return sutler(*words, cwd=cwd, stdin=stdin, env=env)
         capfdbinary.readouterr()
@@ -84,7 +95,9 @@ def valid(name: str, document: Any) -> None:
 
 
 def test_scan_json_is_the_project_snapshot(sutler: Sutler, plant: Plant) -> None:
-    """Tree, totals, metadata, exclusions and statistics, valid by the published schema; no path of the machine."""
+    """Tree, totals, metadata, exclusions and statistics, valid by the published schema; no path of
+    the machine.
+    """
     folder = plant(SHOP)
     ran = sutler("scan", "--json", cwd=folder)
     found = ok(ran)
@@ -93,8 +106,17 @@ def test_scan_json_is_the_project_snapshot(sutler: Sutler, plant: Plant) -> None
     assert found["total_size_bytes"] == sum(one["size_bytes"] for one in found["files"])
     assert found["directory_tree"]["children"][-1]["name"] == "test"
     reasons = {one["path"]: one["reason"] for one in found["excluded_files"]}
-    assert reasons == {".env": "credentials", "logo.png": "binary", "node_modules/": "dependency_dir"}
-    assert found["exclusion_stats"] == {"by_pattern": 1, "by_size": 0, "by_binary": 1, "by_credentials": 1}
+    assert reasons == {
+        ".env": "credentials",
+        "logo.png": "binary",
+        "node_modules/": "dependency_dir",
+    }
+    assert found["exclusion_stats"] == {
+        "by_pattern": 1,
+        "by_size": 0,
+        "by_binary": 1,
+        "by_credentials": 1,
+    }
     assert str(folder).encode() not in ran.out
     assert found["scan_timestamp"].endswith("Z")
 
@@ -105,7 +127,9 @@ def test_plain_scan_still_lists_files(sutler: Sutler, plant: Plant) -> None:
 
 
 def test_a_tree_too_deep_for_json_is_refused_with_a_way_out(sutler: Sutler, plant: Plant) -> None:
-    """Folders nested beyond what one document can carry: a refusal that names --depth, not a traceback."""
+    """Folders nested beyond what one document can carry: a refusal that names --depth, not a
+    traceback.
+    """
     folder = plant({"a.py": "x\n"})
     here = os.getcwd()
     try:
@@ -128,8 +152,12 @@ def test_a_tree_too_deep_for_json_is_refused_with_a_way_out(sutler: Sutler, plan
 
 
 @pytest.mark.parametrize(("kind", "name"), [("full", "full-pack"), ("summary", "summary-pack")])
-def test_a_typed_json_pack_is_the_wire_document(sutler: Sutler, plant: Plant, kind: str, name: str) -> None:
-    """--type with json gives seed 004's shape, valid by its schema; msgpack gives the very same document."""
+def test_a_typed_json_pack_is_the_wire_document(
+    sutler: Sutler, plant: Plant, kind: str, name: str
+) -> None:
+    """--type with json gives seed 004's shape, valid by its schema; msgpack gives the very same
+    document.
+    """
     folder = plant(SHOP)
     ran = sutler("pack", "--type", kind, "-f", "json", cwd=folder)
     found = ok(ran)
@@ -142,10 +170,18 @@ def test_a_typed_json_pack_is_the_wire_document(sutler: Sutler, plant: Plant, ki
 
 
 def test_a_full_pack_shows_every_text_once_and_nothing_secret(sutler: Sutler, plant: Plant) -> None:
-    """Key files and contents together are the five texts; the credential file is in the index as excluded."""
+    """Key files and contents together are the five texts; the credential file is in the index as
+    excluded.
+    """
     found = ok(sutler("pack", "--type", "full", "-f", "json", cwd=plant(SHOP)))
     shown = [one["path"] for one in (*found["key_files"], *found["contents"])]
-    assert sorted(shown) == ["README.md", "package.json", "src/api/auth.js", "src/index.js", "test/app.test.js"]
+    assert sorted(shown) == [
+        "README.md",
+        "package.json",
+        "src/api/auth.js",
+        "src/index.js",
+        "test/app.test.js",
+    ]
     row = next(row for row in found["file_index"] if row["path"] == ".env")
     assert (row["included"], row["exclusion_reason"]) == (False, "credentials")
 
@@ -153,19 +189,29 @@ def test_a_full_pack_shows_every_text_once_and_nothing_secret(sutler: Sutler, pl
 def test_same_tree_same_bytes(sutler: Sutler, plant: Plant) -> None:
     """Two runs of each document, with other hash seeds, give the same bytes."""
     folder = plant({**SHOP, "task.yaml": TASK})
-    for words in (["--type", "full", "-f", "json"], ["--type", "summary"], ["--task", "task.yaml", "-f", "msgpack"]):
-        one, two = (sutler("pack", *words, cwd=folder, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2"))
+    for words in (
+        ["--type", "full", "-f", "json"],
+        ["--type", "summary"],
+        ["--task", "task.yaml", "-f", "msgpack"],
+    ):
+        one, two = (
+            sutler("pack", *words, cwd=folder, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")
+        )
         assert one.out == two.out != b""
 
 
-def test_untyped_json_stays_the_pack_that_unpack_reads(sutler: Sutler, plant: Plant, tmp_path: Path) -> None:
+def test_untyped_json_stays_the_pack_that_unpack_reads(
+    sutler: Sutler, plant: Plant, tmp_path: Path
+) -> None:
     """Without --type, json is the rendered pack."""
     sutler("pack", "-f", "json", "-o", str(tmp_path / "p.json"), cwd=plant(SHOP))
     assert sutler("unpack", "--list", str(tmp_path / "p.json")).code == 0
 
 
 def test_a_summary_reads_as_markdown_inside_the_budget(sutler: Sutler, plant: Plant) -> None:
-    """Facts for people and models; under a small budget the last entries give way and the text says so."""
+    """Facts for people and models; under a small budget the last entries give way and the text says
+    so.
+    """
     folder = plant({**SHOP, **{f"lib/part{n}.js": f"exports.f{n} = 1;\n" for n in range(60)}})
     whole = sutler("pack", "--type", "summary", "--goal", "Explain it", cwd=folder).text
     assert "# shop: summary" in whole
@@ -189,9 +235,13 @@ def test_a_summary_reads_as_markdown_inside_the_budget(sutler: Sutler, plant: Pl
 def test_auto_records_why(
     sutler: Sutler, plant: Plant, tmp_path: Path, words: list[str], kind: str, reason: str
 ) -> None:
-    """--type auto is the PackSelector; its reason is in the receipt, which is valid by its schema."""
+    """--type auto is the PackSelector; its reason is in the receipt, which is valid by its
+    schema.
+    """
     receipt = tmp_path / "receipt.json"
-    ran = sutler("pack", "--type", "auto", "-f", "json", "--receipt", str(receipt), *words, cwd=plant(SHOP))
+    ran = sutler(
+        "pack", "--type", "auto", "-f", "json", "--receipt", str(receipt), *words, cwd=plant(SHOP)
+    )
     assert ok(ran)["type"] == kind
     found = json.loads(receipt.read_text())
     assert found["context_pack_info"]["type"] == kind
@@ -204,7 +254,9 @@ def test_auto_in_markdown_is_rendered_or_summarised(sutler: Sutler, plant: Plant
     """In a rendered format, auto gives the budgeted pack or the summary in Markdown."""
     folder = plant(SHOP)
     assert sutler("pack", "--type", "auto", cwd=folder).text.startswith("# sutler pack")
-    assert sutler("pack", "--type", "auto", "--max-files", "1", cwd=folder).text.startswith("# shop: summary")
+    assert sutler("pack", "--type", "auto", "--max-files", "1", cwd=folder).text.startswith(
+        "# shop: summary"
+    )
 
 
 def test_type_is_a_setting(sutler: Sutler, plant: Plant) -> None:
@@ -228,7 +280,9 @@ def test_type_is_a_setting(sutler: Sutler, plant: Plant) -> None:
         (["--tier", "huge"], "invalid choice"),
     ],
 )
-def test_what_does_not_go_together_is_said(sutler: Sutler, plant: Plant, words: list[str], what: str) -> None:
+def test_what_does_not_go_together_is_said(
+    sutler: Sutler, plant: Plant, words: list[str], what: str
+) -> None:
     """A usage error, exit 2, that names the conflict."""
     ran = sutler("pack", *words, cwd=plant({"a.py": "x\n"}))
     assert (ran.code, what in ran.err) == (2, True), ran.err
@@ -247,7 +301,9 @@ def test_the_report_of_a_document_is_valid(sutler: Sutler, plant: Plant) -> None
 def test_hidden_characters_and_hard_links_are_reported(
     sutler: Sutler, plant: Plant, tmp_path: Path, words: list[str]
 ) -> None:
-    """What was made visible and which file has another name: in the receipt of a document as of any pack."""
+    """What was made visible and which file has another name: in the receipt of a document as of any
+    pack.
+    """
     folder = plant({"a.py": "a = 1\u200b\n"})
     os.link(folder / "a.py", tmp_path / "elsewhere.py")
     receipt = tmp_path / "r.json"
@@ -266,7 +322,9 @@ def test_a_task_pack_is_seed_002s_shape(sutler: Sutler, plant: Plant) -> None:
     folder = plant({**SHOP, "task.yaml": TASK})
     found = ok(sutler("pack", "--task", "task.yaml", "-f", "json", cwd=folder))
     valid("context-pack", found)
-    assert found["task"]["acceptance"] == [{"id": "a1", "text": "The tests pass.", "type": "behavior"}]
+    assert found["task"]["acceptance"] == [
+        {"id": "a1", "text": "The tests pass.", "type": "behavior"}
+    ]
     assert found["constraints"] == {
         "allowedGlobs": ["src/**"],
         "forbiddenGlobs": ["src/gone/**"],
@@ -288,13 +346,19 @@ def test_a_task_from_stdin_in_json_gives_the_prompt(sutler: Sutler, plant: Plant
     ran = sutler("pack", "--task", "-", cwd=plant(SHOP), stdin=json.dumps(task).encode())
     assert "You may only modify files matching: src/**" in ran.text
     assert "Do NOT modify files matching: *.md" in ran.text
-    found = ok(sutler("pack", "--task", "-", "-f", "json", cwd=plant(SHOP), stdin=json.dumps(task).encode()))
+    found = ok(
+        sutler(
+            "pack", "--task", "-", "-f", "json", cwd=plant(SHOP), stdin=json.dumps(task).encode()
+        )
+    )
     assert found["totalChars"] == len(ran.text)
 
 
 def test_a_task_pack_in_markdown_is_context_md(sutler: Sutler, plant: Plant) -> None:
     """For a person: the task, its constraints, and files by name."""
-    text = sutler("pack", "--task", "task.yaml", "-f", "markdown", cwd=plant({**SHOP, "task.yaml": TASK})).text
+    text = sutler(
+        "pack", "--task", "task.yaml", "-f", "markdown", cwd=plant({**SHOP, "task.yaml": TASK})
+    ).text
     assert "# Context for T1" in text
     assert "- src/index.js (full), medium priority: task.context.files" in text
     assert "require('express')" not in text
@@ -330,21 +394,30 @@ def test_what_must_be_included_is_never_cut(sutler: Sutler, plant: Plant) -> Non
         ("id: T\ngoal: g\nfilesContract: 7\n", "a mapping is expected"),
         (
             "a: &a [x, x, x, x, x, x, x, x, x]\n"
-            + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(8)),
+            + "".join(
+                f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n"
+                for n in range(8)
+            ),
             "expands to more than",
         ),
         ("id: " + "x" * 5_000_000, "characters"),
     ],
     ids=["syntax", "list", "no id", "no goal", "tier", "contract", "yaml bomb", "huge"],
 )
-def test_a_malformed_task_is_a_clear_error(sutler: Sutler, plant: Plant, task: str, what: str) -> None:
+def test_a_malformed_task_is_a_clear_error(
+    sutler: Sutler, plant: Plant, task: str, what: str
+) -> None:
     """Exit 2, the field or the limit named, nothing on stdout."""
     ran = sutler("pack", "--task", "-", cwd=plant({"a.py": "x\n"}), stdin=task.encode())
-    assert (ran.code, ran.out, what in ran.err, "Traceback" in ran.err) == (2, b"", True, False), ran.err
+    assert (ran.code, ran.out, what in ran.err, "Traceback" in ran.err) == (2, b"", True, False), (
+        ran.err
+    )
 
 
 def test_missing_files_and_idle_globs_are_on_record(sutler: Sutler, plant: Plant) -> None:
-    """A missing context file, a denied one and a glob that matches nothing: named in the pack; strict mode refuses."""
+    """A missing context file, a denied one and a glob that matches nothing: named in the pack;
+    strict mode refuses.
+    """
     task = "id: T\ngoal: g\ncontext: {files: [gone.js, .env, ../up.js]}\nfilesContract: {allowed: ['lib/**']}\n"
     folder = plant(SHOP)
     ran = sutler("pack", "--task", "-", cwd=folder, stdin=task.encode())
@@ -353,18 +426,26 @@ def test_missing_files_and_idle_globs_are_on_record(sutler: Sutler, plant: Plant
     assert "../up.js: denied" in ran.text
     assert "lib/**: missing, allowed contract glob matches no file" in ran.text
     assert "TOKEN=1" not in ran.text
-    assert sutler("pack", "--task", "-", "--mode", "strict", cwd=folder, stdin=task.encode()).code == 3
+    assert (
+        sutler("pack", "--task", "-", "--mode", "strict", cwd=folder, stdin=task.encode()).code == 3
+    )
 
 
 def test_a_file_that_the_task_names_bypasses_ignore_rules(sutler: Sutler, plant: Plant) -> None:
     """As a file named on the command line does; never a denial."""
     folder = plant(
-        {**SHOP, ".git": {"HEAD": "ref: refs/heads/main\n", "objects": {}, "refs": {}}, ".gitignore": "gen/\n"}
+        {
+            **SHOP,
+            ".git": {"HEAD": "ref: refs/heads/main\n", "objects": {}, "refs": {}},
+            ".gitignore": "gen/\n",
+        }
     )
     (folder / "gen").mkdir()
     (folder / "gen/types.js").write_text("exports.generated = 1;\n")
     task = "id: T\ngoal: g\ncontext: {files: [gen/types.js]}\n"
-    assert "exports.generated" in sutler("pack", "--task", "-", cwd=folder, stdin=task.encode()).text
+    assert (
+        "exports.generated" in sutler("pack", "--task", "-", cwd=folder, stdin=task.encode()).text
+    )
 
 
 def test_windows_spellings_in_a_task_mean_the_same_files(sutler: Sutler, plant: Plant) -> None:
@@ -372,7 +453,10 @@ def test_windows_spellings_in_a_task_mean_the_same_files(sutler: Sutler, plant: 
     folder = plant(SHOP)
     posix = "id: T\ngoal: g\ncontext: {files: ['src/api/auth.js']}\nfilesContract: {allowed: ['src/**']}\n"
     windows = posix.replace("src/api/auth.js", "src\\api\\auth.js")
-    one, two = (sutler("pack", "--task", "-", cwd=folder, stdin=text.encode()).out for text in (posix, windows))
+    one, two = (
+        sutler("pack", "--task", "-", cwd=folder, stdin=text.encode()).out
+        for text in (posix, windows)
+    )
     assert one == two
 
 
@@ -384,7 +468,11 @@ def test_task_packs_leave_receipts(sutler: Sutler, plant: Plant) -> None:
     assert [one["destination"] for one in found] == ["out.md"]
     shown = ok(sutler("receipt", "show", cwd=folder))["receipt"]
     assert shown["format"] == "prompt"
-    assert {one["path"] for one in shown["files"]} == {"src/index.js", "src/api/auth.js", "README.md"}
+    assert {one["path"] for one in shown["files"]} == {
+        "src/index.js",
+        "src/api/auth.js",
+        "README.md",
+    }
 
 
 # contracts
@@ -411,10 +499,16 @@ def test_task_packs_leave_receipts(sutler: Sutler, plant: Plant) -> None:
     ],
     ids=["kept", "names", "new", "status", "diff"],
 )
-def test_contract_check(sutler: Sutler, plant: Plant, words: list[str], stdin: str, reasons: dict[str, str]) -> None:
-    """New, forbidden, not allowed: each file once, exit 3 when there are any; valid by the schema."""
+def test_contract_check(
+    sutler: Sutler, plant: Plant, words: list[str], stdin: str, reasons: dict[str, str]
+) -> None:
+    """New, forbidden, not allowed: each file once, exit 3 when there are any; valid by the
+    schema.
+    """
     folder = plant({**SHOP, "task.yaml": TASK})
-    ran = sutler("contract", "check", "task.yaml", *words, "--json", cwd=folder, stdin=stdin.encode())
+    ran = sutler(
+        "contract", "check", "task.yaml", *words, "--json", cwd=folder, stdin=stdin.encode()
+    )
     assert ran.code == (3 if reasons else 0), ran.err
     found = json.loads(ran.out)
     valid("contract-report", found)
@@ -432,7 +526,8 @@ def test_a_bare_contract_is_enough(sutler: Sutler, plant: Plant) -> None:
     """A file with allowed and forbidden and nothing else."""
     folder = plant({"a.py": "x\n", "c.json": '{"forbidden": ["*.lock"]}'})
     assert (
-        sutler("contract", "check", "c.json", "--changed", "a.py", cwd=folder).text == "1 files keep to the contract\n"
+        sutler("contract", "check", "c.json", "--changed", "a.py", cwd=folder).text
+        == "1 files keep to the contract\n"
     )
     assert sutler("contract", "check", "c.json", "--changed", "x.lock", cwd=folder).code == 3
 
@@ -440,7 +535,9 @@ def test_a_bare_contract_is_enough(sutler: Sutler, plant: Plant) -> None:
 # hostile projects
 
 
-def test_a_circular_workspace_and_a_huge_manifest_are_problems(sutler: Sutler, plant: Plant) -> None:
+def test_a_circular_workspace_and_a_huge_manifest_are_problems(
+    sutler: Sutler, plant: Plant
+) -> None:
     """Neither hangs nor hides: both are on record, and the rest of the manifest is read."""
     folder = plant(
         {
@@ -471,15 +568,28 @@ def test_a_yaml_bomb_in_a_manifest_is_a_problem(sutler: Sutler, plant: Plant) ->
     assert "pnpm-workspace.yaml: malformed" in ran.err
 
 
-def test_content_that_is_binary_after_all_is_excluded_as_binary(sutler: Sutler, plant: Plant) -> None:
+def test_content_that_is_binary_after_all_is_excluded_as_binary(
+    sutler: Sutler, plant: Plant
+) -> None:
     """A text name over binary content: out, with the reason."""
-    found = ok(sutler("pack", "--type", "full", "-f", "json", cwd=plant({"a.py": "x\n", "b.py": b"\0\1\2\xff" * 50})))
+    found = ok(
+        sutler(
+            "pack",
+            "--type",
+            "full",
+            "-f",
+            "json",
+            cwd=plant({"a.py": "x\n", "b.py": b"\0\1\2\xff" * 50}),
+        )
+    )
     row = next(row for row in found["file_index"] if row["path"] == "b.py")
     assert (row["included"], row["exclusion_reason"]) == (False, "binary")
 
 
 def test_a_canary_never_leaves(sutler: Sutler, plant: Plant) -> None:
-    """In bodies, manifests, names and every field of a task: no form of any document or its notes shows it."""
+    """In bodies, manifests, names and every field of a task: no form of any document or its notes
+    shows it.
+    """
     task = json.dumps(
         {
             "id": f"T-{KEY}",
@@ -497,7 +607,9 @@ def test_a_canary_never_leaves(sutler: Sutler, plant: Plant) -> None:
     folder = plant(
         {
             **SHOP,
-            "package.json": json.dumps({"name": "shop", "description": f"token {KEY}", "dependencies": {"x": KEY}}),
+            "package.json": json.dumps(
+                {"name": "shop", "description": f"token {KEY}", "dependencies": {"x": KEY}}
+            ),
             f"src/{KEY}.js": "x\n",
             "README.md": f"# Shop {KEY}\n\nUse `{KEY}` to log in.\n",
         }
@@ -552,16 +664,24 @@ def test_diff_packs_says_what_moved_and_why(sutler: Sutler, plant: Plant, form: 
     found = ok(sutler("diff-packs", before, after, "--json"))
     valid("pack-diff", found)
     groups = {
-        name: [one["path"] for one in found[name]] for name in ("entered", "left", "level_changed", "content_changed")
+        name: [one["path"] for one in found[name]]
+        for name in ("entered", "left", "level_changed", "content_changed")
     }
-    assert groups == {"entered": ["d.py"], "left": ["b.py"], "level_changed": ["c.py"], "content_changed": ["a.py"]}
+    assert groups == {
+        "entered": ["d.py"],
+        "left": ["b.py"],
+        "level_changed": ["c.py"],
+        "content_changed": ["a.py"],
+    }
     assert all(one["why"] for name in groups for one in found[name])
     assert "entered   d.py  [full]" in sutler("diff-packs", before, after).text
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_verify_says_what_moved_on(sutler: Sutler, plant: Plant, form: str) -> None:
-    """0 while the folder is as it was, 4 once files moved on, each named; the receipt is found by the pack's id."""
+    """0 while the folder is as it was, 4 once files moved on, each named; the receipt is found by
+    the pack's id.
+    """
     folder = plant({"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": f"key = '{KEY}'\n"})
     pack = written(sutler, folder, "pack", *FORMS[form])
     ran = sutler("verify", pack, "--json", cwd=folder)
@@ -620,7 +740,14 @@ def test_what_is_no_pack_is_said(sutler: Sutler, plant: Plant, tmp_path: Path) -
 def test_every_schema_is_listed_and_is_one(sutler: Sutler) -> None:
     """Any spelling of a name; each is a JSON Schema by its own meta-schema."""
     names = sutler("schema").text.split()
-    assert {"report", "receipt", "full-pack", "summary-pack", "context-pack", "project-snapshot"} <= {*names}
+    assert {
+        "report",
+        "receipt",
+        "full-pack",
+        "summary-pack",
+        "context-pack",
+        "project-snapshot",
+    } <= {*names}
     for name in {*names} - {"tools"}:  # those are a list, of tools and their schemas
         jsonschema.Draft202012Validator.check_schema(ok(sutler("schema", name)))
     assert sutler("schema", "FullPack").out == sutler("schema", "full_pack").out
@@ -631,11 +758,16 @@ def test_the_same_from_python(plant: Plant) -> None:
     project = api.Project(plant(SHOP))
     assert project.snapshot().total_files == 5
     assert project.select_pack()[0] == "full"
-    assert project.select_pack(api.PackConstraints(prefer_summary=True)) == ("summary", "prefer_summary is set")
+    assert project.select_pack(api.PackConstraints(prefer_summary=True)) == (
+        "summary",
+        "prefer_summary is set",
+    )
     full = project.full_pack(api.PackConstraints(max_content_bytes=150))
     assert full.metadata.total_content_bytes <= 150
     assert full.metadata.truncation_applied
     assert project.summary_pack().manifest.project_type == "node"
-    pack = api.ContextPacker(project, tier="cheap").build({"id": "T", "goal": "g", "context": {"files": ["README.md"]}})
+    pack = api.ContextPacker(project, tier="cheap").build(
+        {"id": "T", "goal": "g", "context": {"files": ["README.md"]}}
+    )
     assert [one.path for one in pack.files] == ["README.md"]
     assert api.deserialize(api.serialize(pack)) == pack

@@ -10,20 +10,24 @@ import pytest
 from textual.pilot import Pilot
 
 from sutler.access.audit import Ledger
-from sutler.engine import picks
 from sutler.fronts.tui.app import Picker
 from sutler.fronts.tui.asking import Question
 from sutler.fronts.tui.commands import SLASHES
 from sutler.fronts.tui.plan import bar_line
+from sutler.pack import picks
+from sutler.store.records import unseal
 from sutler.tools import open_store
-from sutler.values.access import unseal
 from tests.conftest import Plant
 from tests.pickers import drive, say, screen, settled, status, until
 
 TREE: dict[str, Any] = {
     "README.md": "# Cart\n\nTwo axles.\n",
     "sutler.toml": '[profiles.docs]\ninclude = ["*.md"]\n',
-    "src": {"cart.py": "WHEELS = 4\nAXLES = 2\n" * 20, "axle.py": "AXLES = 2\n", "deep": {"hub.py": "HUB = 1\n"}},
+    "src": {
+        "cart.py": "WHEELS = 4\nAXLES = 2\n" * 20,
+        "axle.py": "AXLES = 2\n",
+        "deep": {"hub.py": "HUB = 1\n"},
+    },
     "tests": {"test_cart.py": "def test_cart() -> None: ...\n"},
 }
 PATCH = "--- a/src/axle.py\n+++ b/src/axle.py\n@@ -1 +1 @@\n-AXLES = 2\n+AXLES = 3\n"
@@ -41,7 +45,11 @@ def rows_of(folder: Path) -> list[tuple[str, str, bool]]:
     store, ledger = open_store(str(folder), os.environ)
     assert isinstance(ledger, Ledger)
     try:
-        return [(one.tool, one.path, one.success) for one in map(unseal, store.audit(0, 1_000)) if one.phase == "done"]
+        return [
+            (one.tool, one.path, one.success)
+            for one in map(unseal, store.audit(0, 1_000))
+            if one.phase == "done"
+        ]
     finally:
         store.close()
 
@@ -62,7 +70,9 @@ def test_space_picks_and_the_bar_follows(project: Path) -> None:
 
 
 def test_the_bar_is_close_to_what_a_pack_costs(project: Path, tmp_path: Path) -> None:
-    """The figure before packing and the exact one after differ by little, for few files and for all."""
+    """The figure before packing and the exact one after differ by little, for few files and for
+    all.
+    """
 
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
         for size in ("100k tokens", "500k bytes"):
@@ -119,7 +129,10 @@ def test_the_bar_says_when_it_is_over(project: Path) -> None:
 def test_search_narrows_the_tree_and_escape_ends_it(project: Path) -> None:
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
         await pilot.press("f", "c", "a", "r", "t")
-        assert [row.path for row in app.files_pane.rows if not row.folder] == ["src/cart.py", "tests/test_cart.py"]
+        assert [row.path for row in app.files_pane.rows if not row.folder] == [
+            "src/cart.py",
+            "tests/test_cart.py",
+        ]
         await pilot.press("enter", "a")
         assert app.plan.chosen() == ["src/cart.py", "tests/test_cart.py"]
         await pilot.press("escape")
@@ -181,8 +194,12 @@ def test_help_names_every_command(project: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_a_patch_is_shown_and_applied_only_with_consent(project: Path, tmp_path: Path, answer: str) -> None:
-    """The question shows the diff; yes writes it, weighs the files again and is in the history; no writes nothing."""
+def test_a_patch_is_shown_and_applied_only_with_consent(
+    project: Path, tmp_path: Path, answer: str
+) -> None:
+    """The question shows the diff; yes writes it, weighs the files again and is in the history; no
+    writes nothing.
+    """
     patch = tmp_path / "change.patch"
     patch.write_text(PATCH)
 
@@ -201,7 +218,9 @@ def test_a_patch_is_shown_and_applied_only_with_consent(project: Path, tmp_path:
             assert "denied" in status(app)
 
     drive(project, act)
-    assert (project / "src/axle.py").read_text() == ("AXLES = 3\n" if answer == "y" else "AXLES = 2\n")
+    assert (project / "src/axle.py").read_text() == (
+        "AXLES = 3\n" if answer == "y" else "AXLES = 2\n"
+    )
 
 
 def test_leaving_while_a_question_waits_writes_nothing(project: Path, tmp_path: Path) -> None:
@@ -282,7 +301,9 @@ def test_pack_and_export_write_what_is_picked(project: Path, tmp_path: Path) -> 
     assert (tmp_path / "list.txt").read_text() == "README.md\nsrc/axle.py\n"
 
 
-def test_copy_goes_to_the_terminal_where_no_program_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copy_goes_to_the_terminal_where_no_program_is(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
 
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
@@ -352,8 +373,15 @@ def test_resizing_keeps_cursor_and_picks(project: Path) -> None:
     drive(project, act)
 
 
-def test_hostile_names_and_texts_do_not_reach_the_screen_raw(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = plant({"a\x1b]0;owned\x07.txt": "x\x1b[2J\x1b]52;c;aGk=\x07y\u202ez\n", "[bold red]m.txt": "[blink]hi\n"})
+def test_hostile_names_and_texts_do_not_reach_the_screen_raw(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = plant(
+        {
+            "a\x1b]0;owned\x07.txt": "x\x1b[2J\x1b]52;c;aGk=\x07y\u202ez\n",
+            "[bold red]m.txt": "[blink]hi\n",
+        }
+    )
     monkeypatch.chdir(folder)
 
     async def act(app: Picker, pilot: Pilot[bool]) -> None:
@@ -366,7 +394,9 @@ def test_hostile_names_and_texts_do_not_reach_the_screen_raw(plant: Plant, monke
     drive(folder, act, size=(120, 20))
 
 
-def test_secrets_are_redacted_in_the_text_pane(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_redacted_in_the_text_pane(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = "ghp_" + "q7Zk2Lw9Xc4Vb8Nm1As5Df6Gh3Jk0PoI2uYt"
     folder = plant({"settings.py": f"TOKEN = '{token}'\nNAME = 'cart'\n"})
     monkeypatch.chdir(folder)
@@ -395,7 +425,9 @@ def test_many_files_stay_quick_to_walk(plant: Plant, monkeypatch: pytest.MonkeyP
     drive(folder, act)
 
 
-def test_what_comes_due_while_the_screen_goes_is_dropped(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_due_while_the_screen_goes_is_dropped(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Timers of a picker that is being closed find no screen, and nothing to do."""
     folder = plant(TREE)
     monkeypatch.chdir(folder)

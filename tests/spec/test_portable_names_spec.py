@@ -10,14 +10,16 @@ import pytest
 
 from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.writer import Writer
-from sutler.values.errors import DeniedError, SutlerError
+from sutler.errors import DeniedError, SutlerError
 from tests.conftest import Plant, Sutler
 from tests.doors import OpenDoor
 
 ALL = Rules(rules=(PolicyRule("allow", "**"),))
 
 
-@pytest.mark.parametrize("path", ["aux.c", "a.txt:stream", "a.txt::$DATA", "GIT~1/config", "sub/a.", "C:x", "a\\b"])
+@pytest.mark.parametrize(
+    "path", ["aux.c", "a.txt:stream", "a.txt::$DATA", "GIT~1/config", "sub/a.", "C:x", "a\\b"]
+)
 def test_a_name_of_one_platform_only_is_not_created(open_door: OpenDoor, path: str) -> None:
     """By whole file, patch or move, and nothing is left behind."""
     door = open_door({"a.py": "one\n"}, rules=ALL)

@@ -1,6 +1,7 @@
 """Manifest facts of real projects, checked by hand against their files.
 
-Foreign code is not part of this repository: SUTLER_CORPORA names a folder with checkouts of these projects.
+Foreign code is not part of this repository: SUTLER_CORPORA names a folder with checkouts of these
+projects.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET, Struct
 
-from sutler.stages.packs import Material, build_summary, classified
-from sutler.stages.survey.needs import survey_needs
-from sutler.values.pack import CleanText
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import FileEntry, Snapshot
-from sutler.values.wire import Manifest
+from sutler.formats.document import CleanText
+from sutler.paths import RelPath
+from sutler.scan.snapshot import FileEntry, Snapshot
+from sutler.survey.needs import survey_needs
+from sutler.survey.packs import Material, build_summary, classified
+from sutler.survey.wire import Manifest
 
 CORPORA = os.environ.get("SUTLER_CORPORA", "")
 
@@ -99,7 +100,11 @@ PROJECTS = {
         "node",
         "pnpm",
         "vitest",
-        ("packages/client/src/index.ts", "packages/server/src/index.ts", "packages/openapi/src/cli.ts"),
+        (
+            "packages/client/src/index.ts",
+            "packages/server/src/index.ts",
+            "packages/openapi/src/cli.ts",
+        ),
         {
             "typescript": "runtime",
             "vitest": "dev",
@@ -259,18 +264,28 @@ PROJECTS = {
 
 def manifest_of(root: Path) -> Manifest:
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    named = {path.relative_to(root).as_posix(): path for path in files if ".git" not in path.relative_to(root).parts}
-    entries = tuple(FileEntry(RelPath(name), path.stat().st_size) for name, path in sorted(named.items()))
+    named = {
+        path.relative_to(root).as_posix(): path
+        for path in files
+        if ".git" not in path.relative_to(root).parts
+    }
+    entries = tuple(
+        FileEntry(RelPath(name), path.stat().st_size) for name, path in sorted(named.items())
+    )
     snapshot = Snapshot(entries, (), ())
     wanted = survey_needs(classified(snapshot)).paths
-    texts = {name: CleanText(named[name].read_bytes().decode("utf-8", "replace")) for name in wanted}
+    texts = {
+        name: CleanText(named[name].read_bytes().decode("utf-8", "replace")) for name in wanted
+    }
     return build_summary(Material(snapshot=snapshot, texts=texts, root=root.name)).manifest
 
 
 @pytest.mark.skipif(not CORPORA, reason="SUTLER_CORPORA names no folder of checkouts")
 @pytest.mark.parametrize("project", sorted(PROJECTS))
 def test_manifest_of_a_real_project(project: str) -> None:
-    """Type, build system, test framework, entry points, purpose and ten dependencies, as read by eye."""
+    """Type, build system, test framework, entry points, purpose and ten dependencies, as read by
+    eye.
+    """
     root = Path(CORPORA, project)
     if not root.is_dir():
         pytest.skip(f"no checkout of {project}")
@@ -281,5 +296,7 @@ def test_manifest_of_a_real_project(project: str) -> None:
     assert set(expected.entries) <= set(found.entry_points)
     kinds = {item.name: item.type for item in found.dependencies}
     assert {name: kinds.get(name) for name in expected.dependencies} == expected.dependencies
-    runtime = [item for item in found.dependencies if item.type == "runtime" and item.version is not UNSET]
+    runtime = [
+        item for item in found.dependencies if item.type == "runtime" and item.version is not UNSET
+    ]
     assert runtime or project == "gson"

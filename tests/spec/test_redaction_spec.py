@@ -1,4 +1,6 @@
-"""Nothing secret leaves (seed 003 §5): 200 planted canaries, none of them in the cleaned text, whole or in part."""
+"""Nothing secret leaves (seed 003 §5): 200 planted canaries, none of them in the cleaned text,
+whole or in part.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import string
 
 import pytest
 
-from sutler.stages.redact import Engine, compile_database, hyperscan_engine, redact
+from sutler.secrets import Engine, compile_database, hyperscan_engine, redact
 
 KEY = b"k" * 32
 _MIXED = string.ascii_letters + string.digits
@@ -21,8 +23,12 @@ def _canary(rng: random.Random) -> str:
 
 def _plant(kind: int, canary: str, rng: random.Random) -> tuple[str, str]:
     """(path, text) with the canary somewhere in it."""
-    filler = "\n".join(f"line {number} of something ordinary" for number in range(rng.randint(1, 60)))
-    words = " ".join(rng.choices(("lorem", "ipsum", "dolor", "{", "}", "function", "var a=1;"), k=6000))
+    filler = "\n".join(
+        f"line {number} of something ordinary" for number in range(rng.randint(1, 60))
+    )
+    words = " ".join(
+        rng.choices(("lorem", "ipsum", "dolor", "{", "}", "function", "var a=1;"), k=6000)
+    )
     cell = {"cells": [{"cell_type": "code", "source": [f"token = '{canary}'\n", "print(token)\n"]}]}
     return (
         ("a.py", f"{filler}\nTOKEN = '{canary}'\n{filler}"),
@@ -62,4 +68,8 @@ def test_redact_then_cut_leaks_nothing_at_any_cut(engine: Engine) -> None:
     canary = _canary(rng)
     text = redact(f"before {canary} after", "a.txt", key=KEY, engine=engine).text
     pieces = {canary[at : at + 8] for at in range(len(canary) - 7)}
-    assert not any(text[start:stop] in pieces for start in range(len(text)) for stop in range(start + 8, len(text)))
+    assert not any(
+        text[start:stop] in pieces
+        for start in range(len(text))
+        for stop in range(start + 8, len(text))
+    )

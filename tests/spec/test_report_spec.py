@@ -35,10 +35,23 @@ TREE = {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A page made by `sutler pack --report`, and the account of the same pack. Nobody changes either."""
+    """A page made by `sutler pack --report`, and the account of the same pack. Nobody changes
+    either.
+    """
     place = tmp_path_factory.mktemp("report")
     folder = grow(place / "project", TREE)
-    words = [sys.executable, "-m", "sutler", "pack", "--max-tokens", "6k", "-f", "json", "-o", str(place / "pack.json")]
+    words = [
+        sys.executable,
+        "-m",
+        "sutler",
+        "pack",
+        "--max-tokens",
+        "6k",
+        "-f",
+        "json",
+        "-o",
+        str(place / "pack.json"),
+    ]
     done = subprocess.run(
         [*words, "--json", "--report", str(place / "report.html")],
         cwd=folder,
@@ -66,8 +79,12 @@ def quiet(sight: Sight, file: Path) -> None:
     assert sight.said == []
 
 
-def test_the_map_is_drawn_and_adds_up_to_the_pack(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
-    """Every file of the pack is a cell with its area; cells and frame add up to what the pack used, exactly."""
+def test_the_map_is_drawn_and_adds_up_to_the_pack(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
+    """Every file of the pack is a cell with its area; cells and frame add up to what the pack used,
+    exactly.
+    """
     file, account = report
     with watching(chromium) as sight:
         page = opened(sight, file)
@@ -79,8 +96,13 @@ def test_the_map_is_drawn_and_adds_up_to_the_pack(chromium: Browser, report: tup
             assert by_path[one["path"]]["value"] == one["cost"]
         assert {cell["path"] for cell in cells} == {one["path"] for one in account["shown"]} | {""}
         assert _ink(page) > 3, "the canvas holds one colour only"
-        top, low = by_path["README.md"], by_path["pyproject.toml"]  # both in the root: areas compare
-        assert top["w"] * top["h"] / (low["w"] * low["h"]) == pytest.approx(top["value"] / low["value"], rel=0.01)
+        top, low = (
+            by_path["README.md"],
+            by_path["pyproject.toml"],
+        )  # both in the root: areas compare
+        assert top["w"] * top["h"] / (low["w"] * low["h"]) == pytest.approx(
+            top["value"] / low["value"], rel=0.01
+        )
         quiet(sight, file)
 
 
@@ -95,7 +117,9 @@ def _ink(page: Page) -> int:
     return found
 
 
-def test_what_is_cut_and_redacted_is_marked(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_what_is_cut_and_redacted_is_marked(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     file, account = report
     with watching(chromium) as sight:
         page = opened(sight, file)
@@ -137,10 +161,14 @@ def test_left_out_with_the_rule(chromium: Browser, report: tuple[Path, dict[str,
     with watching(chromium) as sight:
         page = opened(sight, report[0])
         page.get_by_role("tab", name="Left out").click()
-        expect(page.locator("#pane-left .row", has_text="trace.noise")).to_contain_text(".gitignore:1: *.noise")
+        expect(page.locator("#pane-left .row", has_text="trace.noise")).to_contain_text(
+            ".gitignore:1: *.noise"
+        )
 
 
-def test_a_click_opens_outline_and_excerpt(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_a_click_opens_outline_and_excerpt(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     with watching(chromium) as sight:
         page = opened(sight, report[0])
         [cell] = [one for one in page.evaluate("sutler.cells()") if one["path"] == "src/cart.py"]
@@ -156,18 +184,24 @@ def test_a_click_opens_outline_and_excerpt(chromium: Browser, report: tuple[Path
         expect(sheet).not_to_be_visible()
 
 
-def test_the_receipt_and_the_digests(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_the_receipt_and_the_digests(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     file, account = report
     with watching(chromium) as sight:
         page = opened(sight, file)
         page.get_by_role("tab", name="Receipt").click()
         pane = page.locator("#pane-receipt")
         expect(pane).to_contain_text(account["pack_id"])
-        expect(pane.locator(".row", has_text="README.md")).to_contain_text(account["shown"][0]["sha256"][:8])
+        expect(pane.locator(".row", has_text="README.md")).to_contain_text(
+            account["shown"][0]["sha256"][:8]
+        )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(chromium: Browser, report: tuple[Path, dict[str, Any]], scheme: Any) -> None:
+def test_light_and_dark(
+    chromium: Browser, report: tuple[Path, dict[str, Any]], scheme: Any
+) -> None:
     """Text has contrast in both schemes, and the button overrules the system."""
     with watching(chromium, scheme=scheme) as sight:
         page = opened(sight, report[0])
@@ -185,7 +219,10 @@ _BACK = "getComputedStyle(document.body).backgroundColor"
 
 
 def _channels(page: Page, script: str) -> list[float]:
-    return [float(part) for part in page.evaluate(script).removeprefix("rgb(").rstrip(")").split(",")[:3]]
+    return [
+        float(part)
+        for part in page.evaluate(script).removeprefix("rgb(").rstrip(")").split(",")[:3]
+    ]
 
 
 def _brightness(page: Page, where: str) -> float:
@@ -194,7 +231,10 @@ def _brightness(page: Page, where: str) -> float:
 
 def _contrast(page: Page, where: str) -> float:
     def luminance(parts: list[float]) -> float:
-        linear = [(part / 255 / 12.92) if part < 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in parts]
+        linear = [
+            (part / 255 / 12.92) if part < 10 else ((part / 255 + 0.055) / 1.055) ** 2.4
+            for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     text = luminance(_channels(page, f"getComputedStyle(document.querySelector('{where}')).color"))
@@ -202,7 +242,9 @@ def _contrast(page: Page, where: str) -> float:
     return (max(text, back) + 0.05) / (min(text, back) + 0.05)
 
 
-def test_names_for_who_cannot_see_it(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_names_for_who_cannot_see_it(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     """Every control has a name, the map says what it is, and the grid says how long it is."""
     with watching(chromium) as sight:
         page = opened(sight, report[0])
@@ -210,14 +252,18 @@ def test_names_for_who_cannot_see_it(chromium: Browser, report: tuple[Path, dict
             for one in page.get_by_role(role).all():
                 assert one.inner_text() or one.get_attribute("aria-label")
         assert "8 files" in (page.get_by_role("application").get_attribute("aria-label") or "")
-        assert page.get_by_role("grid", name="Files in the pack").get_attribute("aria-rowcount") == "9"
+        assert (
+            page.get_by_role("grid", name="Files in the pack").get_attribute("aria-rowcount") == "9"
+        )
         assert "%" in (page.locator("#meter").get_attribute("aria-label") or "")
         tree = page.locator("body").aria_snapshot()
         for words in ("heading", "tablist", "grid", "application", "contentinfo"):
             assert words in tree
 
 
-def test_the_keyboard_reaches_everything(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_the_keyboard_reaches_everything(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     with watching(chromium) as sight:
         page = opened(sight, report[0])
         page.locator("#map").focus()
@@ -229,10 +275,15 @@ def test_the_keyboard_reaches_everything(chromium: Browser, report: tuple[Path, 
         page.get_by_role("grid", name="Files in the pack").focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
-        active = page.get_by_role("grid", name="Files in the pack").get_attribute("aria-activedescendant")
+        active = page.get_by_role("grid", name="Files in the pack").get_attribute(
+            "aria-activedescendant"
+        )
         page.keyboard.press("Enter")
         expect(page.get_by_role("dialog")).to_be_visible()
-        assert page.locator(f"#{active} .path").inner_text() == page.locator("#detail-title").inner_text()
+        assert (
+            page.locator(f"#{active} .path").inner_text()
+            == page.locator("#detail-title").inner_text()
+        )
         page.keyboard.press("Escape")
         page.get_by_role("tab", name="In the pack").focus()
         page.keyboard.press("ArrowRight")
@@ -240,24 +291,43 @@ def test_the_keyboard_reaches_everything(chromium: Browser, report: tuple[Path, 
         quiet(sight, report[0])
 
 
-def test_two_packs_compared(chromium: Browser, plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
-    """`sutler report B --against A`: what entered, what left, at what price; other formats are no matter."""
+def test_two_packs_compared(
+    chromium: Browser, plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
+    """`sutler report B --against A`: what entered, what left, at what price; other formats are no
+    matter.
+    """
     folder = plant(TREE)
-    assert sutler("pack", "-e", "src/", "-f", "xml", "-o", str(tmp_path / "a.xml"), cwd=folder).code == 0
+    assert (
+        sutler("pack", "-e", "src/", "-f", "xml", "-o", str(tmp_path / "a.xml"), cwd=folder).code
+        == 0
+    )
     assert sutler("pack", "-e", "tests/", "-o", str(tmp_path / "b.md"), cwd=folder).code == 0
     page_file = tmp_path / "diff.html"
     done = sutler(
-        "report", str(tmp_path / "b.md"), "--against", str(tmp_path / "a.xml"), "-o", str(page_file), cwd=folder
+        "report",
+        str(tmp_path / "b.md"),
+        "--against",
+        str(tmp_path / "a.xml"),
+        "-o",
+        str(page_file),
+        cwd=folder,
     )
     assert done.code == 0, done.err
     with watching(chromium) as sight:
         page = opened(sight, page_file)
         page.get_by_role("tab", name="Compared").click()
-        expect(page.locator("#pane-compare .row", has_text="src/cart.py")).to_contain_text("entered")
-        expect(page.locator("#pane-compare .row", has_text="tests/test_cart.py")).to_contain_text("left")
+        expect(page.locator("#pane-compare .row", has_text="src/cart.py")).to_contain_text(
+            "entered"
+        )
+        expect(page.locator("#pane-compare .row", has_text="tests/test_cart.py")).to_contain_text(
+            "left"
+        )
         assert "src/cart.py" in rows(page, "compare")
         page.get_by_role("tab", name="Left out").click()
-        expect(page.locator("#pane-left .row", has_text="trace.noise")).to_contain_text(".gitignore:1: *.noise")
+        expect(page.locator("#pane-left .row", has_text="trace.noise")).to_contain_text(
+            ".gitignore:1: *.noise"
+        )
         quiet(sight, page_file)
 
 
@@ -283,7 +353,16 @@ def test_hostile_names_and_contents_are_harmless(
     pages = [tmp_path / "run.html", tmp_path / "file.html"]
     goal = "</script><img src=x onerror=alert(1)>"
     done = sutler(
-        "pack", "--goal", goal, "--report", str(pages[0]), "-o", str(tmp_path / "p.json"), "-f", "json", cwd=folder
+        "pack",
+        "--goal",
+        goal,
+        "--report",
+        str(pages[0]),
+        "-o",
+        str(tmp_path / "p.json"),
+        "-f",
+        "json",
+        cwd=folder,
     )
     assert done.code == 0, done.err
     assert sutler("report", str(tmp_path / "p.json"), "-o", str(pages[1]), cwd=folder).code == 0
@@ -293,10 +372,14 @@ def test_hostile_names_and_contents_are_harmless(
             shown = rows(page)
             assert any("<img src=x onerror=" in path for path in shown)
             assert not any("\u202e" in path for path in shown)
-            assert page.evaluate("[document.images.length, document.querySelectorAll('svg').length]") == [0, 0]
+            assert page.evaluate(
+                "[document.images.length, document.querySelectorAll('svg').length]"
+            ) == [0, 0]
             assert page.locator("#goal").inner_text() == goal
             scores = [row.get("score") for row in page.evaluate("sutler.view().files")]
-            assert all(isinstance(one, float | int) for one in scores) == (file is pages[0])  # a file holds none
+            assert all(isinstance(one, float | int) for one in scores) == (
+                file is pages[0]
+            )  # a file holds none
             page.locator("#pane-files .row", has_text="end.html").click()
             expect(page.get_by_role("dialog")).to_contain_text("</script><script>alert(1)</script>")
             assert page.title() == "project: sutler report"
@@ -306,7 +389,9 @@ def test_hostile_names_and_contents_are_harmless(
 def test_the_policy_holds_even_if_markup_got_in(
     chromium: Browser, report: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """The second line of defence: markup that somebody forces into the page neither runs nor loads."""
+    """The second line of defence: markup that somebody forces into the page neither runs nor
+    loads.
+    """
     with socket.create_server(("127.0.0.1", 0)) as elsewhere:
         where = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/x"
         bad = f"<script>document.title='owned'</script><img src={where} onerror=document.title='owned'>"
@@ -343,12 +428,15 @@ def test_twenty_megabytes_give_a_page_that_opens(
 
 
 def test_ten_thousand_files_stay_a_few_elements(chromium: Browser, tmp_path: Path) -> None:
-    """The map is one canvas and the table holds the rows in sight: the page's weight does not grow with the pack."""
-    from sutler.stages.page import page as page_of
-    from sutler.values.view import FileRow, LeftRow, Limit, Measure, View
+    """The map is one canvas and the table holds the rows in sight: the page's weight does not grow
+    with the pack.
+    """
+    from sutler.pack.page.html import page as page_of
+    from sutler.pack.page.shapes import FileRow, LeftRow, Limit, Measure, View
 
     files = tuple(
-        FileRow(f"d{n % 37}/e{n % 11}/f{n}.py", (n % 997 + 1,), "full", "source", "source") for n in range(10_000)
+        FileRow(f"d{n % 37}/e{n % 11}/f{n}.py", (n % 997 + 1,), "full", "source", "source")
+        for n in range(10_000)
     )
     total = sum(row.costs[0] for row in files)
     left = tuple(LeftRow(f"x/{n}", "ignored", ".gitignore:1: x/") for n in range(10_000))
@@ -368,7 +456,10 @@ def test_ten_thousand_files_stay_a_few_elements(chromium: Browser, tmp_path: Pat
         assert page.evaluate("sutler.cells().length") == 10_000
         assert page.evaluate("document.getElementsByTagName('*').length") < 1_500
         page.evaluate("document.querySelector('#pane-files .body').scrollTop = 1e6")
-        until(page, "Number(document.querySelector('#pane-files .row').getAttribute('aria-rowindex')) > 5000")
+        until(
+            page,
+            "Number(document.querySelector('#pane-files .row').getAttribute('aria-rowindex')) > 5000",
+        )
         page.get_by_role("searchbox", name="Filter files").fill("f9999.py")
         expect(page.locator("#told")).to_have_text("1 of 10,000 files, 30 tokens")
         page.get_by_role("tab", name="Left out").click()
@@ -376,7 +467,9 @@ def test_ten_thousand_files_stay_a_few_elements(chromium: Browser, tmp_path: Pat
         quiet(sight, file)
 
 
-def test_a_narrow_screen_loses_nothing(chromium: Browser, report: tuple[Path, dict[str, Any]]) -> None:
+def test_a_narrow_screen_loses_nothing(
+    chromium: Browser, report: tuple[Path, dict[str, Any]]
+) -> None:
     with watching(chromium, width=420, height=800) as sight:
         page = opened(sight, report[0])
         assert page.evaluate("document.documentElement.scrollWidth") <= 420
@@ -393,12 +486,28 @@ def test_a_terminal_is_no_place_for_a_page(plant: Plant, sutler: Sutler) -> None
     assert (done.code, "--report names no file" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize("more", [(), ("--type", "full"), ("--type", "summary")], ids=["pack", "full", "summary"])
-def test_every_kind_of_pack_has_a_page(plant: Plant, sutler: Sutler, tmp_path: Path, more: tuple[str, ...]) -> None:
-    """Rows and frame add up in every measure, for packs and for documents, while packing and from the file."""
+@pytest.mark.parametrize(
+    "more", [(), ("--type", "full"), ("--type", "summary")], ids=["pack", "full", "summary"]
+)
+def test_every_kind_of_pack_has_a_page(
+    plant: Plant, sutler: Sutler, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """Rows and frame add up in every measure, for packs and for documents, while packing and from
+    the file.
+    """
     folder = plant(TREE)
     pack = tmp_path / "p.json"
-    done = sutler("pack", *more, "-f", "json", "-o", str(pack), "--report", str(tmp_path / "p.html"), cwd=folder)
+    done = sutler(
+        "pack",
+        *more,
+        "-f",
+        "json",
+        "-o",
+        str(pack),
+        "--report",
+        str(tmp_path / "p.html"),
+        cwd=folder,
+    )
     assert done.code == 0, done.err
     view = json.loads(sutler("report", str(pack), "--json", cwd=folder).out)
     assert view["files"]
@@ -407,11 +516,15 @@ def test_every_kind_of_pack_has_a_page(plant: Plant, sutler: Sutler, tmp_path: P
     assert dict(view["receipt"])["to"].endswith("p.json")
 
 
-def test_no_redact_is_for_the_pack_and_not_for_the_page(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_no_redact_is_for_the_pack_and_not_for_the_page(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
     """A page is made to be passed on: it is redacted even if the pack was not."""
     folder = plant(TREE)
     pack, page, again = tmp_path / "p.md", tmp_path / "p.html", tmp_path / "q.html"
-    assert sutler("pack", "--no-redact", "-o", str(pack), "--report", str(page), cwd=folder).code == 0
+    assert (
+        sutler("pack", "--no-redact", "-o", str(pack), "--report", str(page), cwd=folder).code == 0
+    )
     assert sutler("report", str(pack), "-o", str(again), cwd=folder).code == 0
     assert SECRET in pack.read_text()
     for file in (page, again):
@@ -422,5 +535,7 @@ def test_no_redact_is_for_the_pack_and_not_for_the_page(plant: Plant, sutler: Su
 def test_the_same_pack_gives_the_same_page(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
     folder = plant(TREE)
     assert sutler("pack", "-o", str(tmp_path / "p.md"), cwd=folder).code == 0
-    first, second = (sutler("report", str(tmp_path / "p.md"), "-o", "-", cwd=folder).out for _ in range(2))
+    first, second = (
+        sutler("report", str(tmp_path / "p.md"), "-o", "-", cwd=folder).out for _ in range(2)
+    )
     assert first == second

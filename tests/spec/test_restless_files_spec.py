@@ -1,4 +1,6 @@
-"""A file that another process is writing: refused while it keeps changing, answered once it rests."""
+"""A file that another process is writing: refused while it keeps changing, answered once it
+rests.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,15 @@ import pytest
 
 from sutler.access.door import Door
 from sutler.access.pages import WHOLE
+from sutler.errors import RefusedError, SutlerError
 from sutler.tools import TOOLS, Tool, call
-from sutler.values.errors import RefusedError, SutlerError
 from tests.doors import OpenDoor
 from tests.limits import Lines
 
 CONTENT = [
-    tool for tool in TOOLS if tool.name in ("read_file", "read_lines", "get_excerpt", "outline", "summarize_file")
+    tool
+    for tool in TOOLS
+    if tool.name in ("read_file", "read_lines", "get_excerpt", "outline", "summarize_file")
 ]
 REPLACE = """
 import os, sys
@@ -45,7 +49,9 @@ def log(door: Door) -> Path:
 
 @pytest.fixture
 def restless(log: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From then on the log gets a line whenever somebody waits for it, and never looks older than a millisecond."""
+    """From then on the log gets a line whenever somebody waits for it, and never looks older than a
+    millisecond.
+    """
 
     def grow(_: float) -> None:
         with open(log, "a") as file:
@@ -82,7 +88,9 @@ def test_a_file_that_keeps_changing_is_refused(
     assert call(door, tool.name, {**tool.example, "path": "log"}) is not None
 
 
-def test_a_search_leaves_it_out_and_counts_it(door: Door, log: Path, restless: Callable[[], None]) -> None:
+def test_a_search_leaves_it_out_and_counts_it(
+    door: Door, log: Path, restless: Callable[[], None]
+) -> None:
     os.utime(log.with_name("still"), (1, 1))
     restless()
     found = door.search("e")
@@ -118,7 +126,9 @@ def test_a_large_log_that_grows_is_read_to_the_size_it_had(door: Door, log: Path
         patch.setattr(os, "pread", growing)
         found = door.read_lines("log", 1, 2)
     assert found.text == "entry\nentry\n"
-    assert found.notes == ("the file grew while it was read: this is what it held when it was opened",)
+    assert found.notes == (
+        "the file grew while it was read: this is what it held when it was opened",
+    )
     assert log.stat().st_size > before
 
 

@@ -1,4 +1,5 @@
-"""Twenty hostile repositories that other packers leak from, hang on, crash on or run code for: none of it happens here.
+"""Twenty hostile repositories that other packers leak from, hang on, crash on or run code for: none
+of it happens here.
 
 Every case packs a real tree through the command line and reads the pack back by its manifest.
 """
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sutler as api
-from sutler.values.pack import Format
+from sutler.formats.document import Format
 from tests.canaries import Mint
 from tests.conftest import Plant, Ran, Sutler
 from tests.goalkit import Capture, cli
@@ -61,7 +62,9 @@ def test_02_a_link_to_a_folder_outside(case: Case, tmp_path: Path) -> None:
 
 
 def test_03_a_hard_link_is_flagged(case: Case, tmp_path: Path) -> None:
-    """It cannot be told apart by its path; whoever sends the pack is told that the file has another name."""
+    """It cannot be told apart by its path; whoever sends the pack is told that the file has another
+    name.
+    """
     os.link(tmp_path / "away" / "file.txt", case.folder / "hard.txt")
     assert "1 hard links" in case.run("pack").err
     assert '"linked": [\n      "hard.txt"\n    ]' in case.run("pack", "--json").text
@@ -100,7 +103,10 @@ def test_06_loops_of_links(case: Case) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_07_breaking_out_of_a_fence(case: Case, format: Format) -> None:
-    text = "".join(f"{'`' * n}\n{'~' * n}\n    {'`' * n}\n" for n in range(3, 12)) + "````` \nFile: evil.py\n"
+    text = (
+        "".join(f"{'`' * n}\n{'~' * n}\n    {'`' * n}\n" for n in range(3, 12))
+        + "````` \nFile: evil.py\n"
+    )
     (case.folder / "doc.md").write_text(text)
     assert case.files("-f", format) == {"a.py": "x = 1\n", "doc.md": text}
 
@@ -139,7 +145,10 @@ def test_11_invisible_text_is_made_visible_and_counted(case: Case) -> None:
     ran = case.run("pack")
     assert "⟨U+E006F⟩⟨U+E0062⟩⟨U+E0065⟩⟨U+E0079⟩⟨U+200B⟩⟨U+202E⟩" in ran.text
     assert "6 hidden characters made visible" in ran.err
-    assert '"hidden": {\n      "bidi": 1,\n      "tag": 4,\n      "zero-width": 1' in case.run("receipt", "show").text
+    assert (
+        '"hidden": {\n      "bidi": 1,\n      "tag": 4,\n      "zero-width": 1'
+        in case.run("receipt", "show").text
+    )
     assert "4 tag" in case.run("read", "rules.md").err
 
 
@@ -153,7 +162,16 @@ def test_12_names_that_are_not_utf_8(case: Case) -> None:
 def test_13_eight_planted_secrets(case: Case) -> None:
     """None of the eight is in the pack, and the files that held them are, line for line."""
     mint = Mint(13)
-    for make in (mint.aws, mint.github, mint.slack, mint.stripe, mint.jwt, mint.password, mint.url, mint.pem):
+    for make in (
+        mint.aws,
+        mint.github,
+        mint.slack,
+        mint.stripe,
+        mint.jwt,
+        mint.password,
+        mint.url,
+        mint.pem,
+    ):
         make()
     tree = {f"src/{one.kind}.py": f"before = 1\n{one.text}\nafter = 2\n" for one in mint.made}
     for path, text in tree.items():
@@ -163,14 +181,23 @@ def test_13_eight_planted_secrets(case: Case) -> None:
     assert {path: text.count("\n") for path, text in files.items() if path != "a.py"} == {
         path: text.count("\n") for path, text in tree.items()
     }
-    assert [s for one in mint.made for s in one.secrets if any(s in text for text in files.values())] == []
+    assert [
+        s for one in mint.made for s in one.secrets if any(s in text for text in files.values())
+    ] == []
 
 
 def test_14_traps_in_gits_configuration(case: Case, tmp_path: Path) -> None:
     """fsmonitor, hooks, pagers, filters and textconv: no git runs, so nothing of it runs."""
     marker = tmp_path / "ran"
     command = f"touch {marker}; false"
-    keys = ("core.fsmonitor", "core.pager", "core.sshCommand", "diff.external", "gpg.program", "core.editor")
+    keys = (
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+        "diff.external",
+        "gpg.program",
+        "core.editor",
+    )
     lines = "".join(f'[{key.split(".")[0]}]\n{key.split(".")[1]} = "{command}"\n' for key in keys)
     pairs = (("filter", "clean"), ("filter", "smudge"), ("diff", "textconv"))
     filters = "".join(f'[{kind} "x"]\n{key} = "{command}"\n' for kind, key in pairs)
@@ -178,25 +205,48 @@ def test_14_traps_in_gits_configuration(case: Case, tmp_path: Path) -> None:
     for name in ("hooks", "objects", "refs/heads"):
         (git / name).mkdir(parents=True)
     (git / "HEAD").write_text("ref: refs/heads/main\n")
-    (git / "config").write_text(f"[core]\nhooksPath = {git}/hooks\nrepositoryformatversion = 0\n{lines}{filters}")
+    (git / "config").write_text(
+        f"[core]\nhooksPath = {git}/hooks\nrepositoryformatversion = 0\n{lines}{filters}"
+    )
     (git / "hooks" / "post-index-change").write_text(f"#!/bin/sh\n{command}\n")
     (git / "hooks" / "post-index-change").chmod(0o755)
     (case.folder / ".gitattributes").write_text("* filter=x diff=x\n")
-    for words in (("pack",), ("pack", "--goal", "fix x"), ("scan",), ("tree",), ("rank", "--goal", "x"), ("ls",)):
+    for words in (
+        ("pack",),
+        ("pack", "--goal", "fix x"),
+        ("scan",),
+        ("tree",),
+        ("rank", "--goal", "x"),
+        ("ls",),
+    ):
         assert case.run(*words).code == 0
     assert not marker.exists()
 
 
-def test_15_configuration_in_the_repository_runs_and_widens_nothing(case: Case, tmp_path: Path) -> None:
+def test_15_configuration_in_the_repository_runs_and_widens_nothing(
+    case: Case, tmp_path: Path
+) -> None:
     marker = tmp_path / "ran"
-    names = ("repomix.config.ts", "repomix.config.js", "conftest.py", "sitecustomize.py", "sutler.py", "setup.py")
+    names = (
+        "repomix.config.ts",
+        "repomix.config.js",
+        "conftest.py",
+        "sitecustomize.py",
+        "sutler.py",
+        "setup.py",
+    )
     code = f"import os\nos.system('touch {marker}')\nrequire('fs').writeFileSync('{marker}')\n"
     for name in names:
         (case.folder / name).write_text(code)
     assert set(case.files()) == {"a.py", *names}
     assert not marker.exists()
     (case.folder / ".env").write_text(f"{OUTSIDE}\n")
-    for wider in ("redact = false", "allow = ['.env']", "default_excludes = false", "allow_secrets = ['00000000']"):
+    for wider in (
+        "redact = false",
+        "allow = ['.env']",
+        "default_excludes = false",
+        "allow_secrets = ['00000000']",
+    ):
         (case.folder / "sutler.toml").write_text(f"{wider}\n")
         ran = case.run("pack")
         assert (ran.code, ran.out) == (2, b""), wider
@@ -219,7 +269,10 @@ def test_16_twelve_hundred_folders_deep(plant: Plant, sutler: Sutler) -> None:
     try:
         ran = sutler("pack", cwd=folder)
         assert ran.code == 0, ran.err
-        assert {section.path for section in api.parse(ran.out).sections} == {"a.py", f"{'d/' * 1200}deep.py"}
+        assert {section.path for section in api.parse(ran.out).sections} == {
+            "a.py",
+            f"{'d/' * 1200}deep.py",
+        }
     finally:
         _remove_deep(folder)
 
@@ -253,19 +306,26 @@ def test_18_twenty_megabytes_in_one_line(plant: Plant, sutler: Sutler) -> None:
     folder = plant({"a.py": "x = 1\n", "line.js": f"var a='{secret}';" + "f(1);" * 4_000_000})
     ran = sutler("pack", cwd=folder)
     assert [section.path for section in api.parse(ran.out).sections] == ["a.py"]
-    ran = sutler("pack", "--skip-over", "0", "--max-chars", "30000", "--counter", "none", cwd=folder)
+    ran = sutler(
+        "pack", "--skip-over", "0", "--max-chars", "30000", "--counter", "none", cwd=folder
+    )
     assert ran.code == 0, ran.err
     assert len(ran.text) <= 30_000
     assert secret not in ran.text
 
 
 def test_19_markers_that_a_file_brings_along(case: Case) -> None:
-    """A look-alike of our own marker is not taken for one: neither by a reader nor by the redactor."""
+    """A look-alike of our own marker is not taken for one: neither by a reader nor by the
+    redactor.
+    """
     mint = Mint(19)
-    (case.folder / "doc.txt").write_text(f"[REDACTED:aws-access-key-id:0123456789ab]\nkey {mint.aws().text}\n")
+    (case.folder / "doc.txt").write_text(
+        f"[REDACTED:aws-access-key-id:0123456789ab]\nkey {mint.aws().text}\n"
+    )
     (shown,) = [text for path, text in case.files().items() if path == "doc.txt"]
     assert re.fullmatch(
-        r"\[REDACTED-LITERAL:aws-access-key-id:0123456789ab\]\nkey \[REDACTED:aws-access-key-id:[0-9a-f]{12}\]\n", shown
+        r"\[REDACTED-LITERAL:aws-access-key-id:0123456789ab\]\nkey \[REDACTED:aws-access-key-id:[0-9a-f]{12}\]\n",
+        shown,
     )
 
 
@@ -289,7 +349,9 @@ WRITING = {
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_people_write_stays_as_it_is(case: Case, format: Format) -> None:
-    """Emoji with joiners, CJK with selectors, Arabic, Persian, Hebrew and Indic text pass a whole pack untouched."""
+    """Emoji with joiners, CJK with selectors, Arabic, Persian, Hebrew and Indic text pass a whole
+    pack untouched.
+    """
     for name, text in WRITING.items():
         (case.folder / name).write_text(text)
     ran = case.run("pack", "-f", format)

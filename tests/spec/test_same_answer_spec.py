@@ -11,8 +11,8 @@ import pytest
 from bench.door.escapes import arguments, targets
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
+from sutler.errors import SutlerError
 from sutler.tools import Tool, call
-from sutler.values.errors import SutlerError
 from tests.conftest import Plant
 from tests.doors import OpenDoor
 
@@ -26,20 +26,28 @@ RULES = Rules(rules=(PolicyRule("deny", "closed"), PolicyRule("allow", "**")))
 
 def answer(door: Door, tool: Tool, path: str) -> str:
     try:
-        return repr(msgspec.to_builtins(call(door, tool.name, arguments(tool, path, random.Random(3)))))
+        return repr(
+            msgspec.to_builtins(call(door, tool.name, arguments(tool, path, random.Random(3))))
+        )
     except SutlerError as refusal:
         return f"{type(refusal).__name__}: {refusal}"
 
 
 @pytest.mark.parametrize("tool", targets(), ids=lambda tool: tool.name)
 def test_a_refusal_does_not_tell_what_exists(open_door: OpenDoor, plant: Plant, tool: Tool) -> None:
-    """Outside the root, credentials, AI denials, the user's denials, behind a link, in every tool."""
+    """Outside the root, credentials, AI denials, the user's denials, behind a link, in every
+    tool.
+    """
     door = open_door(TREE, rules=RULES)
     root = Path(door.root.host_path)
     for folder in (root, root / "deep"):
         (folder / "link").symlink_to(root.parent / "outside")
     missing = {path: answer(door, tool, path) for path in REFUSED}
-    plant(dict.fromkeys((".env", "deep/.env", ".ENV", ".git/config", "denied/x", "closed/x"), "now it exists\n"))
+    plant(
+        dict.fromkeys(
+            (".env", "deep/.env", ".ENV", ".git/config", "denied/x", "closed/x"), "now it exists\n"
+        )
+    )
     (root.parent / "secret").write_text("x")
     (root.parent / "outside").mkdir()
     (root.parent / "outside" / "x").write_text("now it exists\n")

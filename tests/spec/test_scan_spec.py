@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk.root import Root
-from sutler.disk.walk import explain, scan
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, FileEntry, Problem, Reason, ScanRules, Snapshot
+from sutler.paths import RelPath
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, ScanRules, Snapshot
+from sutler.scan.walk import explain, scan
 from tests.limits import joined
 
 
@@ -78,22 +78,60 @@ def test_entries_are_sorted_and_carry_their_stat(tmp_path: Path) -> None:
     [
         *[
             (name, "credentials")
-            for name in ("x.pem", "k.key", "c.crt", "p.p12", ".env", ".env.local", "credentials.json")
+            for name in (
+                "x.pem",
+                "k.key",
+                "c.crt",
+                "p.p12",
+                ".env",
+                ".env.local",
+                "credentials.json",
+            )
         ],
         *[
             (name, "credentials")
-            for name in ("secrets.yml", "my_secret.txt", "a_token_b", "s.keystore", ".ENV", "ID.PEM")
+            for name in (
+                "secrets.yml",
+                "my_secret.txt",
+                "a_token_b",
+                "s.keystore",
+                ".ENV",
+                "ID.PEM",
+            )
         ],
         *[(name, "credentials") for name in ("．ｅｎｖ", "Secrets/x", "SECRETS.YML", "ﬁle.ｐem")],
-        *[(name, "dependency_dir") for name in ("node_modules/x", "vendor/x", ".venv/x", "venv/x", "env/x", "a/env/x")],
+        *[
+            (name, "dependency_dir")
+            for name in ("node_modules/x", "vendor/x", ".venv/x", "venv/x", "env/x", "a/env/x")
+        ],
         *[
             (name, "build_output")
-            for name in ("dist/x", "build/x", "out/x", "target/x", ".next/x", ".nuxt/x", "coverage/x")
+            for name in (
+                "dist/x",
+                "build/x",
+                "out/x",
+                "target/x",
+                ".next/x",
+                ".nuxt/x",
+                "coverage/x",
+            )
         ],
-        *[(name, "cache") for name in (".cache/x", "__pycache__/x", "m.pyc", ".pytest_cache/x", ".eslintcache")],
+        *[
+            (name, "cache")
+            for name in (".cache/x", "__pycache__/x", "m.pyc", ".pytest_cache/x", ".eslintcache")
+        ],
         *[
             (name, "pattern_match")
-            for name in ("d.sql", "d.db", "d.sqlite3", "d.log", "logs/x", ".svn/x", ".hg/x", ".GIT/x")
+            for name in (
+                "d.sql",
+                "d.db",
+                "d.sqlite3",
+                "d.log",
+                "logs/x",
+                ".svn/x",
+                ".hg/x",
+                ".GIT/x",
+            )
         ],
         *[
             (name, "binary")
@@ -119,7 +157,8 @@ def test_default_exclusions_have_their_reason(tmp_path: Path, name: str, reason:
 
 
 @pytest.mark.parametrize(
-    "name", ["env", "out", "build", "key", "tokens.py", "sobin", "environment/x", "builder/x", "a.pemx"]
+    "name",
+    ["env", "out", "build", "key", "tokens.py", "sobin", "environment/x", "builder/x", "a.pemx"],
 )
 def test_near_misses_stay_in(tmp_path: Path, name: str) -> None:
     make(tmp_path, {name: "x"})
@@ -193,7 +232,13 @@ def test_parents_above_the_root_apply(tmp_path: Path) -> None:
 def test_ai_files_deny_even_what_is_named(tmp_path: Path) -> None:
     make(
         tmp_path,
-        {".cursorignore": "private/\n", "private/x.py": "", "sub/.aiexclude": "", "sub/y.py": "", "z.py": ""},
+        {
+            ".cursorignore": "private/\n",
+            "private/x.py": "",
+            "sub/.aiexclude": "",
+            "sub/y.py": "",
+            "z.py": "",
+        },
     )
     found = scanned(tmp_path)
     assert reasons(found)["private/"] == "ai_denied"
@@ -219,8 +264,13 @@ def test_a_folder_in_the_place_of_an_ignore_file(tmp_path: Path) -> None:
 
 
 def test_a_named_file_passes_ignore_rules_and_defaults_but_not_credentials(tmp_path: Path) -> None:
-    make(tmp_path, {".gitignore": "x\n", "x": "", "dist/y.js": "", "node_modules/.env": "", "big": "b" * 2000})
-    found = scanned(tmp_path, ("x", "dist/y.js", "node_modules/.env", "big", "gone"), skip_file_bytes=1000)
+    make(
+        tmp_path,
+        {".gitignore": "x\n", "x": "", "dist/y.js": "", "node_modules/.env": "", "big": "b" * 2000},
+    )
+    found = scanned(
+        tmp_path, ("x", "dist/y.js", "node_modules/.env", "big", "gone"), skip_file_bytes=1000
+    )
     assert paths(found) == ["dist/y.js", "x"]
     assert all(one.named for one in found.entries)
     assert reasons(found) == {"node_modules/.env": "credentials", "big": "size_limit"}
@@ -263,7 +313,10 @@ def test_links_pipes_and_sockets_are_left_out_with_their_reason(tmp_path: Path) 
     links = {"folder": "symlink", "outside": "symlink", "loop": "symlink"}
     assert reasons(found) == {**links, "pipe": "special", "sock": "special"}
     assert why(found, "pipe") == "FIFO"
-    assert reasons(scanned(tmp_path, ("folder/x", "outside"))) == {"folder": "symlink", "outside": "symlink"}
+    assert reasons(scanned(tmp_path, ("folder/x", "outside"))) == {
+        "folder": "symlink",
+        "outside": "symlink",
+    }
 
 
 def test_hidden_depth_extra_and_size(tmp_path: Path) -> None:
@@ -317,11 +370,15 @@ def test_a_submodule_that_was_never_fetched_is_still_not_ours(tmp_path: Path) ->
     repository(tmp_path)
     make(tmp_path, {".gitmodules": "", "sub/stray": "", "own": ""})
     link = f"160000,{'1' * 40},sub"
-    subprocess.run(["git", "update-index", "--add", "--cacheinfo", link], cwd=tmp_path, check=True, timeout=30)
+    subprocess.run(
+        ["git", "update-index", "--add", "--cacheinfo", link], cwd=tmp_path, check=True, timeout=30
+    )
     found = scanned(tmp_path)
     assert paths(found) == [".gitmodules", "own"]
     assert reasons(found)["sub/"] == "submodule"
-    listed = subprocess.run(["git", "ls-files", "-o"], cwd=tmp_path, capture_output=True, timeout=30).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-o"], cwd=tmp_path, capture_output=True, timeout=30
+    ).stdout
     assert listed.decode().split() == [".gitmodules", "own"]
 
 
@@ -333,7 +390,9 @@ def test_repositories_in_a_plain_folder_are_entered(tmp_path: Path) -> None:
 
 
 def test_a_hostile_config_names_no_foreign_file(tmp_path: Path) -> None:
-    """T26: no program of `.git/config` runs, and no file outside the repository is read as an ignore file."""
+    """T26: no program of `.git/config` runs, and no file outside the repository is read as an
+    ignore file.
+    """
     foreign = make(tmp_path / "foreign", {"list": "x\n"})
     repository(tmp_path / "work")
     trap = tmp_path / "trap"
@@ -362,7 +421,9 @@ def test_global_excludes_through_an_include(tmp_path: Path) -> None:
     assert why(found, "x") == "core.excludesFile:1: x"
 
 
-def test_the_order_of_readdir_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_readdir_does_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = random.Random(3)
     make(tmp_path, {f"{rng.choice('abc')}/{rng.choice('xyz')}{n}.py": "" for n in range(60)})
     make(tmp_path, {".gitignore": "*1.py\n", "b/.gitignore": "!*1.py\nx*\n"})
@@ -396,9 +457,9 @@ def test_a_pruned_folder_is_counted_up_to_a_thousand(tmp_path: Path) -> None:
 
 DEEP = """
 import os, resource, sys
-from sutler.disk.root import Root
-from sutler.disk.walk import scan
-from sutler.values.snapshot import ScanRules
+from sutler.scan.root import Root
+from sutler.scan.walk import scan
+from sutler.scan.snapshot import ScanRules
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 top = sys.argv[1]
 fd = os.open(top, os.O_RDONLY)
@@ -450,7 +511,9 @@ def test_many_entries_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_tree_that_changes_underneath(tmp_path: Path) -> None:
-    """Folders swapped for links to the outside while the scan runs: nothing outside is ever listed."""
+    """Folders swapped for links to the outside while the scan runs: nothing outside is ever
+    listed.
+    """
     outside = tmp_path / "outside"
     make(outside, {f"canary{n}": "" for n in range(5)})
     work = tmp_path / "work"
@@ -477,9 +540,9 @@ def test_a_tree_that_changes_underneath(tmp_path: Path) -> None:
 
 NO_RIGHTS = """
 import os, sys
-from sutler.disk.root import Root
-from sutler.disk.walk import scan
-from sutler.values.snapshot import ScanRules
+from sutler.scan.root import Root
+from sutler.scan.walk import scan
+from sutler.scan.snapshot import ScanRules
 os.setgroups([]) if os.geteuid() == 0 else None
 with Root(sys.argv[1]) as root:
     if os.geteuid() == 0:
@@ -511,9 +574,9 @@ def test_what_may_not_be_read_is_a_problem(tmp_path: Path) -> None:
 
 MOUNT = """
 import subprocess, sys
-from sutler.disk.root import Root
-from sutler.disk.walk import explain, scan
-from sutler.values.snapshot import ScanRules
+from sutler.scan.root import Root
+from sutler.scan.walk import explain, scan
+from sutler.scan.snapshot import ScanRules
 top = sys.argv[1]
 subprocess.run(["mount", "-t", "tmpfs", "none", top + "/a/m nt"], check=True)
 subprocess.run(["mount", "--bind", top + "/real", top + "/bound"], check=True)
@@ -555,7 +618,15 @@ def test_explain_agrees_with_the_scan(tmp_path: Path, path: str) -> None:
     repository(tmp_path / "lib")
     make(
         tmp_path,
-        {".gitignore": "*.tmp\n", "a.py": "1", "x.tmp": "", "dist/x": "", "a/b": "", ".env": "", "lib/x": ""},
+        {
+            ".gitignore": "*.tmp\n",
+            "a.py": "1",
+            "x.tmp": "",
+            "dist/x": "",
+            "a/b": "",
+            ".env": "",
+            "lib/x": "",
+        },
     )
     os.symlink("a.py", tmp_path / "link")
     with Root(str(tmp_path)) as root:

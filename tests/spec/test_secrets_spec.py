@@ -1,4 +1,6 @@
-"""`sutler secrets`, its hook, what a user may allow, and the record that every pack leaves behind."""
+"""`sutler secrets`, its hook, what a user may allow, and the record that every pack leaves
+behind.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,17 @@ class Desk:
 
 
 @pytest.fixture
-def desk(plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Capture) -> Desk:
+def desk(
+    plant: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: Capture
+) -> Desk:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    tree = {"a.py": f"a = '{TOKEN}'\n", "b.py": f"b = '{OTHER}'  # rotated: fine\n", "c.py": "c = 3\n"}
+    tree = {
+        "a.py": f"a = '{TOKEN}'\n",
+        "b.py": f"b = '{OTHER}'  # rotated: fine\n",
+        "c.py": "c = 3\n",
+    }
     return Desk(plant(tree), home, capfdbinary)
 
 
@@ -94,19 +102,26 @@ def test_without_redaction_the_receipt_says_so(desk: Desk) -> None:
     rows = json.loads(desk.run("receipt", "list", "--json").out)["receipts"]
     assert [row["redacted"] for row in rows] == [True, False]
     assert desk.run("log", "--packs").text.splitlines() == [newest, older]
-    assert json.loads(desk.run("receipt", "show", rows[1]["pack_id"]).out)["receipt"]["redacted"] is False
+    assert (
+        json.loads(desk.run("receipt", "show", rows[1]["pack_id"]).out)["receipt"]["redacted"]
+        is False
+    )
     assert desk.run("receipt", "verify", rows[1]["pack_id"]).code == 0
 
 
 def test_a_receipt_is_found_by_the_packs_file_too(desk: Desk) -> None:
-    """Whoever holds a pack asks for its receipt by that very file, and hears when the file is no pack of ours."""
+    """Whoever holds a pack asks for its receipt by that very file, and hears when the file is no
+    pack of ours.
+    """
     assert desk.run("pack", "-o", "first.md").code == 0
     assert desk.run("pack", "--max-chars", "3000", "-o", "second.md").code == 0
     newest = json.loads(desk.run("receipt", "show").out)["receipt"]
     assert newest["destination"] == "second.md"
     first = json.loads(desk.run("receipt", "show", "first.md").out)["receipt"]
     assert first["destination"] == "first.md"
-    assert desk.run("receipt", "verify", "first.md").text.startswith(f"{first['pack_id'][:16]}: the seal holds")
+    assert desk.run("receipt", "verify", "first.md").text.startswith(
+        f"{first['pack_id'][:16]}: the seal holds"
+    )
     whole = (desk.folder / "first.md").read_text()
     (desk.folder / "first.md").write_text(whole.replace("rotated", "r0tated", 1))
     ran = desk.run("receipt", "verify", "first.md")
@@ -137,7 +152,9 @@ def test_the_hook_is_what_pre_commit_reads() -> None:
 
 
 def test_the_entry_looks_at_the_staged_names_only(desk: Desk) -> None:
-    """pre-commit passes file names behind the entry; others are not looked at. Exit 3 stops the commit."""
+    """pre-commit passes file names behind the entry; others are not looked at. Exit 3 stops the
+    commit.
+    """
     program, *words = shlex.split(str(hook()["entry"]))
     assert program == "sutler"
     assert desk.run(*words, "c.py").code == 0
@@ -175,7 +192,13 @@ def open_umask() -> Iterator[None]:
 
 
 def everything(desk: Desk) -> None:
-    for words in (("pack", "--goal", "x"), ("read", "c.py"), ("receipt", "list"), ("log",), ("trust", "--list")):
+    for words in (
+        ("pack", "--goal", "x"),
+        ("read", "c.py"),
+        ("receipt", "list"),
+        ("log",),
+        ("trust", "--list"),
+    ):
         assert desk.run(*words).code == 0
 
 
@@ -183,10 +206,18 @@ def everything(desk: Desk) -> None:
 def test_state_and_cache_are_private_whatever_the_umask(desk: Desk) -> None:
     """Directories 0700, files 0600."""
     everything(desk)
-    seen = [Path(base, name) for base, folders, names in os.walk(desk.home) for name in (*folders, *names)]
+    seen = [
+        Path(base, name)
+        for base, folders, names in os.walk(desk.home)
+        for name in (*folders, *names)
+    ]
     ours = [path for path in seen if "sutler" in path.relative_to(desk.home).parts]
     assert len(ours) > 6
-    wrong = [path for path in ours if stat.S_IMODE(path.stat().st_mode) != (0o700 if path.is_dir() else 0o600)]
+    wrong = [
+        path
+        for path in ours
+        if stat.S_IMODE(path.stat().st_mode) != (0o700 if path.is_dir() else 0o600)
+    ]
     assert wrong == []
 
 

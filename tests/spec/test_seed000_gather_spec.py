@@ -9,15 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from sutler.engine.receipts import receipts
-from sutler.goals.gather import Answer, Gathering, Ground, command_model, gather, list_directory, parse_answer
+from sutler.errors import ModelCommandError, RefusedError, UsageError
+from sutler.goals.gather import (
+    Answer,
+    Gathering,
+    Ground,
+    command_model,
+    gather,
+    list_directory,
+    parse_answer,
+)
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.send import Target
-from sutler.values.errors import ModelCommandError, RefusedError, UsageError
+from sutler.pack.receipts import receipts
 from tests.conftest import Plant
 from tests.goalkit import Capture, Files, cli, program
 
-TREE: Files = {"a.py": "AAA", "b.py": "BBB", "c.md": "CCC", "src": {"d.py": "DDD", "e": {"f.py": "FFF"}}}
+TREE: Files = {
+    "a.py": "AAA",
+    "b.py": "BBB",
+    "c.md": "CCC",
+    "src": {"d.py": "DDD", "e": {"f.py": "FFF"}},
+}
 DONE = '{"done": true, "files": [], "reason": "enough"}'
 
 
@@ -37,7 +50,9 @@ class Scripted:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def loop(folder: Path, text: str, model: Callable[[str], str], max_chars: int | None = None) -> Gathering:
+def loop(
+    folder: Path, text: str, model: Callable[[str], str], max_chars: int | None = None
+) -> Gathering:
     return gather(text, Ground(str(folder), None, max_chars), model)
 
 
@@ -51,7 +66,11 @@ def loop(folder: Path, text: str, model: Callable[[str], str], max_chars: int | 
         ("x options: dir: src", "x", Options(dir="src")),
         ("x Options : maxDepth: 3 filter: '*.py'", "x", Options(max_depth=3, filter="*.py")),
         ("x options: include: a include: 'b c'", "x", Options(include=("a", "b c"))),
-        ("x options: maxFiles: 2.5 maxFileSize: 1e3", "x", Options(max_files=2.5, max_file_size=1000)),
+        (
+            "x options: maxFiles: 2.5 maxFileSize: 1e3",
+            "x",
+            Options(max_files=2.5, max_file_size=1000),
+        ),
         ("x options: maxFiles: 0 maxDepth: -2 maxFileSize: Infinity", "x", Options()),
         ("x options: maxDepth: abc", "x", Options()),
         ("x options: noise dir: src more", "x", Options(dir="src")),
@@ -63,7 +82,9 @@ def loop(folder: Path, text: str, model: Callable[[str], str], max_chars: int | 
     ],
 )
 def test_the_option_syntax(text: str, prompt: str, options: Options) -> None:
-    """The text before the first `options:` is the request; keys end in a colon, the next word is the value."""
+    """The text before the first `options:` is the request; keys end in a colon, the next word is
+    the value.
+    """
     parsed = parse_input(text)
     assert (parsed.prompt, parsed.options, parsed.error) == (prompt, options, "")
 
@@ -107,14 +128,25 @@ def test_constraints_in_their_order() -> None:
 def test_listing_depth_and_order(plant: Plant) -> None:
     """Depth 1 is the direct entries, the default is 2; directories are listed too; sorted."""
     folder = plant(TREE)
-    assert list_directory(str(folder), Options()) == ["a.py", "b.py", "c.md", "src", "src/d.py", "src/e"]
+    assert list_directory(str(folder), Options()) == [
+        "a.py",
+        "b.py",
+        "c.md",
+        "src",
+        "src/d.py",
+        "src/e",
+    ]
     assert "src/e/f.py" in list_directory(str(folder), Options(max_depth=3))
     assert list_directory(str(folder), Options(dir="src", max_depth=1)) == ["d.py", "e"]
 
 
 def test_listing_exclusions(plant: Plant) -> None:
-    """Well-known folders and hidden folders are left out, hidden files are not; asking for one shows it."""
-    folder = plant({"node_modules": {"m.js": ""}, "dist": {"x": ""}, ".hid": {"y": ""}, ".rc": "", "a": ""})
+    """Well-known folders and hidden folders are left out, hidden files are not; asking for one
+    shows it.
+    """
+    folder = plant(
+        {"node_modules": {"m.js": ""}, "dist": {"x": ""}, ".hid": {"y": ""}, ".rc": "", "a": ""}
+    )
     assert list_directory(str(folder), Options()) == [".rc", "a"]
     assert list_directory(str(folder), Options(dir="node_modules")) == ["m.js"]
 
@@ -122,7 +154,13 @@ def test_listing_exclusions(plant: Plant) -> None:
 def test_listing_filter_and_exclude(plant: Plant) -> None:
     """`filter` is for file names, `exclude` for files and folders."""
     folder = plant(TREE)
-    assert list_directory(str(folder), Options(filter="*.py")) == ["a.py", "b.py", "src", "src/d.py", "src/e"]
+    assert list_directory(str(folder), Options(filter="*.py")) == [
+        "a.py",
+        "b.py",
+        "src",
+        "src/d.py",
+        "src/e",
+    ]
     assert list_directory(str(folder), Options(exclude="src")) == ["a.py", "b.py", "c.md"]
     assert list_directory(str(folder), Options(dir="gone")) == []
 
@@ -162,7 +200,9 @@ def test_files_come_round_by_round(plant: Plant) -> None:
 
 
 def test_at_most_six_questions_and_five_rounds(plant: Plant) -> None:
-    """A model that never ends is asked six times; what it wants after the fifth round is not read."""
+    """A model that never ends is asked six times; what it wants after the fifth round is not
+    read.
+    """
     folder = plant({f"{n}.txt": str(n) for n in range(9)})
     model = Scripted(*(wants(f"{n}.txt") for n in range(9)))
     result = loop(folder, "x", model)
@@ -232,7 +272,11 @@ def test_a_budget_holds(plant: Plant) -> None:
 def test_a_model_cannot_leave_the_root(plant: Plant, tmp_path: Path) -> None:
     """What the model asks for outside the project, it does not get."""
     (tmp_path / "out.txt").write_text("SECRET")
-    result = loop(plant(TREE), "x", Scripted(wants("../out.txt", "/etc/passwd", str(tmp_path / "out.txt")), DONE))
+    result = loop(
+        plant(TREE),
+        "x",
+        Scripted(wants("../out.txt", "/etc/passwd", str(tmp_path / "out.txt")), DONE),
+    )
     assert "SECRET" not in result.text
     assert "root:" not in result.text
     with pytest.raises(RefusedError, match="outside the project"):
@@ -242,7 +286,9 @@ def test_a_model_cannot_leave_the_root(plant: Plant, tmp_path: Path) -> None:
 def test_everything_that_leaves_is_cleaned(plant: Plant) -> None:
     """The request and the files pass the redactor before the model sees them."""
     model = Scripted(wants("k.txt"), DONE)
-    ground = Ground(str(plant({"k.txt": "key s3cret"})), lambda text, path: text.replace("s3cret", "***"))
+    ground = Ground(
+        str(plant({"k.txt": "key s3cret"})), lambda text, path: text.replace("s3cret", "***")
+    )
     result = gather("about s3cret", ground, model)
     assert not any("s3cret" in prompt for prompt in model.prompts)
     assert "key ***" in result.text
@@ -261,7 +307,9 @@ def test_a_first_batch_can_be_proposed(plant: Plant) -> None:
 
 def asked(folder: Path, bin_: Path, body: str, seconds: float = 20.0) -> Gathering:
     fake = program(bin_, "model", body)
-    model = command_model(Target(str(fake), ""), cwd=str(folder), environ=dict(os.environ), seconds=seconds)
+    model = command_model(
+        Target(str(fake), ""), cwd=str(folder), environ=dict(os.environ), seconds=seconds
+    )
     return gather("x", Ground(str(folder)), model)
 
 
@@ -289,7 +337,9 @@ def test_a_program_that_prints_garbage(plant: Plant, tmp_path: Path) -> None:
         ("yes flood >&2", 20.0, "printed more than 8 MiB"),
     ],
 )
-def test_a_program_that_fails(plant: Plant, tmp_path: Path, body: str, seconds: float, message: str) -> None:
+def test_a_program_that_fails(
+    plant: Plant, tmp_path: Path, body: str, seconds: float, message: str
+) -> None:
     """A program that dies, hangs or floods is a clear error with exit code 6."""
     with pytest.raises(ModelCommandError, match=message) as caught:
         asked(plant(TREE), tmp_path / "bin", body, seconds)
@@ -299,7 +349,9 @@ def test_a_program_that_fails(plant: Plant, tmp_path: Path, body: str, seconds: 
 def test_a_program_that_is_missing(plant: Plant) -> None:
     """A command that is not there is named."""
     model = command_model(Target("no-such-model"), cwd="/", environ=dict(os.environ))
-    with pytest.raises(ModelCommandError, match="LLM command 'no-such-model' not found in your PATH"):
+    with pytest.raises(
+        ModelCommandError, match="LLM command 'no-such-model' not found in your PATH"
+    ):
         gather("x", Ground(str(plant(TREE))), model)
 
 
@@ -314,17 +366,25 @@ def test_the_command_line(plant: Plant, tmp_path: Path, capfdbinary: Capture) ->
     assert "round 1: 1 files known, done (enough)" in ran.err
 
 
-def test_every_round_leaves_a_receipt_before_it_is_asked(plant: Plant, tmp_path: Path, capfdbinary: Capture) -> None:
-    """One receipt for each prompt that went to the model, with the files in it, and one for the result."""
+def test_every_round_leaves_a_receipt_before_it_is_asked(
+    plant: Plant, tmp_path: Path, capfdbinary: Capture
+) -> None:
+    """One receipt for each prompt that went to the model, with the files in it, and one for the
+    result.
+    """
     folder = plant(TREE)
     body = f"if grep -q AAA; then echo '{DONE}'; else echo '{wants('a.py')}'; fi"
     fake = program(tmp_path / "bin", "model", body)
     assert cli(capfdbinary, folder, "gather", "what", "is", "a", "--command", str(fake)).code == 0
-    found = {row.project: [one.path for one in row.files] for row in receipts(str(folder), os.environ)}
+    found = {
+        row.project: [one.path for one in row.files] for row in receipts(str(folder), os.environ)
+    }
     assert found == {"gather, round 0": [], "gather, round 1": ["a.py"], "gather": ["a.py"]}
 
 
-def test_a_round_that_fails_has_its_receipt(plant: Plant, tmp_path: Path, capfdbinary: Capture) -> None:
+def test_a_round_that_fails_has_its_receipt(
+    plant: Plant, tmp_path: Path, capfdbinary: Capture
+) -> None:
     """A program that dies has read the prompt all the same."""
     folder = plant(TREE)
     fake = program(tmp_path / "bin", "model", "cat >/dev/null; exit 3")

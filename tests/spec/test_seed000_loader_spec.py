@@ -60,7 +60,9 @@ def include(folder: Path, *paths: str, **options: object) -> dict[str, str]:
     ],
 )
 def test_step_1_the_matcher(pattern: str, value: str, matches: bool) -> None:
-    """Step 1: `*` and `?` are special, nothing else; anchored, case-sensitive, `*` crosses slashes."""
+    """Step 1: `*` and `?` are special, nothing else; anchored, case-sensitive, `*` crosses
+    slashes.
+    """
     assert build_matcher(pattern)(value) is matches
 
 
@@ -92,7 +94,9 @@ def test_step_2b_known_files_are_skipped(plant: Plant) -> None:
 
 
 def test_step_2c_the_filter_looks_at_the_file_name(plant: Plant) -> None:
-    """Step 2c: the filter sees the text after the last slash; others are skipped without a trace."""
+    """Step 2c: the filter sees the text after the last slash; others are skipped without a
+    trace.
+    """
     folder = plant({"src.js": {"a.ts": "T", "b.js": "J"}})
     assert read(folder, "src.js/a.ts", "src.js/b.js", filter="*.js") == {"src.js/b.js": "J"}
 
@@ -114,7 +118,10 @@ def test_step_2e_size_before_reading(plant: Plant, limit: float, skipped: bool) 
 
 def test_step_2f_text_is_utf8(plant: Plant) -> None:
     """Step 2f: contents are decoded as UTF-8, with the replacement character for what is none."""
-    assert read(plant({"a": "grüße\n", "b": b"caf\xe9"}), "a", "b") == {"a": "grüße\n", "b": "caf\ufffd"}
+    assert read(plant({"a": "grüße\n", "b": b"caf\xe9"}), "a", "b") == {
+        "a": "grüße\n",
+        "b": "caf\ufffd",
+    }
 
 
 def test_step_2g_errors_are_texts(plant: Plant) -> None:
@@ -130,7 +137,9 @@ def test_step_2g_errors_are_texts(plant: Plant) -> None:
 
 
 def test_include_ignores_filter_and_cap_but_not_size(plant: Plant) -> None:
-    """Include files are always loaded, whatever the filter and the cap, but not above the size limit."""
+    """Include files are always loaded, whatever the filter and the cap, but not above the size
+    limit.
+    """
     folder = plant({"a.md": "A", "b.py": "B" * 50, "c": "C"})
     found = include(folder, "a.md", "b.py", "c", max_file_size=10)
     assert list(found) == ["a.md", "b.py", "c"]
@@ -182,7 +191,9 @@ def test_assign_2_lines(plant: Plant) -> None:
 def test_assign_paths_are_relative_to_the_root(plant: Plant) -> None:
     """Step 2a: absolute paths, and paths below `dir`, are shown from the root."""
     folder = plant({})
-    text = build_context_assign_string({str(folder / "x/a.py"): "1", "b.py": "2"}, root=str(folder), dir="src")
+    text = build_context_assign_string(
+        {str(folder / "x/a.py"): "1", "b.py": "2"}, root=str(folder), dir="src"
+    )
     assert '"x/a.py"' in text
     assert '"src/b.py"' in text
 
@@ -225,7 +236,9 @@ def test_tokens_are_deterministic(plant: Plant) -> None:
     """The same files give the same bytes, where the original draws a random token."""
     files = {"a.py": "1", "b.py": "2"}
     root = str(plant({}))
-    assert build_context_assign_string(files, root=root) == build_context_assign_string(dict(files), root=root)
+    assert build_context_assign_string(files, root=root) == build_context_assign_string(
+        dict(files), root=root
+    )
 
 
 def test_content_cannot_end_its_own_block(plant: Plant) -> None:
@@ -257,7 +270,9 @@ def test_large_files_are_not_loaded(plant: Plant) -> None:
     folder = plant({})
     with (folder / "huge").open("wb") as stream:
         stream.truncate(50 * 1024**3)
-    assert read(folder, "huge", max_file_size=1000)["huge"].startswith("[Skipped: file size 53687091200 bytes")
+    assert read(folder, "huge", max_file_size=1000)["huge"].startswith(
+        "[Skipped: file size 53687091200 bytes"
+    )
 
 
 # Containment, which the original lacks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import RefusedError
 from sutler.goals.section import HEADER
-from sutler.values.errors import RefusedError
 from tests.conftest import Plant
 from tests.goalkit import Files, go, job, trusted, without_privileges, write_goal
 
@@ -14,7 +14,9 @@ def test_ac1_basic_file_inclusion(plant: Plant) -> None:
     """AC1: a single text file's contents appear in the context section of the prompt."""
     folder = plant({"note.txt": "the contents\n"})
     write_goal(folder)
-    assert "### note.txt\n\n```\nthe contents\n```\n" in go(job(folder, "plain", "note.txt")).section
+    assert (
+        "### note.txt\n\n```\nthe contents\n```\n" in go(job(folder, "plain", "note.txt")).section
+    )
 
 
 def test_ac2_directory_inclusion_with_recursion(plant: Plant) -> None:
@@ -37,7 +39,9 @@ def test_ac4_size_limit_in_strict_mode(plant: Plant) -> None:
     """AC4: a file over max_file_size_kb fails a strict run with a clear message."""
     folder = plant({"big.txt": "x" * 3000, ".sutler": {"claw.yaml": "max_file_size_kb: 2\n"}})
     write_goal(folder)
-    with pytest.raises(RefusedError, match=r"File too large: big\.txt \(3 KB exceeds limit of 2 KB\)"):
+    with pytest.raises(
+        RefusedError, match=r"File too large: big\.txt \(3 KB exceeds limit of 2 KB\)"
+    ):
         go(job(folder, "plain", "big.txt"))
 
 
@@ -58,7 +62,9 @@ def test_ac5_too_many_files_asks_in_flexible_mode(plant: Plant, answer: bool) ->
 
 def test_ac6_exclusion_filters(plant: Plant) -> None:
     """AC6: .git/, node_modules/ and .exe files stay out under the default exclusions."""
-    folder = plant({"p": {".git": {"x": "1"}, "node_modules": {"y.js": "2"}, "tool.exe": "3", "kept.py": "4"}})
+    folder = plant(
+        {"p": {".git": {"x": "1"}, "node_modules": {"y.js": "2"}, "tool.exe": "3", "kept.py": "4"}}
+    )
     write_goal(folder)
     assert [file.path for file in go(job(folder, "plain", "p")).prompt.files] == ["p/kept.py"]
 
@@ -76,14 +82,18 @@ def test_ac7_ignore_mode_goes_on_without_denied_files(plant: Plant) -> None:
 
 
 def test_ac7_ignore_mode_goes_on(plant: Plant) -> None:
-    """AC7: too large, binary, undecodable and missing ones are logged in ignore mode, valid files are included."""
+    """AC7: too large, binary, undecodable and missing ones are logged in ignore mode, valid files
+    are included.
+    """
     tree: Files = {
         "ok.txt": "fine",
         "big.txt": "x" * 5000,
         "pic.dat": b"\x00\x01\x02",
         "latin.txt": b"caf\xe9 au lait",
     }
-    folder = plant({"p": tree, ".sutler": {"claw.yaml": "max_file_size_kb: 4\nerror_handling_mode: ignore\n"}})
+    folder = plant(
+        {"p": tree, ".sutler": {"claw.yaml": "max_file_size_kb: 4\nerror_handling_mode: ignore\n"}}
+    )
     write_goal(folder)
     work = job(folder, "plain", "p", "gone.txt", mode="ignore")
     done = go(work)
@@ -123,7 +133,9 @@ def test_ac9_without_context_the_prompt_is_exactly_the_rendered_prompt(plant: Pl
 
 
 def test_ac10_a_script_that_reads_a_file_becomes_context(plant: Plant) -> None:
-    """AC10: a goal that read a file by script gives the same content through --context, with less to configure."""
+    """AC10: a goal that read a file by script gives the same content through --context, with less
+    to configure.
+    """
     folder = plant({"data.txt": "the data\n"})
     old = "name: Old\ncontext_scripts:\n  data: cat data.txt\nprompt: 'Look: {{ Context.data }}'\n"
     write_goal(folder, "old", old)

@@ -8,20 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import RefusedError, SutlerError
 from sutler.goals.claw import COMPAT_FILE
 from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files as gather_as_claw
-from sutler.values.errors import RefusedError, SutlerError
 from tests.conftest import Plant
 from tests.goalkit import Files, configured, go, job, without_privileges
 
 
 def shown(folder: Path, *given: str, mode: str = "strict", depth: int | None = None) -> list[str]:
-    return [file.path for file in go(job(folder, "plain", *given, mode=mode), depth=depth).prompt.files]
+    return [
+        file.path for file in go(job(folder, "plain", *given, mode=mode), depth=depth).prompt.files
+    ]
 
 
 def test_edge_1_empty_directory(plant: Plant) -> None:
-    """Edge 1: an empty directory succeeds with a warning, and the tree says that there are no files."""
+    """Edge 1: an empty directory succeeds with a warning, and the tree says that there are no
+    files.
+    """
     folder = plant({"empty": {}, **configured()})
     done = go(job(folder, "plain", "empty"))
     assert done.notes == ["warning: no files were found in the given paths"]
@@ -42,7 +46,9 @@ def test_edge_2_permission_denied(plant: Plant, mode: str) -> None:
 
 
 def test_edge_3_links_inside_a_folder_are_skipped_and_said(plant: Plant, tmp_path: Path) -> None:
-    """Edge 3: symbolic links are skipped by default, to files, folders, outside and to themselves."""
+    """Edge 3: symbolic links are skipped by default, to files, folders, outside and to
+    themselves.
+    """
     folder = plant({"t": {"a.txt": "A", "d": {"b.txt": "B"}}, **configured()})
     (tmp_path / "outside.txt").write_text("secret")
     links = {
@@ -61,9 +67,15 @@ def test_edge_3_links_inside_a_folder_are_skipped_and_said(plant: Plant, tmp_pat
 
 
 def test_edge_3_links_are_followed_when_configured(plant: Plant, tmp_path: Path) -> None:
-    """Edge 3: with `symlinks: follow` links to files and folders are followed, as far as the project goes."""
+    """Edge 3: with `symlinks: follow` links to files and folders are followed, as far as the
+    project goes.
+    """
     folder = plant(
-        {"t": {"a.txt": "A"}, "other": {"b.txt": "B", "d": {"c.txt": "C"}}, **configured("symlinks: follow")}
+        {
+            "t": {"a.txt": "A"},
+            "other": {"b.txt": "B", "d": {"c.txt": "C"}},
+            **configured("symlinks: follow"),
+        }
     )
     (tmp_path / "outside.txt").write_text("secret")
     links = {"in.txt": "a.txt", "b-link.txt": "../other/b.txt", "dir": "../other/d", "out.txt": "../../outside.txt",
@@ -81,7 +93,9 @@ def test_edge_3_links_are_followed_when_configured(plant: Plant, tmp_path: Path)
 
 
 def test_edge_3_a_followed_link_opens_nothing_that_is_closed(plant: Plant) -> None:
-    """Edge 3: not an ignored file, an excluded folder, a hidden one, version control's own, or a credential."""
+    """Edge 3: not an ignored file, an excluded folder, a hidden one, version control's own, or a
+    credential.
+    """
     closed = {
         ".git": {"HEAD": "ref: refs/heads/main\n", "objects": {}, "refs": {}, "config": "x"},
         ".gitignore": "ignored.txt\n",
@@ -101,7 +115,13 @@ def test_edge_3_a_followed_link_opens_nothing_that_is_closed(plant: Plant) -> No
 
 def test_edge_3_followed_circles_end_and_depth_holds(plant: Plant) -> None:
     """Edge 3: two folders that link to each other are each shown once; a link counts as a level."""
-    folder = plant({"x": {"a.txt": "A"}, "y": {"b.txt": "B", "deep": {"c.txt": "C"}}, **configured("symlinks: follow")})
+    folder = plant(
+        {
+            "x": {"a.txt": "A"},
+            "y": {"b.txt": "B", "deep": {"c.txt": "C"}},
+            **configured("symlinks: follow"),
+        }
+    )
     os.symlink("../y", folder / "x" / "to-y")
     os.symlink("../x", folder / "y" / "to-x")
     assert shown(folder, "x") == ["x/a.txt", "x/to-y/b.txt", "x/to-y/deep/c.txt"]
@@ -122,7 +142,10 @@ def test_edge_3_compat_follows_links_to_files_inside(plant: Plant, tmp_path: Pat
     os.symlink("a.txt", folder / "t/in.txt")
     os.symlink(str(tmp_path / "outside.txt"), folder / "t/out.txt")
     gathered = gather_as_claw(Wanted(("t",), str(folder), COMPAT_FILE))
-    assert [(file.path, file.content) for file in gathered.files] == [("t/a.txt", "A"), ("t/in.txt", "A")]
+    assert [(file.path, file.content) for file in gathered.files] == [
+        ("t/a.txt", "A"),
+        ("t/in.txt", "A"),
+    ]
 
 
 def test_edge_3_a_named_link_is_followed(plant: Plant) -> None:
@@ -134,21 +157,40 @@ def test_edge_3_a_named_link_is_followed(plant: Plant) -> None:
 
 def test_edge_4_mixed_binary_and_text(plant: Plant) -> None:
     """Edge 4: binary files are skipped, text files are included."""
-    tree: Files = {"a.py": "A", "b.png": b"\x89PNG\r\n\x1a\n\0", "c.pyc": b"\xa7\r\r\n\0\0\0", "d.md": "D"}
+    tree: Files = {
+        "a.py": "A",
+        "b.png": b"\x89PNG\r\n\x1a\n\0",
+        "c.pyc": b"\xa7\r\r\n\0\0\0",
+        "d.md": "D",
+    }
     folder = plant({"t": tree, **configured()})
     assert shown(folder, "t") == ["t/a.py", "t/d.md"]
 
 
 def test_edge_5_deeply_nested(plant: Plant) -> None:
     """Edge 5: the depth limit holds however deep the tree is."""
-    folder = plant({"t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)}, **configured()})
+    folder = plant(
+        {
+            "t": {"/".join("d" * n) + ("/" if n else "") + "f.txt": "" for n in range(60)},
+            **configured(),
+        }
+    )
     assert len(shown(folder, "t", depth=7)) == 8
     assert len(shown(folder, "t")) == 60
 
 
 def test_edge_6_special_characters_in_names(plant: Plant) -> None:
     """Edge 6: any name is handled, and none can forge a heading or a line of the tree."""
-    names = ["a b.txt", "ünï.txt", "quote'\".txt", "$(x).txt", "-dash.txt", "*.txt", "back`tick.txt", "#.txt"]
+    names = [
+        "a b.txt",
+        "ünï.txt",
+        "quote'\".txt",
+        "$(x).txt",
+        "-dash.txt",
+        "*.txt",
+        "back`tick.txt",
+        "#.txt",
+    ]
     folder = plant({"t": {name: name for name in names}, **configured()})
     hostile = folder / "t" / "x\n### forged.md"
     hostile.write_text("h")
@@ -193,14 +235,23 @@ def test_edge_9_non_existent_paths(plant: Plant) -> None:
     with pytest.raises(RefusedError) as caught:
         shown(folder, "no/such.txt", "dangling")
     assert "Path does not exist: no/such.txt" in str(caught.value)
-    assert "Path broken symbolic link: dangling" in str(caught.value) or "dangling" in str(caught.value)
+    assert "Path broken symbolic link: dangling" in str(caught.value) or "dangling" in str(
+        caught.value
+    )
 
 
 def test_edge_10_relative_and_absolute_paths(plant: Plant) -> None:
-    """Edge 10: both work and show the same path; one outside is shown from where the user stands."""
+    """Edge 10: both work and show the same path; one outside is shown from where the user
+    stands.
+    """
     folder = plant({"in": {"a.txt": "A", **configured()}, "out": {"b.txt": "B"}})
     here = folder / "in"
-    assert shown(here, "./a.txt") == shown(here, str(here / "a.txt")) == shown(here, "../in/a.txt") == ["a.txt"]
+    assert (
+        shown(here, "./a.txt")
+        == shown(here, str(here / "a.txt"))
+        == shown(here, "../in/a.txt")
+        == ["a.txt"]
+    )
     assert shown(here, "../out") == ["../out/b.txt"]
 
 
@@ -224,7 +275,10 @@ def test_nothing_is_expanded(plant: Plant, spelled: str) -> None:
 def test_a_thousand_files_and_more(plant: Plant) -> None:
     """The checklist's large directory: every file once, sorted, in one pass."""
     folder = plant(
-        {"t": {f"d{d:02}": {f"f{n:02}.txt": f"{d}-{n}" for n in range(40)} for d in range(30)}, **configured()}
+        {
+            "t": {f"d{d:02}": {f"f{n:02}.txt": f"{d}-{n}" for n in range(40)} for d in range(30)},
+            **configured(),
+        }
     )
     found = shown(folder, "t")
     assert len(found) == 1200

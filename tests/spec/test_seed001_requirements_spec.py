@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import RefusedError, UsageError
 from sutler.goals.claw import ClawFile, load_claw
-from sutler.values.errors import RefusedError, UsageError
 from tests.conftest import Plant
 from tests.goalkit import (
     Capture,
@@ -27,7 +27,9 @@ from tests.limits import LIMIT
 
 
 def paths(folder: Path, *given: str, depth: int | None = None, mode: str = "strict") -> list[str]:
-    return [file.path for file in go(job(folder, "plain", *given, mode=mode), depth=depth).prompt.files]
+    return [
+        file.path for file in go(job(folder, "plain", *given, mode=mode), depth=depth).prompt.files
+    ]
 
 
 # FR1: command line
@@ -89,7 +91,12 @@ def test_fr2_2_and_fr2_3_directories_are_walked_to_the_end(plant: Plant) -> None
 @pytest.mark.parametrize(("depth", "count"), [(0, 1), (1, 2), (2, 3), (3, 4), (9, 4)])
 def test_fr2_4_depth_counts_levels(plant: Plant, depth: int, count: int) -> None:
     """FR2.4: 0 is the directory itself, N is N levels below it."""
-    folder = plant({"t": {"0.txt": "", "a": {"1.txt": "", "b": {"2.txt": "", "c": {"3.txt": ""}}}}, **configured("")})
+    folder = plant(
+        {
+            "t": {"0.txt": "", "a": {"1.txt": "", "b": {"2.txt": "", "c": {"3.txt": ""}}}},
+            **configured(""),
+        }
+    )
     assert len(paths(folder, "t", depth=depth)) == count
 
 
@@ -102,7 +109,9 @@ def test_fr2_5_gitignore_is_respected(plant: Plant) -> None:
         "a.py": "",
         "out": {"x": ""},
     }
-    folder = plant({**tree, "sub": {".gitignore": "b.py\n", "b.py": "", "c.py": ""}, **configured("")})
+    folder = plant(
+        {**tree, "sub": {".gitignore": "b.py\n", "b.py": "", "c.py": ""}, **configured("")}
+    )
     subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=LIMIT)
     assert paths(folder, ".") == ["a.py", "keep.log", "sub/c.py"]
 
@@ -182,7 +191,9 @@ def test_fr3_a_named_file_passes_the_filters(plant: Plant) -> None:
 
 def test_fr3_5_warnings_at_limits(plant: Plant) -> None:
     """FR3.5: what a limit leaves out is said."""
-    folder = plant({"t": {f"{n}.txt": "" for n in range(5)}, **configured("max_files_per_directory: 2\n")})
+    folder = plant(
+        {"t": {f"{n}.txt": "" for n in range(5)}, **configured("max_files_per_directory: 2\n")}
+    )
     notes = go(job(folder, "plain", "t", mode="ignore")).notes
     assert notes == ["ignored: Too many files in directory: t (5 files exceeds limit of 2)"]
 
@@ -254,7 +265,9 @@ def test_fr4_2_utf8_errors(plant: Plant) -> None:
 
 
 def test_fr5_1_to_fr5_3_the_section_follows_the_prompt(plant: Plant) -> None:
-    """FR5.1–FR5.3: markdown with summary, tree and files, appended behind the prompt, not through the template."""
+    """FR5.1–FR5.3: markdown with summary, tree and files, appended behind the prompt, not through
+    the template.
+    """
     folder = plant({"a.txt": "{{ Args.nope }} {% endif %}", **configured("")})
     text = go(job(folder, "plain", "a.txt")).text
     order = [
@@ -309,7 +322,9 @@ def test_fr6_4_the_shipped_goals_use_files(plant: Plant) -> None:
 
 def test_nfr1_strict_fails_before_reading(plant: Plant) -> None:
     """NFR1: what is over a limit fails a strict run before any file is opened."""
-    folder = plant({"t": {"big.txt": "x" * 3000, "pipe.txt": "p"}, **configured("max_file_size_kb: 1\n")})
+    folder = plant(
+        {"t": {"big.txt": "x" * 3000, "pipe.txt": "p"}, **configured("max_file_size_kb: 1\n")}
+    )
     before = os.stat(folder / "t/pipe.txt").st_atime_ns
     with pytest.raises(RefusedError) as caught:
         paths(folder, "t", "t/big.txt")
@@ -346,7 +361,15 @@ def test_nfr2_errors_say_what_to_do(plant: Plant, capfdbinary: Capture) -> None:
 def test_nfr3_every_option_is_documented_in_help(capfdbinary: Capture) -> None:
     """NFR3: the command line explains each option."""
     text = cli(capfdbinary, Path("/"), "run", "--help").text
-    for word in ("--context", "--recurse_depth", "--mode", "--explain", "--compat", "--print", "--receipt"):
+    for word in (
+        "--context",
+        "--recurse_depth",
+        "--mode",
+        "--explain",
+        "--compat",
+        "--print",
+        "--receipt",
+    ):
         assert word in text
 
 
@@ -358,7 +381,9 @@ def test_nfr4_goals_of_claw_still_work(plant: Plant, capfdbinary: Capture) -> No
     assert ran.text == "Hi you\n"
 
 
-def test_the_model_gets_prompt_and_section(plant: Plant, capfdbinary: Capture, tmp_path: Path) -> None:
+def test_the_model_gets_prompt_and_section(
+    plant: Plant, capfdbinary: Capture, tmp_path: Path
+) -> None:
     """FR5.3, FR6.1: what the program receives is the prompt, a blank line and the section."""
     folder = plant({"a.txt": "A", **configured("prompt_arg_template: ''\n")})
     fake = program(tmp_path / "bin", "fake", "cat")

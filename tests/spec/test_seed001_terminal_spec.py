@@ -26,7 +26,10 @@ PROJECT: Files = {
     "file.txt": "FILE\n",
     "README.md": "# READ\n",
     "docs": {"d.md": "DOC\n"},
-    "src": {"a.py": "A\n", "one": {"b.py": "B\n", "two": {"c.py": "C\n", "three": {"d.py": "D\n"}}}},
+    "src": {
+        "a.py": "A\n",
+        "one": {"b.py": "B\n", "two": {"c.py": "C\n", "three": {"d.py": "D\n"}}},
+    },
     "big.txt": "x" * 3000,
     "pic.bin": b"\0\1\2",
     ".sutler": {"claw.yaml": "max_file_size_kb: 2\n"},
@@ -41,7 +44,9 @@ def folder(plant: Plant) -> Path:
 
 
 def talk(folder: Path, words: list[str], answer: bytes) -> tuple[int, str]:
-    """Run the command on a pseudo-terminal, answer the question once it stands there, and give what was shown."""
+    """Run the command on a pseudo-terminal, answer the question once it stands there, and give what
+    was shown.
+    """
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(folder)
@@ -73,7 +78,9 @@ def talk(folder: Path, words: list[str], answer: bytes) -> tuple[int, str]:
 )
 def test_flexible_asks_on_a_terminal(folder: Path, answer: bytes, code: int) -> None:
     """FR4.1, AC5: the report comes first, y or yes goes on, everything else stops."""
-    got, shown = talk(folder, ["dry-run", "my-goal", "-c", "file.txt", "big.txt", "gone.txt"], answer)
+    got, shown = talk(
+        folder, ["dry-run", "my-goal", "-c", "file.txt", "big.txt", "gone.txt"], answer
+    )
     assert got == code, shown
     assert "Errors (2):" in shown
     assert "Successfully processed 1 file(s)." in shown
@@ -88,17 +95,33 @@ def test_interrupt_at_the_question(folder: Path) -> None:
     assert "# Context Files" not in shown
 
 
-# The manual checklist, typed into a shell inside tmux ------------------------------------------------------------
+# The manual checklist, typed into a shell inside tmux
+# ------------------------------------------------------------
 
 
 class Pane:
-    """A tmux session of its own with a shell in the project; `type` waits for the command to end."""
+    """A tmux session of its own with a shell in the project; `type` waits for the command to
+    end.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.socket = str(folder.parent / "tmux")
         self.count = 0
         env = {**os.environ, "PS1": "$ ", "TERM": "xterm"}
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "200", "-c", str(folder), "sh", env=env)
+        self._tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "180",
+            "-y",
+            "200",
+            "-c",
+            str(folder),
+            "sh",
+            env=env,
+        )
 
     def _tmux(self, *words: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run(
@@ -148,9 +171,13 @@ def pane(folder: Path) -> Iterator[Pane]:
 
 
 def test_manual_checklist(folder: Path, pane: Pane, tmp_path: Path) -> None:
-    """The checklist: one file, a directory, mixed, depth, missing, large, binary, each mode, an existing goal."""
+    """The checklist: one file, a directory, mixed, depth, missing, large, binary, each mode, an
+    existing goal.
+    """
     model = program(tmp_path / "bin", "model", "cat")
-    goal = f"{shlex.quote(sys.executable)} -m sutler run my-goal --command {shlex.quote(str(model))}"
+    goal = (
+        f"{shlex.quote(sys.executable)} -m sutler run my-goal --command {shlex.quote(str(model))}"
+    )
     one = pane.type(f"{goal} --context file.txt")
     assert "### file.txt" in one
     assert "end-1=0" in one

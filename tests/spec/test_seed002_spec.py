@@ -7,13 +7,13 @@ import json
 import pytest
 from msgspec import UNSET
 
-from sutler.stages.serial import deserialize, serialize
-from sutler.stages.task.build import Assembled, ContextPacker, Source
-from sutler.stages.task.prompt import render_context_md, render_prompt
-from sutler.stages.task.spec import parse_task, read_task
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import CleanText
-from sutler.values.task import TIER_CHARS, TaskSpec, Tier
+from sutler.errors import RefusedError, UsageError
+from sutler.formats.document import CleanText
+from sutler.pack.serial import deserialize, serialize
+from sutler.tasks.packer import Assembled, ContextPacker, Source
+from sutler.tasks.prompt import render_context_md, render_prompt
+from sutler.tasks.spec import parse_task, read_task
+from sutler.tasks.wire import TIER_CHARS, TaskSpec, Tier
 
 FILES = {
     "src/api/auth.ts": "export function login() {}\n",
@@ -27,20 +27,27 @@ TASK = {
     "id": "T-7",
     "title": "Fix login",
     "goal": "Make login work again.",
-    "acceptance": ["A user can log in", {"id": "acc-e", "text": "There is a test", "type": "evidence"}],
+    "acceptance": [
+        "A user can log in",
+        {"id": "acc-e", "text": "There is a test", "type": "evidence"},
+    ],
     "files_contract": {
         "allowed": ["src/middleware/**"],
         "forbidden": ["src/legal/**"],
         "allow_new_files": False,
     },
     "context": {"files": ["src/main.ts"], "docs": ["docs/auth.md"]},
-    "issues": [{"kind": "typecheck", "message": "Type error", "file": "src/api/auth.ts", "line": 1}],
+    "issues": [
+        {"kind": "typecheck", "message": "Type error", "file": "src/api/auth.ts", "line": 1}
+    ],
     "previous_state": {
         "iteration": 3,
         "diff": "+let x",
         "issues": [{"kind": "test", "message": "login fails"}],
     },
-    "repair_tickets": [{"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src/api/auth.ts"}],
+    "repair_tickets": [
+        {"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src/api/auth.ts"}
+    ],
 }
 
 
@@ -54,7 +61,9 @@ def big(lines: int) -> str:
 
 
 def test_scenario_context_pack_assembly() -> None:
-    """Goal, acceptance, issues, diff summary, context files and docs, and the contract are all there."""
+    """Goal, acceptance, issues, diff summary, context files and docs, and the contract are all
+    there.
+    """
     pack = assembled(read_task(TASK), FILES).pack
     assert (pack.task.goal, len(pack.task.acceptance)) == ("Make login work again.", 2)
     assert pack.previous_state is not UNSET
@@ -77,7 +86,9 @@ def test_scenario_strong_tier_limit() -> None:
 
 
 def test_scenario_cheap_tier_limit() -> None:
-    """The cheap tier keeps the essential: the task whole, issue files before context, contract files last."""
+    """The cheap tier keeps the essential: the task whole, issue files before context, contract
+    files last.
+    """
     files = {
         **FILES,
         "src/api/auth.ts": big(900),
@@ -163,7 +174,9 @@ def test_priority_rules() -> None:
 
 
 def test_truncation_strategy() -> None:
-    """Low files go first, cut files keep header and region, large diffs shrink, error output stays whole."""
+    """Low files go first, cut files keep header and region, large diffs shrink, error output stays
+    whole.
+    """
     diff = "".join(f"diff --git a/x{n} b/x{n}\n" + "+y\n" * 400 for n in range(60))
     errors = "AssertionError: boom\n" * 200
     data = {
@@ -179,7 +192,9 @@ def test_truncation_strategy() -> None:
     assert shown["src/api/auth.ts"].level == "excerpt"
     assert "const value0 " in shown["src/api/auth.ts"].content
     assert "const value2499 " in shown["src/api/auth.ts"].content
-    assert shown.get("src/middleware/log.ts") is None or shown["src/middleware/log.ts"].level != "full"
+    assert (
+        shown.get("src/middleware/log.ts") is None or shown["src/middleware/log.ts"].level != "full"
+    )
     assert "60 files changed, +24000 -0" in done.prompt
     assert errors in done.prompt
 
@@ -202,18 +217,31 @@ def test_box_size_limits_respected_per_tier(tier: Tier) -> None:
 
 
 def test_box_priority_ordering_correct() -> None:
-    """With room for one of three files it is the issue's; with room for two, the context's comes next."""
-    data = {**TASK, "repair_tickets": [], "previous_state": None, "context": {"files": ["src/main.ts"]}}
+    """With room for one of three files it is the issue's; with room for two, the context's comes
+    next.
+    """
+    data = {
+        **TASK,
+        "repair_tickets": [],
+        "previous_state": None,
+        "context": {"files": ["src/main.ts"]},
+    }
     for lines, whole in ((800, ["src/api/auth.ts"]), (480, ["src/api/auth.ts", "src/main.ts"])):
-        files = {path: big(lines) for path in ("src/api/auth.ts", "src/main.ts", "src/middleware/log.ts")}
+        files = {
+            path: big(lines) for path in ("src/api/auth.ts", "src/main.ts", "src/middleware/log.ts")
+        }
         pack = assembled(read_task(data), files, "cheap").pack
         assert sorted(item.path for item in pack.files if item.level == "full") == whole
 
 
 def test_box_truncation_preserves_essential_info() -> None:
-    """What must always be included is never cut; when it alone is too much, that is an error with figures."""
+    """What must always be included is never cut; when it alone is too much, that is an error with
+    figures.
+    """
     fine = read_task({**TASK, "goal": "essential " * 2_000, "tier": "cheap"})
-    assert ("essential " * 2_000).rstrip() in assembled(fine, {path: big(2_000) for path in FILES}).prompt
+    assert ("essential " * 2_000).rstrip() in assembled(
+        fine, {path: big(2_000) for path in FILES}
+    ).prompt
     with pytest.raises(RefusedError, match=r"need \d\d,\d{3} characters of 25,000 allowed"):
         assembled(read_task({**TASK, "goal": "essential " * 2_600, "tier": "cheap"}), FILES)
 
@@ -245,14 +273,30 @@ def test_windows_and_posix_spellings_of_a_task_give_the_same_pack() -> None:
     windows = {
         **TASK,
         "context": {"files": [".\\src\\main.ts"], "docs": ["docs\\auth.md"]},
-        "issues": [{"kind": "typecheck", "message": "Type error", "file": "C:\\proj\\src\\api\\auth.ts", "line": 1}],
-        "repair_tickets": [{"issueId": "i-1", "kind": "test", "message": "make it pass", "file": "src\\api\\auth.ts"}],
+        "issues": [
+            {
+                "kind": "typecheck",
+                "message": "Type error",
+                "file": "C:\\proj\\src\\api\\auth.ts",
+                "line": 1,
+            }
+        ],
+        "repair_tickets": [
+            {
+                "issueId": "i-1",
+                "kind": "test",
+                "message": "make it pass",
+                "file": "src\\api\\auth.ts",
+            }
+        ],
     }
     one, two = assembled(read_task(TASK), FILES).pack, assembled(read_task(windows), FILES).pack
     assert (one.files, one.docs) == (two.files, two.docs)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "id: x", "goal: y", "id: [1]\ngoal: y", "{", "id: a\ngoal: b\ntier: huge"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "id: x", "goal: y", "id: [1]\ngoal: y", "{", "id: a\ngoal: b\ntier: huge"]
+)
 def test_a_malformed_task_or_unknown_tier_is_a_clear_error(text: str) -> None:
     """A usage error that names the field or the document's fault."""
     with pytest.raises(UsageError) as caught:
@@ -262,7 +306,14 @@ def test_a_malformed_task_or_unknown_tier_is_a_clear_error(text: str) -> None:
 
 def test_a_missing_context_file_and_an_idle_glob_are_recorded() -> None:
     """The pack is still built; the problems say what was not found."""
-    task = read_task({"id": "t", "goal": "g", "context": {"files": ["no.ts"]}, "contract": {"allowed": ["none/**"]}})
+    task = read_task(
+        {
+            "id": "t",
+            "goal": "g",
+            "context": {"files": ["no.ts"]},
+            "contract": {"allowed": ["none/**"]},
+        }
+    )
     done = assembled(task, FILES)
     assert [(problem.path, problem.kind) for problem in done.problems] == [
         ("no.ts", "missing"),

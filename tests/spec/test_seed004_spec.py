@@ -1,4 +1,6 @@
-"""Seed 004, section by section: snapshots, full and summary packs, selection, key files, truncation, wire."""
+"""Seed 004, section by section: snapshots, full and summary packs, selection, key files,
+truncation, wire.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,15 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from sutler.formats.document import CleanText
+from sutler.pack.serial import deserialize, serialize
+from sutler.paths import RelPath, normalize_path
 from sutler.scan.classify import KeyLimits, facts_of, key_files
-from sutler.stages.documents import MAX_YAML_CHARS
-from sutler.stages.packs import (
+from sutler.scan.snapshot import Excluded, FileEntry, Rule, Snapshot
+from sutler.scan.structured import MAX_YAML_CHARS
+from sutler.survey.manifest import survey_manifest
+from sutler.survey.needs import survey_needs
+from sutler.survey.packs import (
     Material,
     build_full,
     build_summary,
@@ -19,14 +27,8 @@ from sutler.stages.packs import (
     select_pack,
     truncate,
 )
-from sutler.stages.project_snapshot import project_snapshot, respell
-from sutler.stages.serial import deserialize, serialize
-from sutler.stages.survey.needs import survey_needs
-from sutler.stages.survey.project import survey_manifest
-from sutler.values.pack import CleanText
-from sutler.values.paths import RelPath, normalize_path
-from sutler.values.snapshot import Excluded, FileEntry, Rule, Snapshot
-from sutler.values.wire import PackConstraints, TruncationConfig
+from sutler.survey.project_snapshot import project_snapshot, respell
+from sutler.survey.wire import PackConstraints, TruncationConfig
 
 FILES = {
     "package.json": '{"name": "shop", "description": "Sells.", "main": "index.js", '
@@ -46,12 +48,18 @@ EXCLUDED = (
 
 
 def snap(files: dict[str, str]) -> Snapshot:
-    entries = tuple(FileEntry(RelPath(path), len(text.encode())) for path, text in sorted(files.items()))
+    entries = tuple(
+        FileEntry(RelPath(path), len(text.encode())) for path, text in sorted(files.items())
+    )
     return Snapshot(entries, EXCLUDED, ())
 
 
 def material(files: dict[str, str]) -> Material:
-    return Material(snapshot=snap(files), texts={path: CleanText(text) for path, text in files.items()}, root="/p/shop")
+    return Material(
+        snapshot=snap(files),
+        texts={path: CleanText(text) for path, text in files.items()},
+        root="/p/shop",
+    )
 
 
 def keys(document: object) -> set[str]:
@@ -133,7 +141,9 @@ def test_full_pack_has_the_seeds_fields() -> None:
 
 
 def test_manifest_is_read_from_the_projects_own_files() -> None:
-    """Name, type, purpose, dependencies with version and kind, entry points, build system, test framework."""
+    """Name, type, purpose, dependencies with version and kind, entry points, build system, test
+    framework.
+    """
     manifest = build_full(material(FILES)).manifest
     assert (manifest.project_name, manifest.project_type, manifest.purpose_guess) == (
         "shop",
@@ -156,7 +166,9 @@ def test_purpose_comes_from_the_readme_when_no_manifest_says() -> None:
 
 
 def test_summary_pack_has_the_seeds_fields() -> None:
-    """Manifest and index as in full; repository, key files, entry points and hotspots in summary."""
+    """Manifest and index as in full; repository, key files, entry points and hotspots in
+    summary.
+    """
     plain = json.loads(serialize(build_summary(material(FILES))))
     assert set(plain) == {
         "type",
@@ -185,7 +197,12 @@ def test_summary_pack_has_the_seeds_fields() -> None:
         "notable_code",
     }
     assert plain["entrypoints"] == [
-        {"path": "index.js", "type": "api", "description": "", "routes_or_commands": ["GET /api/items"]}
+        {
+            "path": "index.js",
+            "type": "api",
+            "description": "",
+            "routes_or_commands": ["GET /api/items"],
+        }
     ]
 
 
@@ -214,7 +231,9 @@ def test_pack_constraints_defaults() -> None:
     ],
 )
 def test_selection_logic(files: int, constraints: PackConstraints, chosen: str) -> None:
-    """prefer_summary, then the size estimate against every limit, then the file count, else full."""
+    """prefer_summary, then the size estimate against every limit, then the file count, else
+    full.
+    """
     shown = snap({f"f{n}.py": "x" * 100 for n in range(files)})
     assert select_pack(shown, constraints)[0] == chosen
 
@@ -248,9 +267,16 @@ def test_key_file_detection_criteria() -> None:
 
 
 def test_key_file_limits() -> None:
-    """Five a category, twenty-five in all, 50,000 bytes each; importance, then smaller, then shallower."""
-    assert KeyLimits() == KeyLimits(max_per_category=5, max_total=25, max_content_per_file_bytes=50_000)
-    files = {f"d{n}/main.py": "x" * (10 + n) for n in range(9)} | {"main.py": "x" * 10, "auth.py": "y"}
+    """Five a category, twenty-five in all, 50,000 bytes each; importance, then smaller, then
+    shallower.
+    """
+    assert KeyLimits() == KeyLimits(
+        max_per_category=5, max_total=25, max_content_per_file_bytes=50_000
+    )
+    files = {f"d{n}/main.py": "x" * (10 + n) for n in range(9)} | {
+        "main.py": "x" * 10,
+        "auth.py": "y",
+    }
     found = [entry.path for entry, _ in key_files(classified(snap(files)))]
     assert found == ["main.py", "d0/main.py", "d1/main.py", "d2/main.py", "d3/main.py", "auth.py"]
 
@@ -258,7 +284,12 @@ def test_key_file_limits() -> None:
 def test_truncation_defaults_and_strategy() -> None:
     """50 KB a file, 500 KB in all, 100 head lines, marker, 50 tail lines, `truncated: true`."""
     cut = TruncationConfig()
-    assert (cut.max_file_bytes, cut.max_total_bytes, cut.preserve_head_lines, cut.preserve_tail_lines) == (
+    assert (
+        cut.max_file_bytes,
+        cut.max_total_bytes,
+        cut.preserve_head_lines,
+        cut.preserve_tail_lines,
+    ) == (
         50_000,
         500_000,
         100,
@@ -277,7 +308,8 @@ def test_truncation_defaults_and_strategy() -> None:
 def test_the_total_limit_holds() -> None:
     """No pack carries more than max_total_bytes of text."""
     pack = build_full(
-        material({f"f{n:02}.py": "x" * 49_000 for n in range(30)}), PackConstraints(max_content_bytes=10**9)
+        material({f"f{n:02}.py": "x" * 49_000 for n in range(30)}),
+        PackConstraints(max_content_bytes=10**9),
     )
     assert pack.metadata.total_content_bytes <= 500_000
     assert pack.metadata.total_content_bytes == sum(len(item.content) for item in pack.contents)
@@ -301,7 +333,9 @@ def test_normalize_path(raw: str, plain: str) -> None:
 def test_windows_and_posix_spellings_of_one_tree_give_the_same_pack() -> None:
     """A snapshot spelled the Windows way packs to the very same bytes."""
     posix = material(FILES)
-    entries = tuple(FileEntry(RelPath(e.path.replace("/", "\\")), e.size) for e in posix.snapshot.entries)
+    entries = tuple(
+        FileEntry(RelPath(e.path.replace("/", "\\")), e.size) for e in posix.snapshot.entries
+    )
     windows = Material(
         snapshot=respell(Snapshot(entries, EXCLUDED, ())),
         texts={normalize_path(path.replace("/", "\\")): text for path, text in posix.texts.items()},
@@ -321,9 +355,21 @@ def test_serializer_both_ways() -> None:
 def test_transparency_record() -> None:
     """context_pack_info with the seed's fields and true counts."""
     pack = build_full(material(FILES))
-    info = json.loads(msgspec.json.encode(pack_info(pack, snap(FILES), select_pack(snap(FILES))[1])))
-    assert info["exclusions_by_reason"] == {"credentials": 1, "binary": 1, "size": 1, "pattern": 900}
-    assert (info["type"], info["files_scanned"], info["files_included"], info["files_excluded"]) == (
+    info = json.loads(
+        msgspec.json.encode(pack_info(pack, snap(FILES), select_pack(snap(FILES))[1]))
+    )
+    assert info["exclusions_by_reason"] == {
+        "credentials": 1,
+        "binary": 1,
+        "size": 1,
+        "pattern": 900,
+    }
+    assert (
+        info["type"],
+        info["files_scanned"],
+        info["files_included"],
+        info["files_excluded"],
+    ) == (
         "full",
         909,
         6,
@@ -350,7 +396,11 @@ def test_a_yaml_bomb_is_a_recorded_problem() -> None:
         bomb += f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
     assert len(bomb) < MAX_YAML_CHARS
     files = {"pnpm-workspace.yaml": bomb, "package.json": '{"name": "ok"}'}
-    entries = [(FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in files.items()]
+    entries = [
+        (FileEntry(RelPath(path), len(text)), facts_of(path)) for path, text in files.items()
+    ]
     surveyed = survey_manifest(entries, files, "x")
     assert surveyed.manifest.project_name == "ok"
-    assert [(item.path, item.kind) for item in surveyed.problems] == [("pnpm-workspace.yaml", "malformed")]
+    assert [(item.path, item.kind) for item in surveyed.problems] == [
+        ("pnpm-workspace.yaml", "malformed")
+    ]

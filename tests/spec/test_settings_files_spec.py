@@ -1,4 +1,6 @@
-"""Settings that are there are read, or the command says why not: a file that is passed over may hold a denial."""
+"""Settings that are there are read, or the command says why not: a file that is passed over may
+hold a denial.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sutler.engine.place import project_config
-from sutler.values.errors import UsageError
+from sutler.errors import UsageError
+from sutler.scan.place import project_config
 from tests.conftest import Plant, Sutler
 
 
@@ -25,7 +27,9 @@ MAKERS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_a_settings_file_that_cannot_be_read_is_an_error(kind: str, plant: Plant, sutler: Sutler) -> None:
+def test_a_settings_file_that_cannot_be_read_is_an_error(
+    kind: str, plant: Plant, sutler: Sutler
+) -> None:
     folder = plant({"a.py": "x = 1\n"})
     MAKERS[kind](folder / "sutler.toml")
     ran = sutler("scan", cwd=folder)
@@ -35,7 +39,9 @@ def test_a_settings_file_that_cannot_be_read_is_an_error(kind: str, plant: Plant
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe"])
-def test_the_users_own_file_is_no_exception(kind: str, plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
+def test_the_users_own_file_is_no_exception(
+    kind: str, plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
     home = tmp_path / "config" / "sutler"
     home.mkdir(parents=True)
     MAKERS[kind](home / "config.toml")
@@ -50,7 +56,9 @@ def test_the_users_own_file_may_be_a_link(plant: Plant, sutler: Sutler, tmp_path
     home.mkdir(parents=True)
     (tmp_path / "dotfile.toml").write_text("exclude = ['b.py']\n")
     (home / "config.toml").symlink_to(tmp_path / "dotfile.toml")
-    ran = sutler("scan", cwd=plant({"a.py": "", "b.py": ""}), env={"XDG_CONFIG_HOME": str(home.parent)})
+    ran = sutler(
+        "scan", cwd=plant({"a.py": "", "b.py": ""}), env={"XDG_CONFIG_HOME": str(home.parent)}
+    )
     assert ran.code == 0
     assert "a.py" in ran.text
     assert "b.py" not in ran.text

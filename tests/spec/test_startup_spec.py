@@ -1,4 +1,6 @@
-"""Start-up: a command loads what it uses and nothing else. Checked on the set of modules, never on a clock."""
+"""Start-up: a command loads what it uses and nothing else. Checked on the set of modules, never on
+a clock.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 WORDS_ONLY = words(
     """
     argparse collections ctypes difflib enum hashlib importlib.metadata msgspec re shutil subprocess typing
-    sutler.config sutler.disk sutler.engine sutler.stages
+    sutler.config sutler.scan sutler.pack sutler.secrets sutler.budget sutler.ranking
     """
 )
 """What neither --version nor --help needs: both print a few words."""
@@ -26,7 +28,7 @@ NOT_FOR_PACK = words(
     """
     asyncio ctypes difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile textual tomllib unittest urllib.request yaml
-    sutler.access sutler.disk.deposit sutler.disk.openat2 sutler.engine.parts sutler.fronts.cli.clipboard
+    sutler.access sutler.pack.unpack sutler.scan.openat2 sutler.pack.parts sutler.fronts.cli.clipboard
     sutler.fronts.cli.look sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals
     sutler.formats.parser sutler.formats.split
     """
@@ -62,7 +64,9 @@ def test_words_cost_no_machinery(word: str, tmp_path: Path) -> None:
 
 
 def test_pack_loads_what_it_uses(tmp_path: Path) -> None:
-    """A pack does not load other commands, the parser of packs, or the tokenizer when it counts none."""
+    """A pack does not load other commands, the parser of packs, or the tokenizer when it counts
+    none.
+    """
     (tmp_path / "main.py").write_text("print('hello')\n")
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     loaded = loaded_by("pack", "--quiet", "--counter", "none", "-o", "out.md", cwd=tmp_path)
@@ -71,9 +75,12 @@ def test_pack_loads_what_it_uses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--max-tokens", "5k"), ("--no-budget",), ("--goal", "say hello", "--max-tokens", "2k")]
+    "words",
+    [("--max-tokens", "5k"), ("--no-budget",), ("--goal", "say hello", "--max-tokens", "2k")],
 )
-def test_a_small_pack_is_counted_without_the_tokenizer(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_small_pack_is_counted_without_the_tokenizer(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
     """Its start would take longer than all the rest; and a large one is not counted without it."""
     (tmp_path / "main.py").write_text("print('hello')\n" * 400)
     assert "splintr" not in loaded_by("pack", *words, "-o", "out.md", cwd=tmp_path)
@@ -98,7 +105,9 @@ def test_importing_the_package_loads_no_part_of_it(tmp_path: Path) -> None:
 
 
 def test_one_core_and_two_give_the_same_answer(tmp_path: Path) -> None:
-    """Tokens are counted on as many cores as there are; what is written and counted does not depend on how many."""
+    """Tokens are counted on as many cores as there are; what is written and counted does not depend
+    on how many.
+    """
     for number in range(60):
         (tmp_path / f"file{number}.py").write_text(f"value_{number} = '{'word ' * number}'\n" * 40)
     answers = []
@@ -107,7 +116,12 @@ def test_one_core_and_two_give_the_same_answer(tmp_path: Path) -> None:
         words = [sys.executable, "-m", "sutler", "pack", "--no-budget"]
         texts = [
             subprocess.run(
-                [*words, *more], cwd=tmp_path, env=env, capture_output=True, check=True, timeout=LIMIT
+                [*words, *more],
+                cwd=tmp_path,
+                env=env,
+                capture_output=True,
+                check=True,
+                timeout=LIMIT,
             ).stdout
             for more in ((), ("--json",))
         ]

@@ -1,4 +1,6 @@
-"""The optional summary command: the user's own program sums up, from clean text, inside the bounds, cached."""
+"""The optional summary command: the user's own program sums up, from clean text, inside the bounds,
+cached.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def folder(plant: Plant) -> Path:
     return plant({"a.py": f'def f():\n    return connect("{SECRET}")\n', "b.py": "x = 1\n"})
 
 
-def test_a_program_sums_up_once_for_each_content(folder: Path, sutler: Sutler, tmp_path: Path) -> None:
+def test_a_program_sums_up_once_for_each_content(
+    folder: Path, sutler: Sutler, tmp_path: Path
+) -> None:
     """It sees clean text; its answer is kept until the content changes."""
     body = f"cat > {tmp_path}/seen; echo call >> {tmp_path}/calls; echo 'Connects to a server.'"
     env = {"SUTLER_SUMMARY_COMMAND": str(program(tmp_path / "bin", "teller", body))}
@@ -46,7 +50,9 @@ def test_what_it_prints_is_redacted_and_cut(folder: Path, sutler: Sutler, tmp_pa
     assert len(ran.text) < 1_000
 
 
-@pytest.mark.parametrize(("body", "said"), [("exit 3", "exit status: 3"), ("kill -9 $$", "SIGKILL")])
+@pytest.mark.parametrize(
+    ("body", "said"), [("exit 3", "exit status: 3"), ("kill -9 $$", "SIGKILL")]
+)
 def test_a_program_that_fails_is_said_to_have_failed(
     folder: Path, sutler: Sutler, tmp_path: Path, body: str, said: str
 ) -> None:
@@ -69,7 +75,11 @@ def test_a_project_cannot_name_one(folder: Path, sutler: Sutler) -> None:
 
 def test_a_file_cannot_speak_for_us(folder: Path, sutler: Sutler, tmp_path: Path) -> None:
     """The text stands between two lines that it does not hold."""
-    env = {"SUTLER_SUMMARY_COMMAND": str(program(tmp_path / "bin", "teller", f"cat > {tmp_path}/seen; echo ok"))}
+    env = {
+        "SUTLER_SUMMARY_COMMAND": str(
+            program(tmp_path / "bin", "teller", f"cat > {tmp_path}/seen; echo ok")
+        )
+    }
     sutler("summarize", "b.py", cwd=folder, env=env)
     rows = (tmp_path / "seen").read_text().split("\n")
     marks = [row for row in rows if row.startswith("-----")]

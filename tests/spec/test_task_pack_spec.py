@@ -27,18 +27,23 @@ def module(name: str, functions: int) -> str:
 TREE = {
     "README.md": "# Cart\n\nA cart with axles.\n",
     "src": {
-        "axle.py": module("axle", 40) + "\n\ndef grease_bearing(bearing: str) -> str:\n    return bearing.strip()\n",
+        "axle.py": module("axle", 40)
+        + "\n\ndef grease_bearing(bearing: str) -> str:\n    return bearing.strip()\n",
         "wheel.py": module("wheel", 40),
         "harness.py": "from axle import grease_bearing\n\n\ndef hitch() -> None:\n    grease_bearing('left')\n",
     },
-    "tests": {"test_axle.py": "from axle import grease_bearing\n\n\ndef test_grease() -> None: ...\n"},
+    "tests": {
+        "test_axle.py": "from axle import grease_bearing\n\n\ndef test_grease() -> None: ...\n"
+    },
 }
 GOAL = "grease_bearing() fails on a None bearing"
 
 
 def git(folder: Path, *words: str) -> None:
     identity = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
+    subprocess.run(
+        ["git", *identity, *words], cwd=folder, check=True, capture_output=True, timeout=LIMIT
+    )
 
 
 @pytest.fixture
@@ -55,15 +60,22 @@ def sections(data: bytes) -> dict[str, tuple[str, str]]:
 
 
 def test_the_region_that_matters_is_shown(plant: Plant, sutler: Sutler) -> None:
-    """Under a budget far below the file's size, the function that the task names is in the pack, whole."""
+    """Under a budget far below the file's size, the function that the task names is in the pack,
+    whole.
+    """
     ran = sutler("pack", "--goal", GOAL, "--max-chars", "6000", cwd=plant(TREE))
     shown = sections(ran.out)
     assert shown["src/axle.py"][0] == "excerpt"
-    assert "def grease_bearing(bearing: str) -> str:\n    return bearing.strip()" in shown["src/axle.py"][1]
+    assert (
+        "def grease_bearing(bearing: str) -> str:\n    return bearing.strip()"
+        in shown["src/axle.py"][1]
+    )
     assert "src/harness.py" in shown
 
 
-@pytest.mark.parametrize(("flag", "limit"), [("--max-chars", 9_000), ("--max-tokens", 2_600), ("--max-bytes", 12_000)])
+@pytest.mark.parametrize(
+    ("flag", "limit"), [("--max-chars", 9_000), ("--max-tokens", 2_600), ("--max-bytes", 12_000)]
+)
 def test_the_budget_is_used(plant: Plant, sutler: Sutler, flag: str, limit: int) -> None:
     """With more material than budget at least 97 % of it is used, and never more than all."""
     ran = sutler("pack", "--goal", GOAL, flag, str(limit), "--json", cwd=plant(TREE))
@@ -90,7 +102,9 @@ def test_an_edit_is_seen(plant: Plant, sutler: Sutler) -> None:
     folder = plant(TREE)
     sutler("rank", "--goal", "lubricate hub", cwd=folder)
     (folder / "src/wheel.py").write_text("def lubricate_hub() -> None: ...\n")
-    ranked = json.loads(sutler("rank", "--goal", "lubricate_hub", "--json", cwd=folder).out)["ranked"]
+    ranked = json.loads(sutler("rank", "--goal", "lubricate_hub", "--json", cwd=folder).out)[
+        "ranked"
+    ]
     assert ranked[0]["path"] == "src/wheel.py"
 
 
@@ -113,7 +127,9 @@ def test_since_puts_changed_files_first_and_whole(repository: Path, sutler: Sutl
         stream.write("\n\nAXLES = 2\n")
     (repository / "src/new.py").write_text("NEW = True\n")
     (repository / "src/wheel.py").unlink()
-    ran = sutler("pack", "--since", "HEAD", "--diff", "--log", "2", "--max-chars", "30k", cwd=repository)
+    ran = sutler(
+        "pack", "--since", "HEAD", "--diff", "--log", "2", "--max-chars", "30k", cwd=repository
+    )
     assert ran.code == 0, ran.err
     shown = sections(ran.out)
     assert shown["src/axle.py"][0] == shown["src/new.py"][0] == "full"
@@ -126,13 +142,24 @@ def test_since_puts_changed_files_first_and_whole(repository: Path, sutler: Sutl
 
 def test_the_diff_is_what_git_would_show(repository: Path, sutler: Sutler) -> None:
     text = (repository / "src/axle.py").read_text()
-    (repository / "src/axle.py").write_text(text.replace("return bearing.strip()", "return bearing or ''", 1))
+    (repository / "src/axle.py").write_text(
+        text.replace("return bearing.strip()", "return bearing or ''", 1)
+    )
     ours = sections(sutler("pack", "--diff", cwd=repository).out)["git/changes.diff"][1]
     theirs = subprocess.run(
-        ["git", "diff", "HEAD"], cwd=repository, check=True, capture_output=True, text=True, timeout=LIMIT
+        ["git", "diff", "HEAD"],
+        cwd=repository,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
     ).stdout
-    changed = [line for line in theirs.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    assert [line for line in ours.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")] == changed
+    changed = [
+        line for line in theirs.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
+    assert [
+        line for line in ours.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ] == changed
 
 
 def test_a_secret_in_a_removed_line_stays_out(repository: Path, sutler: Sutler) -> None:
@@ -147,8 +174,12 @@ def test_a_secret_in_a_removed_line_stays_out(repository: Path, sutler: Sutler) 
     assert "git/changes.diff" in sections(ran.out)
 
 
-def test_history_flags_run_nothing_of_the_repository(repository: Path, sutler: Sutler, tmp_path: Path) -> None:
-    """T26: hooks, filters, text conversion, fsmonitor and pagers of a hostile configuration stay silent."""
+def test_history_flags_run_nothing_of_the_repository(
+    repository: Path, sutler: Sutler, tmp_path: Path
+) -> None:
+    """T26: hooks, filters, text conversion, fsmonitor and pagers of a hostile configuration stay
+    silent.
+    """
     marker = tmp_path / "ran"
     trap = tmp_path / "trap.sh"
     trap.write_text(f"#!/bin/sh\ntouch {marker}\ncat\n")
@@ -186,7 +217,9 @@ def test_history_outside_a_repository_is_a_usage_error(plant: Plant, sutler: Sut
 
 
 def test_assign_is_the_pack_in_another_spelling(plant: Plant, sutler: Sutler) -> None:
-    """seed 000's output format: the same files, each with a variable for its path and one for its content."""
+    """seed 000's output format: the same files, each with a variable for its path and one for its
+    content.
+    """
     folder = plant({"a b.py": "x = 1\n", "docs": {"a b.md": "--end-x--\n"}})
     ran = sutler("pack", "-f", "assign", cwd=folder)
     assert ran.code == 0, ran.err
@@ -198,10 +231,14 @@ def test_assign_is_the_pack_in_another_spelling(plant: Plant, sutler: Sutler) ->
 
 def test_gather_may_start_from_the_ranking(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
     model = tmp_path / "model.sh"
-    model.write_text('#!/bin/sh\ncat > /dev/null\necho \'{"done": true, "files": [], "reason": "enough"}\'\n')
+    model.write_text(
+        '#!/bin/sh\ncat > /dev/null\necho \'{"done": true, "files": [], "reason": "enough"}\'\n'
+    )
     model.chmod(0o755)
     ran = sutler("gather", GOAL, "--command", str(model), "--rank", cwd=plant(TREE))
     assert ran.code == 0, ran.err
     assert '"src/axle.py"' in ran.text
-    result, first = json.loads(sutler("receipt", "list", "--json", cwd=tmp_path / "project").out)["receipts"]
+    result, first = json.loads(sutler("receipt", "list", "--json", cwd=tmp_path / "project").out)[
+        "receipts"
+    ]
     assert (first["destination"], result["destination"]) == (str(model), "stdout")

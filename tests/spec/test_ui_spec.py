@@ -1,4 +1,6 @@
-"""`sutler ui` as a process: who gets in, what a person can do, and that what is shown is what is written."""
+"""`sutler ui` as a process: who gets in, what a person can do, and that what is shown is what is
+written.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +40,30 @@ class Served(NamedTuple):
         return urlsplit(self.url).netloc
 
     def ask(
-        self, where: str, headers: Mapping[str, str] | None = None, *, method: str = "GET", body: object = None
+        self,
+        where: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        method: str = "GET",
+        body: object = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """A request as any program on this machine could make it."""
         line = http.client.HTTPConnection(self.host, timeout=60)
         given = {"Host": self.host, **(headers or {})}
         data = None if body is None else json.dumps(body)
         try:
-            line.request(method, where, data, {**given, **({"Content-Type": "application/json"} if data else {})})
+            line.request(
+                method,
+                where,
+                data,
+                {**given, **({"Content-Type": "application/json"} if data else {})},
+            )
             answer = line.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            return (
+                answer.status,
+                {name.lower(): value for name, value in answer.getheaders()},
+                answer.read(),
+            )
         finally:
             line.close()
 
@@ -56,7 +72,10 @@ class Served(NamedTuple):
         parts = urlsplit(self.url)
         status, headers, _ = self.ask(f"{parts.path}?{parts.query}")
         assert status == 303
-        return parts.path, {"Cookie": headers["set-cookie"].partition(";")[0], "Origin": f"http://{self.host}"}
+        return parts.path, {
+            "Cookie": headers["set-cookie"].partition(";")[0],
+            "Origin": f"http://{self.host}",
+        }
 
 
 @contextmanager
@@ -79,7 +98,9 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
 
 
 def test_only_the_person_who_started_it_gets_in(plant: Plant) -> None:
-    """No key is 401, another origin 403, another name 421; the key works once; answers are strict; Ctrl-C ends it."""
+    """No key is 401, another origin 403, another name 421; the key works once; answers are strict;
+    Ctrl-C ends it.
+    """
     with serving(plant(TREE)) as served:
         folder = urlsplit(served.url).path
         for where in ("/", folder, f"{folder}api/approvals", f"{folder}?key=guess"):
@@ -87,16 +108,24 @@ def test_only_the_person_who_started_it_gets_in(plant: Plant) -> None:
         parts = urlsplit(served.url)
         evil = {"Origin": "http://evil.example"}
         assert served.ask(f"{parts.path}?{parts.query}", evil)[0] == 403
-        assert served.ask(f"{parts.path}?{parts.query}", {"Host": f"localhost:{parts.port}"})[0] == 421
+        assert (
+            served.ask(f"{parts.path}?{parts.query}", {"Host": f"localhost:{parts.port}"})[0] == 421
+        )
         home, own = served.enter()
         assert served.ask(f"{parts.path}?{parts.query}")[0] == 401
         status, headers, body = served.ask(home, own)
         assert status == 200
         assert b"README.md" in body
-        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'sha256-")
+        assert headers["content-security-policy"].startswith(
+            "default-src 'none'; script-src 'sha256-"
+        )
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert headers["cache-control"] == "no-store"
-        for strange in (evil, {"Origin": "null"}, {"Origin": f"http://127.0.0.1:{(parts.port or 0) - 1}"}):
+        for strange in (
+            evil,
+            {"Origin": "null"},
+            {"Origin": f"http://127.0.0.1:{(parts.port or 0) - 1}"},
+        ):
             for where, method in ((home, "GET"), (f"{home}api/pack", "POST")):
                 assert served.ask(where, {**own, **strange}, method=method, body={})[0] == 403
         no_origin = {"Cookie": own["Cookie"]}
@@ -120,7 +149,9 @@ def test_requests_are_checked_like_any_input(plant: Plant) -> None:
         assert "budget" in json.loads(answer)["error"]["what"]
         assert served.ask(where, own)[0] == 405
         assert served.ask(f"{home}../../etc/passwd", own)[0] == 404
-        status, _, text = served.ask(f"{home}api/text", own, method="POST", body={"include": ["*.md"]})
+        status, _, text = served.ask(
+            f"{home}api/text", own, method="POST", body={"include": ["*.md"]}
+        )
         assert status == 200
         assert text.startswith(b"# sutler pack")
 
@@ -136,7 +167,9 @@ def test_a_change_of_the_selection_changes_the_pack(chromium: Browser, plant: Pl
         expect(page.locator("#live-state")).to_contain_text("packed: 3 files")
         assert "src/axle.py" not in page.locator("#pane-files .path").all_inner_texts()
         page.get_by_role("tab", name="Left out").click()
-        expect(page.locator("#pane-left .row", has_text="src/axle.py")).to_contain_text("selection: unticked by you")
+        expect(page.locator("#pane-left .row", has_text="src/axle.py")).to_contain_text(
+            "selection: unticked by you"
+        )
         page.get_by_role("button", name="Put src/axle.py back").click()
         expect(page.locator("#live-state")).to_contain_text("packed: 4 files")
         page.get_by_label("Without").fill("tests/ *.md")
@@ -148,7 +181,9 @@ def test_a_change_of_the_selection_changes_the_pack(chromium: Browser, plant: Pl
         page.get_by_role("spinbutton", name="Tokens").fill("3")
         page.get_by_role("button", name="Pack", exact=True).click()
         expect(page.locator("#live-state")).to_contain_text("the budget is 3")
-        assert [line for line in sight.said if "422" not in line] == []  # the browser notes the refusal by itself
+        assert [
+            line for line in sight.said if "422" not in line
+        ] == []  # the browser notes the refusal by itself
         assert {urlsplit(one).netloc for one in sight.asked} == {served.host}
 
 
@@ -158,7 +193,9 @@ def asked(sutler: Sutler, folder: Path, content: str = EVIL) -> None:
 
 
 def test_what_is_shown_is_what_is_written(chromium: Browser, plant: Plant, sutler: Sutler) -> None:
-    """A pending change is shown as text, approved as it was shown, and these very bytes are written, once."""
+    """A pending change is shown as text, approved as it was shown, and these very bytes are
+    written, once.
+    """
     folder = plant(TREE)
     asked(sutler, folder)
     with serving(folder) as served, watching(chromium) as sight:
@@ -191,7 +228,9 @@ def waiting(served: Served, home: str, own: dict[str, str]) -> dict[str, Any]:
 
 
 def test_what_was_not_shown_so_is_not_approved(plant: Plant, sutler: Sutler) -> None:
-    """A wrong digest, a file that moved on, a change too long to be shown: each fails, and denying still works."""
+    """A wrong digest, a file that moved on, a change too long to be shown: each fails, and denying
+    still works.
+    """
     folder = plant(TREE)
     asked(sutler, folder)
     with serving(folder) as served:
@@ -210,7 +249,9 @@ def test_what_was_not_shown_so_is_not_approved(plant: Plant, sutler: Sutler) -> 
         one = waiting(served, home, own)
         assert one["whole"] is False
         where = f"{home}api/approvals/{one['id']}"
-        status, _, body = served.ask(where, own, method="POST", body={"verdict": "approve", "digest": one["digest"]})
+        status, _, body = served.ask(
+            where, own, method="POST", body={"verdict": "approve", "digest": one["digest"]}
+        )
         assert (status, b"too long" in body) == (409, True)
     assert (folder / "src/cart.py").read_text() == "WHEELS = 6\n"
 

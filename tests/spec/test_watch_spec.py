@@ -27,13 +27,30 @@ def environment(home: Path) -> dict[str, str]:
 def sutler(*words: str, cwd: Path, home: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "sutler", *words]
     return subprocess.run(
-        command, cwd=cwd, env=environment(home), capture_output=True, text=True, check=False, timeout=LIMIT
+        command,
+        cwd=cwd,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
     )
 
 
 @contextmanager
-def watching(tree: Path, home: Path, *words: str) -> Iterator[tuple[subprocess.Popen[bytes], Lines]]:
-    command = [sys.executable, "-m", "sutler", "pack", "--watch", "-o", str(home / "out.md"), *words]
+def watching(
+    tree: Path, home: Path, *words: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Lines]]:
+    command = [
+        sys.executable,
+        "-m",
+        "sutler",
+        "pack",
+        "--watch",
+        "-o",
+        str(home / "out.md"),
+        *words,
+    ]
     child = subprocess.Popen(command, cwd=tree, env=environment(home), stderr=subprocess.PIPE)
     try:
         yield child, Lines(child.stderr)
@@ -70,7 +87,9 @@ def test_a_change_packs_again_and_an_interrupt_ends_it(tree: Path, tmp_path: Pat
 
 
 def test_what_is_ignored_packs_nothing(tree: Path, tmp_path: Path) -> None:
-    """A change that no pack would show is no reason for one: of two changes the second is told first."""
+    """A change that no pack would show is no reason for one: of two changes the second is told
+    first.
+    """
     with watching(tree, tmp_path) as (_, lines):
         lines.until("watching for changes")
         (tree / "build").mkdir()
@@ -90,7 +109,9 @@ def test_a_refused_pack_does_not_end_the_watch(tree: Path, tmp_path: Path) -> No
         until(lambda: "again = 1" in (tmp_path / "out.md").read_text())
 
 
-@pytest.mark.parametrize("words", [[], ["-o", "-"], ["--copy"], ["-o", "x.md", "--goal", "-"], ["-o", "x", "--stdin"]])
+@pytest.mark.parametrize(
+    "words", [[], ["-o", "-"], ["--copy"], ["-o", "x.md", "--goal", "-"], ["-o", "x", "--stdin"]]
+)
 def test_what_cannot_be_repeated_is_refused(tree: Path, tmp_path: Path, words: list[str]) -> None:
     done = sutler("pack", "--watch", *words, cwd=tree, home=tmp_path)
     assert done.returncode == 2
@@ -98,7 +119,9 @@ def test_what_cannot_be_repeated_is_refused(tree: Path, tmp_path: Path, words: l
 
 
 def test_the_cache_says_what_it_holds_and_can_be_cleared(tree: Path, tmp_path: Path) -> None:
-    """`cache info` names kinds and sizes, `cache clear` leaves none, and the next pack is the same."""
+    """`cache info` names kinds and sizes, `cache clear` leaves none, and the next pack is the
+    same.
+    """
     first = sutler("pack", "--no-budget", cwd=tree, home=tmp_path)
     about = json.loads(sutler("cache", "--json", cwd=tree, home=tmp_path).stdout)
     assert about["kinds"]["facts"]["files"] == 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sutler import config
-from sutler.values.errors import UsageError
+from sutler.errors import UsageError
 
 
 def resolved(*layers: config.Layer) -> config.Settings:
@@ -55,7 +55,14 @@ def test_two_budgets_in_one_layer_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("0", 0), ("500", 500), ("500_000", 500_000), ("500k", 500_000), ("64KiB", 65_536), ("2 MB", 2_000_000)],
+    [
+        ("0", 0),
+        ("500", 500),
+        ("500_000", 500_000),
+        ("500k", 500_000),
+        ("64KiB", 65_536),
+        ("2 MB", 2_000_000),
+    ],
 )
 def test_parse_size(text: str, size: int) -> None:
     assert config.parse_size(text, "x") == size
@@ -110,7 +117,9 @@ def test_profiles_apply_only_when_named() -> None:
 
 
 def test_pyproject_table() -> None:
-    layers = config.parse_toml("[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True)
+    layers = config.parse_toml(
+        "[tool.other]\nx = 1\n[tool.sutler]\ndepth = 2\n", "pyproject.toml", pyproject=True
+    )
     assert resolved(*layers).number("depth") == 2
 
 
@@ -122,4 +131,7 @@ def test_environment() -> None:
 
 
 def test_lists_from_the_environment_are_split_at_commas() -> None:
-    assert config.layer_from_environment({"SUTLER_EXCLUDE": "a/, *.md"}).values["exclude"] == ("a/", "*.md")
+    assert config.layer_from_environment({"SUTLER_EXCLUDE": "a/, *.md"}).values["exclude"] == (
+        "a/",
+        "*.md",
+    )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sutler.access.pages import Bounds, Page
-from sutler.values.access import BackendProfile, Reading
-from sutler.values.paths import RelPath, quote
+from sutler.paths import RelPath, quote
+from sutler.store.records import BackendProfile, Reading
 
 Count = Callable[[str], int]
 
 
-def as_many(lines: tuple[str, ...], profile: BackendProfile, count_tokens: Count) -> tuple[int, str, int]:
+def as_many(
+    lines: tuple[str, ...], profile: BackendProfile, count_tokens: Count
+) -> tuple[int, str, int]:
     """How many of the lines one answer holds, at least one of them; their text and its tokens."""
     room, count = profile.max_chars, 0
     while count < len(lines) and (room >= 0 or not count):

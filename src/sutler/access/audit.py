@@ -1,15 +1,17 @@
 """The ledger's proof: a hash chain in the store and signed checkpoints in a file beside it.
 
-Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an insertion or a swap breaks
-the chain. What a chain alone cannot show, that its tail was cut or the whole of it rewritten, the checkpoints show:
-with every 64th row, and whenever the door closes, the head's number and hash go to a file outside the database, signed
-with the installation's key. The transaction that appends such a row signs the head it found before it commits, so that
-no interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an HMAC: key and file
-belong to the same user on the same machine, where a public-key signature would prove no more, since its private half
-would lie in the same place.
+Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an
+insertion or a swap breaks the chain. What a chain alone cannot show, that its tail was cut or the
+whole of it rewritten, the checkpoints show: with every 64th row, and whenever the door closes, the
+head's number and hash go to a file outside the database, signed with the installation's key. The
+transaction that appends such a row signs the head it found before it commits, so that no
+interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an
+HMAC: key and file belong to the same user on the same machine, where a public-key signature would
+prove no more, since its private half would lie in the same place.
 
-What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than the last checkpoint
-(at most 64 and those of one call) can be cut off by someone who can write both tables of the database. Nothing more.
+What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than
+the last checkpoint (at most 64 and those of one call) can be cut off by someone who can write both
+tables of the database. Nothing more.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.store.base import Store
+from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha256
 from sutler.store.state import private_file
-from sutler.values.access import GENESIS, AuditEntry, AuditRow, canonical, sha256
-from sutler.values.errors import RefusedError, SutlerError, UsageError
 
 EVERY = 64
 _PAGE = 5_000
@@ -34,7 +36,9 @@ _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 
 
 
 class Checkpoint(Struct, frozen=True):
-    """`head`: the chain had this row as its last. `base`: everything up to this row was archived and removed."""
+    """`head`: the chain had this row as its last. `base`: everything up to this row was archived
+    and removed.
+    """
 
     kind: Literal["head", "base"]
     project: str
@@ -45,7 +49,9 @@ class Checkpoint(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """What `verify` found. `bad` is the number of the first row that does not hold, 0 when all do."""
+    """What `verify` found. `bad` is the number of the first row that does not hold, 0 when all
+    do.
+    """
 
     ok: bool
     rows: int
@@ -64,7 +70,9 @@ class Ledger:
     """A project's checkpoints: where they are and the key that signs them."""
 
     def __init__(self, store: Store, directory: str, key: bytes, *, shared: bool = False) -> None:
-        """`shared`: other machines append too and sign in files of their own, so a checkpoint may be missing here."""
+        """`shared`: other machines append too and sign in files of their own, so a checkpoint may
+        be missing here.
+        """
         self.store = store
         self.directory = directory
         self._path = os.path.join(directory, "checkpoints.jsonl")
@@ -114,7 +122,9 @@ class Ledger:
         """All checkpoints, each with a valid signature; one that does not hold is tampering."""
         try:
             with open(self._path, "rb") as file:
-                lines = file.read().split(b"\n")[:-1]  # what follows the last line end was torn by a power cut
+                lines = file.read().split(b"\n")[
+                    :-1
+                ]  # what follows the last line end was torn by a power cut
         except FileNotFoundError:
             return []
         found = []
@@ -124,20 +134,24 @@ class Ledger:
             except msgspec.DecodeError:
                 raise _BrokenError(0, f"checkpoint {number} cannot be read") from None
             if not hmac.compare_digest(checkpoint.mac, self._mac(checkpoint)):
-                raise _BrokenError(checkpoint.seq, f"checkpoint {number} is not signed by this installation")
+                raise _BrokenError(
+                    checkpoint.seq, f"checkpoint {number} is not signed by this installation"
+                )
             if checkpoint.project == self.store.project:
                 found.append(checkpoint)
         return found
 
     def check(self) -> None:
-        """Hold the newest checkpoint against the store: cheap enough for every start, and it shows a store that was
-        cut, rewritten, or replaced by an older copy."""
+        """Hold the newest checkpoint against the store: cheap enough for every start, and it shows
+        a store that was cut, rewritten, or replaced by an older copy.
+        """
         newest = self._newest()
         if newest is None:
             return
         row = next(iter(self.store.audit(newest.seq - 1, 1)), None)
         differs = row is not None and row.seq == newest.seq and row.hash != newest.hash
-        # A row that is merely absent may have been rotated away, here or on another machine: `verify` judges that.
+        # A row that is merely absent may have been rotated away, here or on another machine:
+        # `verify` judges that.
         if differs or self.store.head()[0] < newest.seq:
             raise RefusedError(
                 f"the ledger does not hold its signed row {newest.seq}",
@@ -146,7 +160,9 @@ class Ledger:
             )
 
     def _newest(self) -> Checkpoint | None:
-        """The last checkpoint of this project among the file's last lines, if its signature holds."""
+        """The last checkpoint of this project among the file's last lines, if its signature
+        holds.
+        """
         try:
             fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -162,7 +178,9 @@ class Ledger:
                 one = msgspec.json.decode(line, type=Checkpoint)
             except msgspec.DecodeError:
                 continue  # `verify` names it; a torn line must not lock anyone out
-            signed = hmac.compare_digest(one.mac, self._mac(one)) and one.project == self.store.project
+            signed = (
+                hmac.compare_digest(one.mac, self._mac(one)) and one.project == self.store.project
+            )
             if signed and (found is None or one.seq >= found.seq):
                 found = one
         return found
@@ -174,7 +192,9 @@ class Ledger:
             self.sign("head", seq, hash, at)
 
     def verify(self) -> Verification:
-        """Walk the whole chain and hold every checkpoint against it. Never raises for what it finds."""
+        """Walk the whole chain and hold every checkpoint against it. Never raises for what it
+        finds.
+        """
         last, rows, signed = (0, GENESIS), 0, 0
         seen: dict[int, str] = {}
         try:
@@ -190,21 +210,33 @@ class Ledger:
                 last = max(bases.items())
             self._hold(checkpoints, seen, last)
         except _BrokenError as broken:
-            return Verification(False, rows, self.store.head()[0], signed, broken.seq or last[0] + 1, broken.detail)
+            return Verification(
+                False, rows, self.store.head()[0], signed, broken.seq or last[0] + 1, broken.detail
+            )
         return Verification(True, rows, last[0], signed)
 
-    def _hold(self, checkpoints: list[Checkpoint], seen: dict[int, str], last: tuple[int, str]) -> None:
-        head = self.store.head()  # asked for last: others may go on writing, and then it is further than we came
+    def _hold(
+        self, checkpoints: list[Checkpoint], seen: dict[int, str], last: tuple[int, str]
+    ) -> None:
+        head = (
+            self.store.head()
+        )  # asked for last: others may go on writing, and then it is further than we came
         base = max((one.seq for one in checkpoints if one.kind == "base"), default=0)
         if head[0] < last[0]:
-            raise _BrokenError(head[0] + 1, f"the chain goes on to row {last[0]} but the store counts {head[0]}")
+            raise _BrokenError(
+                head[0] + 1, f"the chain goes on to row {last[0]} but the store counts {head[0]}"
+            )
         if head[0] == last[0] and head[1] != last[1]:
             raise _BrokenError(last[0], "the last row is not the one that the store calls its head")
         if head[0] > last[0] and not self.store.audit(last[0], 1):
-            raise _BrokenError(last[0] + 1, f"the store counts {head[0]} rows but the chain ends at {last[0]}")
+            raise _BrokenError(
+                last[0] + 1, f"the store counts {head[0]} rows but the chain ends at {last[0]}"
+            )
         for one in checkpoints:
             if one.seq > last[0]:
-                raise _BrokenError(last[0] + 1, f"the chain ends before the checkpoint at row {one.seq}")
+                raise _BrokenError(
+                    last[0] + 1, f"the chain ends before the checkpoint at row {one.seq}"
+                )
             if one.seq in seen and seen[one.seq] != one.hash:
                 raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
             if one.seq not in seen and one.seq > base:
@@ -213,7 +245,9 @@ class Ledger:
             self._due(max((one.seq for one in checkpoints), default=0), last[0])
 
     def _due(self, newest: int, last: int) -> None:
-        """Whoever appended a row that was due a checkpoint signed the row before its own first one."""
+        """Whoever appended a row that was due a checkpoint signed the row before its own first
+        one.
+        """
         due = last - last % EVERY
         if due <= newest:
             return
@@ -228,7 +262,9 @@ class Ledger:
             after = page[-1].seq
 
     def rotate(self, keep: int, at: str) -> str:
-        """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base. Returns the file."""
+        """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base.
+        Returns the file.
+        """
         if keep < 0:
             raise UsageError("a negative number of rows to keep")
         checked = self.verify()
@@ -244,7 +280,8 @@ class Ledger:
             return ""
         path = os.path.join(self.directory, f"audit-{rows[0].seq:09d}-{last:09d}.jsonl")
         _write_private(path, "".join(line for line in export(rows)))
-        # First the archive, then the signed base, then the deletion: a crash between leaves rows twice, never none.
+        # First the archive, then the signed base, then the deletion: a crash between leaves rows
+        # twice, never none.
         self.sign("base", last, rows[-1].hash, at)
         self.store.drop_audit(last)
         return path
@@ -277,7 +314,15 @@ def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[in
             entry = msgspec.json.decode(row.body, type=AuditEntry)
         except msgspec.DecodeError:
             raise _BrokenError(row.seq, "the row's body cannot be read") from None
-        columns = (entry.seq, entry.call, entry.phase, entry.session, entry.path, canonical(entry), sha256(row.body))
+        columns = (
+            entry.seq,
+            entry.call,
+            entry.phase,
+            entry.session,
+            entry.path,
+            canonical(entry),
+            sha256(row.body),
+        )
         if columns != (row.seq, row.call, row.phase, row.session, row.path, row.body, row.hash):
             raise _BrokenError(row.seq, "the row does not match its own hash or columns")
         if expected is None:
@@ -314,7 +359,10 @@ class _Line(Struct):
 
 def _exported(line: str) -> AuditRow:
     found = msgspec.json.decode(line, type=_Line)
-    entry, body = found.entry, line[len('{"hash":"') + len(found.hash) + len('","entry":') :].rstrip("\n")[:-1]
+    entry, body = (
+        found.entry,
+        line[len('{"hash":"') + len(found.hash) + len('","entry":') :].rstrip("\n")[:-1],
+    )
     return AuditRow(entry.seq, entry.call, entry.phase, entry.session, entry.path, found.hash, body)
 
 

@@ -1,7 +1,7 @@
 """The read side of the door: every tool an agent may call, each one a Call through the gate.
 
-What comes back is clean, bounded by the caller's profile, names its version and is marked as untrusted data. A tool
-never looks at what a file says to decide what may happen.
+What comes back is clean, bounded by the caller's profile, names its version and is marked as
+untrusted data. A tool never looks at what a file says to decide what may happen.
 """
 
 from __future__ import annotations
@@ -25,17 +25,28 @@ from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, se
 from sutler.access.session import fold, received, stale
 from sutler.access.setup import SessionView, Setup
 from sutler.access.standing import Ground, ground, standing
-from sutler.disk.root import Root
-from sutler.disk.steady import Patience, fresh
-from sutler.disk.text import decode
-from sutler.disk.walk import scan
+from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.languages.version import facts_version
+from sutler.paths import ROOT, RelPath, Span, quote, unquote
+from sutler.scan.difference import unified
 from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
-from sutler.stages.difference import unified
-from sutler.values.access import PERSON, Call, Effect, Listing, Outcome, Reading, Standing, Version, stamp, unseal
-from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
-from sutler.values.paths import ROOT, RelPath, Span, quote, unquote
-from sutler.values.snapshot import FileEntry, Problem, Snapshot
+from sutler.scan.root import Root
+from sutler.scan.snapshot import FileEntry, Problem, Snapshot
+from sutler.scan.steady import Patience, fresh
+from sutler.scan.text import decode
+from sutler.scan.walk import scan
+from sutler.store.records import (
+    PERSON,
+    Call,
+    Effect,
+    Listing,
+    Outcome,
+    Reading,
+    Standing,
+    Version,
+    stamp,
+    unseal,
+)
 
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
@@ -53,17 +64,24 @@ class Door:
         self.pages = Pages(root, gate.clean)
         self._profile = gate.caller.profile
         self._stands: tuple[float, Ground] | None = None
-        self.progress: Callable[[int, int], None] | None = None  # a front that can tell how far a call has come
+        self.progress: Callable[[int, int], None] | None = (
+            None  # a front that can tell how far a call has come
+        )
 
     # a call, and what stands before every one of them
 
     def relpath(self, raw: str) -> RelPath:
-        """An argument as a path. The quoted form that listings show is accepted, and decoded once."""
+        """An argument as a path. The quoted form that listings show is accepted, and decoded
+        once.
+        """
         spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
         path = self.root.relpath(spelt)
         shown = quote(path)
         if self.gate.clean_name(shown) != shown:
-            raise RefusedError("the path itself holds what looks like a secret", rule="nothing secret leaves in a name")
+            raise RefusedError(
+                "the path itself holds what looks like a secret",
+                rule="nothing secret leaves in a name",
+            )
         return path
 
     def _enter(
@@ -75,7 +93,13 @@ class Door:
         lines: int = 0,
         effect: Effect = "read",
     ) -> T:
-        call = Call(id=secrets.token_hex(16), tool=tool, effect=effect, path=ROOT, args=(("path", raw), *args))
+        call = Call(
+            id=secrets.token_hex(16),
+            tool=tool,
+            effect=effect,
+            path=ROOT,
+            args=(("path", raw), *args),
+        )
         try:
             path = self.relpath(raw)
         except SutlerError as refusal:
@@ -88,8 +112,10 @@ class Door:
         return self.gate.enter(call, lambda: perform(path))
 
     def standing(self, path: RelPath) -> Standing:
-        """What the ignore files say of a path. Those inside the project are read with every call; the repository, the
-        user's own rules and the folders above are looked at anew after a moment."""
+        """What the ignore files say of a path. Those inside the project are read with every call;
+        the repository, the user's own rules and the folders above are looked at anew after a
+        moment.
+        """
         now = time.monotonic()
         if self._stands is None or now - self._stands[0] > MOMENT:
             self._stands = now, ground(self.root, self.setup.scan)
@@ -103,14 +129,20 @@ class Door:
 
     def _outcome(self, page: Page) -> Outcome:
         size, tokens = len(page.text.encode("utf-8", "replace")), self.setup.count(page.text)
-        return Outcome(after=page.digest, first=page.first, last=page.last, bytes=size, tokens=tokens)
+        return Outcome(
+            after=page.digest, first=page.first, last=page.last, bytes=size, tokens=tokens
+        )
 
     # listing
 
     def list_files(self, globs: tuple[str, ...] = (), *, cursor: str = "") -> Listing:
-        """Files that may be read, sorted; with globs, those that match one. As many as the profile allows at once;
-        a cursor is the path that the last answer ended with."""
-        args = (*(("glob", glob) for glob in globs[:CALL_GLOBS]), *((("cursor", cursor),) if cursor else ()))
+        """Files that may be read, sorted; with globs, those that match one. As many as the profile
+        allows at once; a cursor is the path that the last answer ended with.
+        """
+        args = (
+            *(("glob", glob) for glob in globs[:CALL_GLOBS]),
+            *((("cursor", cursor),) if cursor else ()),
+        )
 
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             require_globs(globs, CALL_GLOBS)
@@ -131,7 +163,9 @@ class Door:
         return scan(self.root, self.setup.scan)
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
-        """Those that policy allows and whose names hold no secret; all names are looked at in one go."""
+        """Those that policy allows and whose names hold no secret; all names are looked at in one
+        go.
+        """
         allowed = [entry for entry in entries if self._may_read(entry.path)]
         shown = [quote(entry.path) for entry in allowed]
         clean = self.gate.clean("\n".join(shown), "").text.split("\n")
@@ -140,15 +174,22 @@ class Door:
     # reading
 
     def read_file(self, path: str, *, cursor: str = "", known: str = "") -> Reading:
-        """A file from its beginning, or from where a cursor left off, as much as the profile allows at once."""
+        """A file from its beginning, or from where a cursor left off, as much as the profile allows
+        at once.
+        """
         bounds = Bounds(self._profile.free_lines, self._profile.max_chars)
-        args = tuple((name, value) for name, value in (("cursor", cursor), ("known", known)) if value)
+        args = tuple(
+            (name, value) for name, value in (("cursor", cursor), ("known", known)) if value
+        )
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             first, version = place_of(cursor)
             page = self._page(where, first, None, bounds)
             if version and page.version != version:
-                raise ConflictError(f"{quote(where)} has changed since the cursor was given", next_step="read it again")
+                raise ConflictError(
+                    f"{quote(where)} has changed since the cursor was given",
+                    next_step="read it again",
+                )
             return self._answer(where, page, known)
 
         return self._enter("read_file", path, args, perform)
@@ -169,15 +210,26 @@ class Door:
         read = partial(self.pages.read, path, first, last)
         return within(read, bounds, self._profile.max_tokens, self.setup.count)
 
-    def _answer(self, path: RelPath, page: Page, known: str, end: int | None = None) -> tuple[Reading, Outcome]:
-        """A page as an answer; or the word that nothing changed, to a session that received these very lines."""
+    def _answer(
+        self, path: RelPath, page: Page, known: str, end: int | None = None
+    ) -> tuple[Reading, Outcome]:
+        """A page as an answer; or the word that nothing changed, to a session that received these
+        very lines.
+        """
         span = Span(page.first, page.last)
-        if known and known == page.version and page.text and self._received(path, page.digest, span):
+        if (
+            known
+            and known == page.version
+            and page.text
+            and self._received(path, page.digest, span)
+        ):
             unchanged = msgspec.structs.replace(reading_of(path, page), text="", unchanged=True)
             return unchanged, self._remembered(path, page, Outcome(after=page.digest))
         truncated = page.cut if end is not None else page.more
         if not page.text and page.total is not None and page.first > page.total:
-            page = msgspec.structs.replace(page, notes=(*page.notes, f"the file has {page.total} lines"))
+            page = msgspec.structs.replace(
+                page, notes=(*page.notes, f"the file has {page.total} lines")
+            )
         cursor = f"{page.last + 1}@{page.version}" if truncated else ""
         return reading_of(path, page, truncated=truncated, next=cursor), self._remembered(
             path, page, self._outcome(page)
@@ -188,14 +240,25 @@ class Door:
         return received((unseal(row) for row in rows), digest, span)
 
     def _remembered(self, path: RelPath, page: Page, outcome: Outcome) -> Outcome:
-        """Keep what may be handed out, so that a later diff can say what changed since. Clean text only: what was
-        redacted is not kept either."""
+        """Keep what may be handed out, so that a later diff can say what changed since. Clean text
+        only: what was redacted is not kept either.
+        """
         if not page.whole:
             return outcome
-        fact = (page.digest, "clean", self._clean_key(path), page.whole.encode("utf-8", "surrogatepass"))
+        fact = (
+            page.digest,
+            "clean",
+            self._clean_key(path),
+            page.whole.encode("utf-8", "surrogatepass"),
+        )
         at = stamp(self.gate.clock())
         seen = Version(
-            id=page.version, path=path, digest=page.digest, size=page.size, at=at, author=self.gate.caller.id
+            id=page.version,
+            path=path,
+            digest=page.digest,
+            size=page.size,
+            at=at,
+            author=self.gate.caller.id,
         )
         return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
@@ -211,7 +274,9 @@ class Door:
         return f"{self.setup.ruleset} {quote(path)}"
 
     def get_excerpt(self, path: str, max_lines: int = 80) -> Reading:
-        """A file's beginning and end in at most `max_lines` lines, with a line between that says what was left out."""
+        """A file's beginning and end in at most `max_lines` lines, with a line between that says
+        what was left out.
+        """
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if max_lines < 1:
@@ -239,7 +304,12 @@ class Door:
     # searching
 
     def search(
-        self, query: str, *, kind: Kind = "literal", globs: tuple[str, ...] = (), ignore_case: bool = False
+        self,
+        query: str,
+        *,
+        kind: Kind = "literal",
+        globs: tuple[str, ...] = (),
+        ignore_case: bool = False,
     ) -> Found:
         """Lines that match, in path order, each with the context the profile allows."""
         args = (("query", query), ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
@@ -253,15 +323,23 @@ class Door:
             stopped = f"{room} hits" if more else progress.stopped
             text = "\n".join(hit.text for hit in hits)
             found = Found(tuple(hits), progress.files, progress.skipped, stopped)
-            return found, Outcome(bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text))
+            return found, Outcome(
+                bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text)
+            )
 
         return self._enter("search", "", args, perform)
 
     def _hits(
-        self, find: Callable[[str], Iterator[int]], globs: tuple[str, ...], context: int, progress: Progress
+        self,
+        find: Callable[[str], Iterator[int]],
+        globs: tuple[str, ...],
+        context: int,
+        progress: Progress,
     ) -> Iterator[Hit]:
         require_globs(globs, CALL_GLOBS)
-        readable = self.readable(_matching(self.snapshot(), globs))  # of the rest not even the number is told
+        readable = self.readable(
+            _matching(self.snapshot(), globs)
+        )  # of the rest not even the number is told
         left, patience = MAX_SEARCHED, Patience()
         with self.root.reader() as reader:
             for entry in readable:
@@ -290,13 +368,17 @@ class Door:
             page = self.pages.whole(where)
             found = structure.outline(where, page.text)[: self._profile.max_lines]
             text = "\n".join(symbol.text for symbol in found)
-            outcome = Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
+            outcome = Outcome(
+                after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text)
+            )
             return found, outcome
 
         return self._enter("outline", path, (), perform)
 
     def summarize_file(self, path: str, max_tokens: int) -> str:
-        """What a file is and what it holds, inside `max_tokens`. Cached by content, rules and policy."""
+        """What a file is and what it holds, inside `max_tokens`. Cached by content, rules and
+        policy.
+        """
 
         def perform(where: RelPath) -> tuple[str, Outcome]:
             if max_tokens < 1:
@@ -306,14 +388,22 @@ class Door:
             key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
-                total = f"{page.total} lines" if page.total is not None else f"more than {page.last} lines"
+                total = (
+                    f"{page.total} lines"
+                    if page.total is not None
+                    else f"more than {page.last} lines"
+                )
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
                 words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
                 symbols = () if words else structure.outline(where, page.text)
-                cached = structure.summary(head, symbols, words or page.text, max_tokens, self.setup.count).encode()
+                cached = structure.summary(
+                    head, symbols, words or page.text, max_tokens, self.setup.count
+                ).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = cached.decode()
-            return text, Outcome(after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text))
+            return text, Outcome(
+                after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text)
+            )
 
         return self._enter("summarize_file", path, (("max_tokens", str(max_tokens)),), perform)
 
@@ -330,23 +420,35 @@ class Door:
         return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
 
     def get_diff(self, path: str, version1: str | None = None, version2: str | None = None) -> str:
-        """From one version to another; the working file when the second is missing, and when the first is missing
-        the newest known version that differs from it. Both sides are cleaned before they are compared."""
-        args = tuple((name, value) for name, value in (("version1", version1), ("version2", version2)) if value)
+        """From one version to another; the working file when the second is missing, and when the
+        first is missing the newest known version that differs from it. Both sides are cleaned
+        before they are compared.
+        """
+        args = tuple(
+            (name, value)
+            for name, value in (("version1", version1), ("version2", version2))
+            if value
+        )
 
         def perform(where: RelPath) -> tuple[str, Outcome]:
             new_name, new = self._side(where, version2)
             known = self.gate.store.versions(where, 1_000)
             older = next((one.id for one in known if one.id != new_name), new_name)
-            old_name, old = self._side(where, version1 or older) if version1 or known else (new_name, new)
+            old_name, old = (
+                self._side(where, version1 or older) if version1 or known else (new_name, new)
+            )
             shown = quote(where)
-            text = unified(lines_of(old), lines_of(new), f"{shown} {old_name}", f"{shown} {new_name}")
+            text = unified(
+                lines_of(old), lines_of(new), f"{shown} {old_name}", f"{shown} {new_name}"
+            )
             if len(text) > self._profile.max_chars:
                 raise RefusedError(
                     f"a diff of {len(text):,} characters", rule=f"at most {self._profile.max_chars:,} for this caller",
                     next_step="read the lines that matter",
                 )  # fmt: skip
-            return text, Outcome(bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text))
+            return text, Outcome(
+                bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text)
+            )
 
         return self._enter("get_diff", path, args, perform)
 
@@ -356,16 +458,26 @@ class Door:
             page = self.pages.whole(path)
             self._remember(path, page)
             return page.version, page.text
-        found = next((one for one in self.gate.store.versions(path, 1_000) if version in (one.id, one.digest)), None)
+        found = next(
+            (
+                one
+                for one in self.gate.store.versions(path, 1_000)
+                if version in (one.id, one.digest)
+            ),
+            None,
+        )
         text = (self.text_of(path, found.digest) if found.digest else "") if found else None
         if text is None:
             raise SutlerError(
-                f"no version {version[:40]!r} of {quote(path)}", next_step="see the file's history for known versions"
+                f"no version {version[:40]!r} of {quote(path)}",
+                next_step="see the file's history for known versions",
             )
         return version, text
 
     def text_of(self, path: RelPath, digest: str) -> str | None:
-        """A stored content as clean text: as it was handed out, or from the bytes that a write kept."""
+        """A stored content as clean text: as it was handed out, or from the bytes that a write
+        kept.
+        """
         kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if kept is not None:
             return kept.decode("utf-8", "surrogatepass")

@@ -1,13 +1,13 @@
 """decide -> ask -> perform -> record: the only way a Call becomes an effect.
 
-A write leaves a durable intent row before it happens and an outcome row after. A read's effect is that content leaves,
-so its one row is durable before the answer is handed out. Refusals leave a row too. If the ledger cannot be written,
-nothing happens and nothing is handed out.
+A write leaves a durable intent row before it happens and an outcome row after. A read's effect is
+that content leaves, so its one row is durable before the answer is handed out. Refusals leave a row
+too. If the ledger cannot be written, nothing happens and nothing is handed out.
 
-A gate that is not strict, as a server may want it, commits the rows of reads, refusals and outcomes before the answer,
-so that they outlive the process, but does not wait for the disk: a power cut may take the last reads from the ledger.
-The intent of a write is on the disk before the first change, and the files before the answer; an outcome that a power
-cut takes is found again by recovery.
+A gate that is not strict, as a server may want it, commits the rows of reads, refusals and outcomes
+before the answer, so that they outlive the process, but does not wait for the disk: a power cut may
+take the last reads from the ledger. The intent of a write is on the disk before the first change,
+and the files before the answer; an outcome that a power cut takes is found again by recovery.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ import msgspec
 
 from sutler.access.audit import Clock, Ledger
 from sutler.access.policy import Rules, decide, least
-from sutler.values.access import (
+from sutler.errors import ConflictError, DeniedError, SutlerError
+from sutler.formats.document import CleanText
+from sutler.paths import quote
+from sutler.store.records import (
     Approval,
     AuditEntry,
     AuditRow,
@@ -38,9 +41,6 @@ from sutler.values.access import (
     canonical,
     stamp,
 )
-from sutler.values.errors import ConflictError, DeniedError, SutlerError
-from sutler.values.pack import CleanText
-from sutler.values.paths import quote
 
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
@@ -52,13 +52,16 @@ APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
-"""Arguments that reach the ledger as a size and a digest, made by us: there is nothing in them to clean."""
+"""Arguments that reach the ledger as a size and a digest, made by us: there is nothing in them to
+clean.
+"""
 _SHORT = 1_000
 
 
 class Permit(NamedTuple):
-    """A write that may happen: a call for each file with its decision, the approval that covers them all (empty if none
-    was needed), and when the write began."""
+    """A write that may happen: a call for each file with its decision, the approval that covers
+    them all (empty if none was needed), and when the write began.
+    """
 
     calls: tuple[Call, ...]
     decisions: tuple[Decision, ...]
@@ -82,7 +85,8 @@ class Gate:
         self.caller = msgspec.structs.replace(caller, limits=least(caller.limits, rules.limits))
         self.rules = rules
         self.clean = clean
-        # Paths and arguments come again and again, and what leaves with them is looked at every time.
+        # Paths and arguments come again and again, and what leaves with them is looked at every
+        # time.
         self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self.clock = clock
         self.ledger = ledger
@@ -100,7 +104,14 @@ class Gate:
         elif decision.verdict == "deny":
             self._refuse(call, decision)
         if call.effect == "write":
-            self._record(call, "intent", decision, Outcome(before=call.base, after=call.result), approval, started)
+            self._record(
+                call,
+                "intent",
+                decision,
+                Outcome(before=call.base, after=call.result),
+                approval,
+                started,
+            )
         try:
             answer, outcome = perform()
         except Exception as fault:
@@ -123,26 +134,44 @@ class Gate:
                 self._refuse(call, decision)
         return decisions
 
-    def intend(self, permit: Permit, whole: Call, blobs: Iterable[tuple[str, bytes]]) -> list[AuditEntry]:
+    def intend(
+        self, permit: Permit, whole: Call, blobs: Iterable[tuple[str, bytes]]
+    ) -> list[AuditEntry]:
         """Record, durably, what is about to happen and the contents that recovery would need."""
         calls, decisions, approval, started = permit
         intents = [
-            self._entry(call, "intent", decision, Outcome(before=call.base, after=call.result), approval, started)
+            self._entry(
+                call,
+                "intent",
+                decision,
+                Outcome(before=call.base, after=call.result),
+                approval,
+                started,
+            )
             for call, decision in zip(calls, decisions, strict=True)
         ]
         try:
             self.store.record(intents, self.caller, blobs=blobs)
         except DeniedError as overdrawn:
-            self._refuse(whole, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            self._refuse(
+                whole,
+                Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"),
+            )
             raise
         return intents
 
     def conclude(
-        self, intents: Sequence[AuditEntry], outcomes: Sequence[Outcome], started: float, versions: Iterable[Version]
+        self,
+        intents: Sequence[AuditEntry],
+        outcomes: Sequence[Outcome],
+        started: float,
+        versions: Iterable[Version],
     ) -> None:
         """Record what became of each intent; what a power cut takes of it, recovery finds again."""
         at, micros = stamp(self.clock()), _micros(started)
-        rows = [_ended(one, "done", at, end, micros) for one, end in zip(intents, outcomes, strict=True)]
+        rows = [
+            _ended(one, "done", at, end, micros) for one, end in zip(intents, outcomes, strict=True)
+        ]
         self.store.record(rows, versions=versions, wait=self._strict)
 
     def failure(self, intents: Sequence[AuditEntry], fault: Exception, started: float) -> None:
@@ -165,27 +194,46 @@ class Gate:
         """An error as it may leave: it can quote what the caller sent, and that can be a secret."""
         what = self.clean(fault.what, "").text
         if isinstance(fault, ConflictError):  # what it carries was made of clean text
-            return ConflictError(what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict)
+            return ConflictError(
+                what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict
+            )
         if isinstance(fault, DeniedError):
-            return DeniedError(what, rule=fault.rule, next_step=fault.next_step, approval=fault.approval)
+            return DeniedError(
+                what, rule=fault.rule, next_step=fault.next_step, approval=fault.approval
+            )
         return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
 
     # consent
 
     def consent(self, call: Call, decision: Decision) -> str:
-        """The id of an approval for exactly this call, spent on it; or a refusal that names the pending one."""
+        """The id of an approval for exactly this call, spent on it; or a refusal that names the
+        pending one.
+        """
         wanted = self._approval(call, decision)
         now = stamp(self.clock())
         for found in self.store.approvals("approved"):
-            if _binding(found) == _binding(wanted) and now < found.expires and self.store.use(found.id, call.id):
+            if (
+                _binding(found) == _binding(wanted)
+                and now < found.expires
+                and self.store.use(found.id, call.id)
+            ):
                 return found.id
-        pending = next((one for one in self.store.approvals("pending") if self._same_pending(one, wanted, now)), None)
+        pending = next(
+            (
+                one
+                for one in self.store.approvals("pending")
+                if self._same_pending(one, wanted, now)
+            ),
+            None,
+        )
         if pending is None:
             self.store.add_approval(wanted)
             pending = wanted
         answer = self._ask(pending) if self._ask else None
         if answer is not None:
-            self.store.settle(pending.id, "approved" if answer else "denied", f"front:{self.caller.id}")
+            self.store.settle(
+                pending.id, "approved" if answer else "denied", f"front:{self.caller.id}"
+            )
         if answer and stamp(self.clock()) < pending.expires and self.store.use(pending.id, call.id):
             return pending.id
         self._refuse(call, decision, pending.id, settled=answer is not None)
@@ -216,7 +264,12 @@ class Gate:
 
     def _args(self, call: Call) -> tuple[tuple[str, str], ...]:
         return tuple(
-            (name, value if name in _DIGESTED and _DIGEST.fullmatch(value) else self._arg(value, call.path))
+            (
+                name,
+                value
+                if name in _DIGESTED and _DIGEST.fullmatch(value)
+                else self._arg(value, call.path),
+            )
             for name, value in call.args
         )
 
@@ -228,22 +281,40 @@ class Gate:
         return self._clean_short(text, path) if len(text) <= _SHORT else self.clean(text, path).text
 
     def _record(
-        self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
+        self,
+        call: Call,
+        phase: Phase,
+        decision: Decision,
+        outcome: Outcome,
+        approval: str,
+        started: float,
     ) -> AuditRow:
         entry = self._entry(call, phase, decision, outcome, approval, started)
-        # A budget can stop what has not happened yet: a write at its intent, a read before it leaves.
+        # A budget can stop what has not happened yet: a write at its intent, a read before it
+        # leaves.
         stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
         try:
             seen = (outcome.seen,) if outcome.seen is not None else ()
             payer = self.caller if stoppable else None
             wait = self._strict or phase == "intent"
-            return self.store.record((entry,), payer, versions=seen, facts=outcome.facts, wait=wait)[0]
+            return self.store.record(
+                (entry,), payer, versions=seen, facts=outcome.facts, wait=wait
+            )[0]
         except DeniedError as overdrawn:
-            self._refuse(call, Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"))
+            self._refuse(
+                call,
+                Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"),
+            )
             raise
 
     def _entry(
-        self, call: Call, phase: Phase, decision: Decision, outcome: Outcome, approval: str, started: float
+        self,
+        call: Call,
+        phase: Phase,
+        decision: Decision,
+        outcome: Outcome,
+        approval: str,
+        started: float,
     ) -> AuditEntry:
         at = stamp(self.clock())
         judged = AuditEntry(
@@ -267,8 +338,12 @@ class Gate:
         outcome = Outcome(ok=False, detail=_one_line(self.clean(what, "").text))
         self._record(call, "refused", Decision("deny", rule), outcome, "", time.perf_counter())
 
-    def _refuse(self, call: Call, decision: Decision, approval: str = "", *, settled: bool = False) -> None:
-        outcome = Outcome(ok=False, detail="approval needed" if approval and not settled else "refused")
+    def _refuse(
+        self, call: Call, decision: Decision, approval: str = "", *, settled: bool = False
+    ) -> None:
+        outcome = Outcome(
+            ok=False, detail="approval needed" if approval and not settled else "refused"
+        )
         self._record(call, "refused", decision, outcome, approval, time.perf_counter())
         shown = self.clean(quote(call.path), "").text[:200]
         if approval and not settled:
@@ -278,7 +353,9 @@ class Gate:
                 next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
                 approval=approval,
             )
-        raise DeniedError(f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step)
+        raise DeniedError(
+            f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step
+        )
 
 
 def _micros(started: float) -> int:

@@ -17,14 +17,14 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.disk.root import Blob, Root, problem_of
-from sutler.disk.steady import PATIENCE, QUIET, Patience, changing, mark, read_at_rest, rest
-from sutler.disk.text import decode
-from sutler.values.access import version_id
-from sutler.values.errors import RefusedError, SutlerError, UsageError
-from sutler.values.pack import CleanText
-from sutler.values.paths import RelPath, quote
-from sutler.values.snapshot import Problem
+from sutler.errors import RefusedError, SutlerError, UsageError
+from sutler.formats.document import CleanText
+from sutler.paths import RelPath, quote
+from sutler.scan.root import Blob, Root, problem_of
+from sutler.scan.snapshot import Problem
+from sutler.scan.steady import PATIENCE, QUIET, Patience, changing, mark, read_at_rest, rest
+from sutler.scan.text import decode
+from sutler.store.records import version_id
 
 WHOLE = 4 << 20
 HASHED = 64 << 20
@@ -39,8 +39,9 @@ Clean = Callable[[str, str], CleanText]
 
 
 class Page(Struct, frozen=True):
-    """Some lines of one version of a file. `total` is None when nobody counted to the end; `whole` is the
-    complete clean text, for small files only; `notes` say what a reader should know."""
+    """Some lines of one version of a file. `total` is None when nobody counted to the end; `whole`
+    is the complete clean text, for small files only; `notes` say what a reader should know.
+    """
 
     text: str
     first: int
@@ -67,12 +68,16 @@ class Bounds(Struct, frozen=True):
 
 
 def place_of(cursor: str) -> tuple[int, str]:
-    """A cursor as the line to go on from and the version it was given for; no cursor is the beginning of any."""
+    """A cursor as the line to go on from and the version it was given for; no cursor is the
+    beginning of any.
+    """
     if not cursor:
         return 1, ""
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise UsageError("not a cursor of this door", next_step="use the cursor of the last answer, or none")
+        raise UsageError(
+            "not a cursor of this door", next_step="use the cursor of the last answer, or none"
+        )
     return int(match[1]), match[2]
 
 
@@ -96,7 +101,9 @@ def lines_of(text: str) -> list[str]:
 
 
 class Pages:
-    """Reads pages below one root. Remembers the last few clean texts by content, so that chunks cost one redaction."""
+    """Reads pages below one root. Remembers the last few clean texts by content, so that chunks
+    cost one redaction.
+    """
 
     def __init__(self, root: Root, clean: Clean) -> None:
         self._root = root
@@ -141,7 +148,9 @@ class Pages:
         except OSError as error:
             raise _problem(problem_of(path, error)) from None
         except ValueError:
-            raise RefusedError(f"{quote(path)[:200]} is not a path", rule="paths are plain names") from None
+            raise RefusedError(
+                f"{quote(path)[:200]} is not a path", rule="paths are plain names"
+            ) from None
 
     def _inspect(self, path: RelPath, state: os.stat_result) -> tuple[str, ...]:
         if not stat.S_ISREG(state.st_mode):
@@ -149,7 +158,8 @@ class Pages:
         if state.st_nlink > 1:
             if state.st_uid != self._owner:
                 raise RefusedError(
-                    f"{quote(path)} is a second name for another user's file", rule="hard links stay with their owner"
+                    f"{quote(path)} is a second name for another user's file",
+                    rule="hard links stay with their owner",
                 )
             return (f"this file has {state.st_nlink} names on disk (hard links)",)
         return ()
@@ -206,13 +216,17 @@ class Pages:
         size, version = len(blob.data), version_id(digest)
         return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, whole)
 
-    def _large(self, fd: int, state: os.stat_result, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
+    def _large(
+        self, fd: int, state: os.stat_result, wanted: _Wanted, notes: tuple[str, ...]
+    ) -> Page:
         path, first, size = wanted.path, wanted.first, state.st_size
         _refuse_binary(os.pread(fd, 8_192, 0), path)
         digest = _digest(fd, state)
         start = _offset_of(fd, size, first)
         if start is None:
-            return Page("", first, first - 1, first - 1, version_id(digest), digest, size, 0, False, notes)
+            return Page(
+                "", first, first - 1, first - 1, version_id(digest), digest, size, 0, False, notes
+            )
         if start < 0:
             raise RefusedError(
                 f"line {first} of {quote(path)} lies beyond the first {SCANNED >> 20} MiB",
@@ -224,19 +238,38 @@ class Pages:
         notes = (*notes, *_grown(path, state, os.fstat(fd)))
         clean = self._clean(window.decode("utf-8", "replace"), path)
         notes = (*notes, *_hidden(clean))
-        lines, partial = _sound_lines(window, clean.text, start - before, before + len(window) >= size)
+        lines, partial = _sound_lines(
+            window, clean.text, start - before, before + len(window) >= size
+        )
         asked = None if wanted.last is None else wanted.last - first + 1
         text, end, cut = _fill(lines, 1, asked, wanted.bounds)
         complete = before + len(window) >= size and end == len(lines) and not cut
-        cut = cut or partial or (not complete and end == len(lines) and (asked is None or asked > end))
+        cut = (
+            cut
+            or partial
+            or (not complete and end == len(lines) and (asked is None or asked > end))
+        )
         last = end + first - 1
         total = last if complete else None
-        return Page(text, first, last, total, version_id(digest), digest, size, len(clean.findings), cut, notes)
+        return Page(
+            text,
+            first,
+            last,
+            total,
+            version_id(digest),
+            digest,
+            size,
+            len(clean.findings),
+            cut,
+            notes,
+        )
 
 
 def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
-    """The clean lines from byte `start` of a window that may be shown, and whether the only one is a mere beginning.
-    Unless the file ends here too, the last margin only served to recognise what begins before it."""
+    """The clean lines from byte `start` of a window that may be shown, and whether the only one is
+    a mere beginning. Unless the file ends here too, the last margin only served to recognise what
+    begins before it.
+    """
     skip = window.count(b"\n", 0, start)
     lines = lines_of(text)
     if ends:
@@ -248,8 +281,10 @@ def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list
 
 
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
-    """A large file takes a while to read, and a log may have got more lines meanwhile: what is told of it still holds.
-    Any other change means that the lines may belong to another version than the one named."""
+    """A large file takes a while to read, and a log may have got more lines meanwhile: what is told
+    of it still holds. Any other change means that the lines may belong to another version than the
+    one named.
+    """
     if mark(before) == mark(after):
         return ()
     if after.st_size <= before.st_size:
@@ -275,9 +310,15 @@ def _problem(problem: Problem) -> SutlerError:
             rule=f"a file is read when it rests for {QUIET * 1e3:.0f} ms, within {PATIENCE * 1e3:.0f} ms of waiting",
             next_step="try again in a moment; of a file that never rests, such as a busy log, read a copy",
         )
-    kinds = {"loop": "is a symbolic link", "binary": "is not text", "special": "is not a regular file"}
+    kinds = {
+        "loop": "is a symbolic link",
+        "binary": "is not text",
+        "special": "is not a regular file",
+    }
     what = kinds.get(problem.kind, f"cannot be read ({problem.kind}: {problem.detail})")
-    return RefusedError(f"{shown} {what}", rule="only regular text files are read, never through links")
+    return RefusedError(
+        f"{shown} {what}", rule="only regular text files are read, never through links"
+    )
 
 
 def _refuse_binary(head: bytes, path: RelPath) -> None:
@@ -286,9 +327,13 @@ def _refuse_binary(head: bytes, path: RelPath) -> None:
 
 
 def _digest(fd: int, state: os.stat_result) -> str:
-    """The content's digest, or for very large files one of the file's state: it changes whenever the state does."""
+    """The content's digest, or for very large files one of the file's state: it changes whenever
+    the state does.
+    """
     if state.st_size > HASHED:
-        marks = f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+        marks = (
+            f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+        )
         return sha256(f"state {marks}".encode()).hexdigest()
     digest = sha256()
     for chunk in _stream(fd, state.st_size):
@@ -329,7 +374,9 @@ def _offset_of(fd: int, size: int, line: int) -> int | None:
 
 
 def _next_data(fd: int, at: int) -> int:
-    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a terabyte long."""
+    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a
+    terabyte long.
+    """
     try:
         return os.lseek(fd, at, os.SEEK_DATA)
     except OSError as error:
@@ -347,7 +394,9 @@ def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
 
 
 def _fill(lines: list[str], first: int, last: int | None, bounds: Bounds) -> tuple[str, int, bool]:
-    """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound stopped it."""
+    """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound
+    stopped it.
+    """
     wanted = lines[first - 1 : last]
     if len(wanted) <= bounds.lines and len(text := "".join(wanted)) <= bounds.chars:
         return text, first + len(wanted) - 1, False

@@ -1,11 +1,13 @@
 """Call -> allow | ask | deny, naming the rule. Pure: it opens nothing and knows no clock.
 
-    deny   credentials, git's own files, AI-ignore files, the caller's scope, spent budgets, deny rules
+    deny   credentials, git's own files, AI-ignore files, the caller's scope, spent budgets, deny
+    rules
     ask    control files that give an agent power, ignored files, long reads for small models, ask rules
     allow  allow rules, and reading by default; writing asks by default
 
-Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A denial matches in
-every spelling of a path, an allowance only as spelt. Whatever goes wrong in here is a denial.
+Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A
+denial matches in every spelling of a path, an allowance only as spelt. Whatever goes wrong in here
+is a denial.
 """
 
 from __future__ import annotations
@@ -18,10 +20,21 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from sutler.disk.judge import CREDENTIALS as CREDENTIAL_NAMES
 from sutler.scan.globs import allows, denies, fold
 from sutler.scan.ignore_files import DENIALS, SELECTION
-from sutler.values.access import Call, Caller, Decision, Effect, Limits, Sensitivity, Spent, Verdict, canonical, sha256
+from sutler.scan.judge import CREDENTIALS as CREDENTIAL_NAMES
+from sutler.store.records import (
+    Call,
+    Caller,
+    Decision,
+    Effect,
+    Limits,
+    Sensitivity,
+    Spent,
+    Verdict,
+    canonical,
+    sha256,
+)
 
 CREDENTIALS = (
     *CREDENTIAL_NAMES,
@@ -49,7 +62,9 @@ CONTROL = (
     "justfile", "Rakefile", "Gemfile", "build.rs", "build.gradle", "build.gradle.kts", "CMakeLists.txt",
     "Dockerfile", "docker-compose*.yml", "compose*.yaml", "Vagrantfile", "crontab", "*.service", "*.desktop",
 )  # fmt: skip
-"""Files that give whoever writes them power over a person's machine or over the agent itself: writing them asks."""
+"""Files that give whoever writes them power over a person's machine or over the agent itself:
+writing them asks.
+"""
 
 NOTHING = Spent()
 UNBOUNDED = Limits()
@@ -66,14 +81,20 @@ class PolicyRule(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True):
-    """A whole policy. The digest of this value is the policy version that approvals are bound to."""
+    """A whole policy. The digest of this value is the policy version that approvals are bound
+    to.
+    """
 
     rules: tuple[PolicyRule, ...] = ()
     read: Verdict = "allow"
     write: Verdict = "ask"
     limits: Limits = Limits()
-    allow: tuple[str, ...] = ()  # globs of files that only look like credentials; from the user alone
-    portable: bool = True  # only names that are the same on every platform are created; the user may lift it
+    allow: tuple[
+        str, ...
+    ] = ()  # globs of files that only look like credentials; from the user alone
+    portable: bool = (
+        True  # only names that are the same on every platform are created; the user may lift it
+    )
 
     @property
     def digest(self) -> str:
@@ -82,7 +103,9 @@ class Rules(Struct, frozen=True):
 
 
 def narrow(base: Rules, project: Rules) -> Rules:
-    """A project's own config joined to the user's: it can close, and its allowances are not even kept."""
+    """A project's own config joined to the user's: it can close, and its allowances are not even
+    kept.
+    """
     kept = tuple(rule for rule in project.rules if rule.verdict != "allow")
     return Rules(
         rules=(*base.rules, *kept),
@@ -116,7 +139,11 @@ def decide(call: Call, rules: Rules, caller: Caller, spent: Spent = NOTHING) -> 
         voices = list(_voices(call, rules, caller, spent))
         verdict, _, rule = max(voices, key=lambda voice: (_SEVERITY[voice[0]], -voice[1], voice[2]))
     except Exception as fault:  # fail closed: a policy that cannot be read does not allow
-        return Decision("deny", f"policy error: {type(fault).__name__}", "mend the policy, until then nothing passes")
+        return Decision(
+            "deny",
+            f"policy error: {type(fault).__name__}",
+            "mend the policy, until then nothing passes",
+        )
     return Decision(verdict, rule, _NEXT[verdict])
 
 
@@ -138,7 +165,11 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
     if limits != UNBOUNDED and (exhausted := _exhausted(call.effect, spent, limits)):
         yield "deny", 4, exhausted
     if call.effect == "read" and call.lines > caller.profile.free_lines:
-        yield "ask", 5, f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without approval"
+        yield (
+            "ask",
+            5,
+            f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without approval",
+        )
     allowed = False
     for rule in rules.rules:
         if rule.effects and call.effect not in rule.effects:
@@ -167,7 +198,9 @@ def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
 
 
 class _NameGlobs:
-    """The built-in name globs, sorted by shape: every decision asks all of them of every component of a path."""
+    """The built-in name globs, sorted by shape: every decision asks all of them of every component
+    of a path.
+    """
 
     def __init__(self, globs: tuple[str, ...]) -> None:
         self._globs = globs
@@ -175,7 +208,11 @@ class _NameGlobs:
         self._exact = frozenset(glob for glob in folded if "*" not in glob)
         self._tails = tuple(glob[1:] for glob in folded if glob.rfind("*") == 0)
         self._heads = tuple(glob[:-1] for glob in folded if glob.find("*") == len(glob) - 1)
-        simple = {*self._exact, *(f"*{tail}" for tail in self._tails), *(f"{head}*" for head in self._heads)}
+        simple = {
+            *self._exact,
+            *(f"*{tail}" for tail in self._tails),
+            *(f"{head}*" for head in self._heads),
+        }
         rest = [fnmatch.translate(glob) for glob in folded if glob not in simple]
         self._rest = re.compile("|".join(rest)) if rest else None
 
@@ -202,16 +239,22 @@ def _names(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def credential(path: str, allow: tuple[str, ...] = ()) -> str:
-    """The pattern by which a path is a credential's, or nothing. Whether it exists makes no difference."""
+    """The pattern by which a path is a credential's, or nothing. Whether it exists makes no
+    difference.
+    """
     names = _names(path)
     globs = [glob for name in names if (glob := _CREDENTIALS.find(name))]
-    globs += [glob for glob in CREDENTIAL_PATHS if glob.rsplit("/", 1)[1] in names and denies(glob, path)]
+    globs += [
+        glob for glob in CREDENTIAL_PATHS if glob.rsplit("/", 1)[1] in names and denies(glob, path)
+    ]
     return "" if not globs or any(allows(glob, path) for glob in allow) else globs[0]
 
 
 @lru_cache(maxsize=16_384)
 def control(path: str) -> str:
-    """The pattern by which a path is a control file or version control's own, or nothing; the latter first."""
+    """The pattern by which a path is a control file or version control's own, or nothing; the
+    latter first.
+    """
     globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
     return min(globs, key=lambda glob: glob not in INTERNAL, default="")
 

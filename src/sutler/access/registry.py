@@ -1,4 +1,6 @@
-"""The registry: what is known of every file without opening it again, and the documents a session begins with."""
+"""The registry: what is known of every file without opening it again, and the documents a session
+begins with.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.access.pages import HASHED
 from sutler.access.policy import sensitivity
-from sutler.disk.root import Reader
+from sutler.errors import SutlerError
+from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
+from sutler.scan.root import Reader
+from sutler.scan.snapshot import FileEntry, Problem
 from sutler.store.base import Store
-from sutler.values.access import Reading, RegistryRow, version_id
-from sutler.values.errors import SutlerError
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import FileEntry, Problem
+from sutler.store.records import Reading, RegistryRow, version_id
 
 ENTRY_DOCUMENTS = (
     "AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README.txt", "README", "pyproject.toml", "package.json",
@@ -39,7 +41,9 @@ class Opening(Struct, frozen=True):
 
 
 def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
-    """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed files are read."""
+    """Bring the registry up to date with the tree: all rows, and how many had changed. Only changed
+    files are read.
+    """
     store = door.gate.store
     known = {row.path: row for row in store.registry()}
     entries = door.readable(door.snapshot().entries)
@@ -80,7 +84,9 @@ def _row(reader: Reader, entry: FileEntry, allow: tuple[str, ...]) -> RegistryRo
 
 
 def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
-    """Refresh the registry and excerpt the entry documents, each read through the gate like any other."""
+    """Refresh the registry and excerpt the entry documents, each read through the gate like any
+    other.
+    """
     rows, changed = refresh(door)
     present = {row.path for row in rows}
     documents: list[Reading] = []
@@ -89,5 +95,6 @@ def opening(door: Door, tools: tuple[str, ...] = ()) -> Opening:
             try:
                 documents.append(door.get_excerpt(name, EXCERPT_LINES))
             except SutlerError:
-                continue  # denied or unreadable: recorded by the gate, and the session starts without it
+                # denied or unreadable: recorded by the gate, and the session starts without it
+                continue
     return Opening(len(rows), sum(row.size for row in rows), changed, tuple(documents), tools)

@@ -1,7 +1,8 @@
-"""Search over clean text only, so that a query cannot be used to guess a secret character by character.
+"""Search over clean text only, so that a query cannot be used to guess a secret character by
+character.
 
-A file is cleaned only if its raw text matches; what counts is whether its clean text matches. Regular expressions run
-on RE2, which is linear in the text whatever the pattern.
+A file is cleaned only if its raw text matches; what counts is whether its clean text matches.
+Regular expressions run on RE2, which is linear in the text whatever the pattern.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sutler.values.errors import UsageError
+from sutler.errors import UsageError
 
 Kind = Literal["literal", "regex"]
 MAX_QUERY = 1_000
@@ -19,7 +20,9 @@ MAX_LINE = 400
 
 
 class Hit(Struct, frozen=True, gc=False):
-    """A matching line with its context; `first` is the number of the first line shown, `line` of the match."""
+    """A matching line with its context; `first` is the number of the first line shown, `line` of
+    the match.
+    """
 
     path: str
     line: int
@@ -28,7 +31,9 @@ class Hit(Struct, frozen=True, gc=False):
 
 
 class Found(Struct, frozen=True):
-    """What a search found and what it passed over. `stopped` names the bound that ended it, if one did."""
+    """What a search found and what it passed over. `stopped` names the bound that ended it, if one
+    did.
+    """
 
     hits: tuple[Hit, ...]
     files: int
@@ -77,7 +82,8 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
         import re2  # type: ignore[import-untyped]  # has no types
     except ImportError:
         raise UsageError(
-            "regular expressions need RE2", next_step="install sutler with its regex extra, or search for a literal"
+            "regular expressions need RE2",
+            next_step="install sutler with its regex extra, or search for a literal",
         ) from None
     options = re2.Options()
     options.case_sensitive = not ignore_case

@@ -1,4 +1,6 @@
-"""What a session has seen and done, as a fold over its audit rows: there is nothing else to keep in step."""
+"""What a session has seen and done, as a fold over its audit rows: there is nothing else to keep in
+step.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,14 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from sutler.values.access import AuditEntry
-from sutler.values.paths import Span
+from sutler.paths import Span
+from sutler.store.records import AuditEntry
 
 
 class Buffer(Struct, frozen=True):
-    """A file as a session knows it: the newest version it received and the lines of it, in order and joined."""
+    """A file as a session knows it: the newest version it received and the lines of it, in order
+    and joined.
+    """
 
     path: str
     version: str
@@ -82,7 +86,13 @@ def fold(session: str, entries: Iterable[AuditEntry]) -> Session:
         elif entry.success and entry.after and entry.first:
             buffers[entry.path] = _seen(buffers.pop(entry.path, None), entry)
     return Session(
-        session, tuple(buffers.values()), tuple(edits.values()), calls, refused, tuple(waiting), tuple(tasks.values())
+        session,
+        tuple(buffers.values()),
+        tuple(edits.values()),
+        calls,
+        refused,
+        tuple(waiting),
+        tuple(tasks.values()),
     )
 
 
@@ -94,15 +104,23 @@ def _seen(known: Buffer | None, entry: AuditEntry) -> Buffer:
 
 
 def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
-    """Did this session get these very lines of this very version? Only then may it hear "unchanged"."""
+    """Did this session get these very lines of this very version? Only then may it hear
+    "unchanged".
+    """
     spans = join_spans(
         Span(entry.first, entry.last)
         for entry in entries
-        if entry.phase == "done" and entry.success and entry.effect == "read" and entry.after == version and entry.first
+        if entry.phase == "done"
+        and entry.success
+        and entry.effect == "read"
+        and entry.after == version
+        and entry.first
     )
     return any(known.start <= span.start and span.end <= known.end for known in spans)
 
 
 def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:
-    """Buffers whose file has moved on (`current` gives a path's version now, empty when it is gone)."""
+    """Buffers whose file has moved on (`current` gives a path's version now, empty when it is
+    gone).
+    """
     return tuple(buffer for buffer in session.buffers if current(buffer.path) != buffer.version)

@@ -8,12 +8,14 @@ from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.session import Session
-from sutler.values.snapshot import ScanRules
+from sutler.scan.snapshot import ScanRules
 
 
 class Setup(Struct, frozen=True):
-    """What a door needs besides a root and a gate: how to scan, how to count tokens, the version
-    of the redaction rules, which is part of every cache key, and who settles a conflict (path, base, ours, theirs)."""
+    """What a door needs besides a root and a gate: how to scan, how to count tokens, the version of
+    the redaction rules, which is part of every cache key, and who settles a conflict (path, base,
+    ours, theirs).
+    """
 
     scan: ScanRules
     count: Callable[[str], int]

@@ -1,7 +1,7 @@
 """What the ignore files say of one path, whether or not it exists: a refusal must not tell which.
 
-The walk down reads only ignore files, through descriptors; where the path stops existing, the rules gathered so far go
-on deciding.
+The walk down reads only ignore files, through descriptors; where the path stops existing, the rules
+gathered so far go on deciding.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from sutler.disk.ignore import IGNORE_FILES, Node
-from sutler.disk.judge import Ground as Repository
-from sutler.disk.judge import Judge
-from sutler.disk.root import DIRECTORY, Root
-from sutler.values.access import Standing
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import ScanRules
+from sutler.paths import RelPath
+from sutler.scan.ignore import IGNORE_FILES, Node
+from sutler.scan.judge import Ground as Repository
+from sutler.scan.judge import Judge
+from sutler.scan.root import DIRECTORY, Root
+from sutler.scan.snapshot import ScanRules
+from sutler.store.records import Standing
 
 
 class Ground(NamedTuple):
-    """Where a root stands: the rules that hold before its own ignore files, and the repository around it."""
+    """Where a root stands: the rules that hold before its own ignore files, and the repository
+    around it.
+    """
 
     judge: Judge
     node: Node
@@ -37,7 +39,9 @@ def ground(root: Root, rules: ScanRules) -> Ground:
 
 
 def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None = None) -> Standing:
-    """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git tracks it."""
+    """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git
+    tracks it.
+    """
     if not path:
         return "open"
     judge, node, ground_here = known or ground(root, rules)
@@ -66,14 +70,18 @@ def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None =
 
 
 def _present(fd: int) -> frozenset[str]:
-    """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand names long; and not
-    again while nothing in it has changed, which its own time tells unless it is too young to tell."""
+    """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand
+    names long; and not again while nothing in it has changed, which its own time tells unless it is
+    too young to tell.
+    """
     state = os.fstat(fd)
     place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
     known = _seen.get(place)
     if known is not None and known[0] == changed:
         return known[1]
-    found = frozenset(name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False))
+    found = frozenset(
+        name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False)
+    )
     if time.time_ns() - changed > _OLD:
         if len(_seen) > _MANY:
             _seen.clear()

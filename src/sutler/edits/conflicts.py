@@ -1,8 +1,9 @@
-"""The answer to a refused edit: both changes, the file as it is, what to do next, and suggestions. Clean text only.
+"""The answer to a refused edit: both changes, the file as it is, what to do next, and suggestions.
+Clean text only.
 
-Suggestions come from the structure of the two changes and from the user's review command. They are diffs of the file as
-it is. Nothing here is applied: a caller sends one back as a patch for the version that the conflict names, and it
-passes the gate like any other.
+Suggestions come from the structure of the two changes and from the user's review command. They are
+diffs of the file as it is. Nothing here is applied: a caller sends one back as a patch for the
+version that the conflict names, and it passes the gate like any other.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from sutler.access.door import Door
 from sutler.access.pages import lines_of
 from sutler.edits.merge import Clash
 from sutler.edits.proposal import propose
-from sutler.stages.difference import unified
-from sutler.values.access import Call, ClashText, Conflict, Outcome, Suggestion
-from sutler.values.errors import ConflictError, SutlerError
-from sutler.values.paths import RelPath, quote
+from sutler.errors import ConflictError, SutlerError
+from sutler.paths import RelPath, quote
+from sutler.scan.difference import unified
+from sutler.store.records import Call, ClashText, Conflict, Outcome, Suggestion
 
 REGION = 40
 MAX_DIFF = 40_000
@@ -52,7 +53,9 @@ class Met(NamedTuple):
 
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
     """Two changes of the same place. The pieces are cut from texts that were redacted whole."""
-    clean = [door.pages.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]]
+    clean = [
+        door.pages.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]
+    ]
     found = []
     for clash in clashes[:20]:
         parts = []
@@ -110,15 +113,22 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
     )  # fmt: skip
     step = f"{fault.next_step}; " if fault.next_step else ""
     return ConflictError(
-        f"{quote(path)}: {fault.what}", rule=fault.rule, next_step=f"{step}the file holds:\n{region}", conflict=conflict
+        f"{quote(path)}: {fault.what}",
+        rule=fault.rule,
+        next_step=f"{step}the file holds:\n{region}",
+        conflict=conflict,
     )
 
 
 def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
-    """More than one file does not take its edit: all are named, so that one more try can mend them all."""
+    """More than one file does not take its edit: all are named, so that one more try can mend them
+    all.
+    """
     found = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
     whole = msgspec.structs.replace(found[0], others=tuple(found[1:])) if found else None
-    steps = "\n".join(f"{fault.what.splitlines()[0]}: {fault.next_step}" for fault in faults if fault.next_step)
+    steps = "\n".join(
+        f"{fault.what.splitlines()[0]}: {fault.next_step}" for fault in faults if fault.next_step
+    )
     return ConflictError(
         f"{len(faults)} of {files} files do not take their edit, so none was changed: "
         + "; ".join(fault.what for fault in faults),
@@ -142,16 +152,22 @@ def advised(door: Door, fault: ConflictError, met: Sequence[Met]) -> ConflictErr
         for file in files
         for one in file.suggestions
     )
-    return ConflictError(fault.what, rule=fault.rule, next_step=fault.next_step + shown.rstrip("\n"), conflict=whole)
+    return ConflictError(
+        fault.what, rule=fault.rule, next_step=fault.next_step + shown.rstrip("\n"), conflict=whole
+    )
 
 
 def _with(conflict: Conflict, suggestions: Sequence[Suggestion], notes: Sequence[str]) -> Conflict:
-    return msgspec.structs.replace(conflict, suggestions=tuple(suggestions), proposals=(*conflict.proposals, *notes))
+    return msgspec.structs.replace(
+        conflict, suggestions=tuple(suggestions), proposals=(*conflict.proposals, *notes)
+    )
 
 
 def _suggestions(door: Door, met: Met) -> tuple[tuple[Suggestion, ...], tuple[str, ...]]:
     path = met.path
-    base, ours, theirs = (door.pages.clean_text(path, text, _digest(text)).text for text in met.sides[1:])
+    base, ours, theirs = (
+        door.pages.clean_text(path, text, _digest(text)).text for text in met.sides[1:]
+    )
     found: list[Suggestion] = []
     notes: list[str] = []
     if proposal := propose(path, base, ours, theirs):
@@ -159,7 +175,9 @@ def _suggestions(door: Door, met: Met) -> tuple[tuple[Suggestion, ...], tuple[st
     if door.setup.review is not None:
         try:
             text = _reviewed(door, path, (base, ours, theirs))
-            found += _shown("review", path, ours, door.gate.clean(text, path).text, "by the review command")
+            found += _shown(
+                "review", path, ours, door.gate.clean(text, path).text, "by the review command"
+            )
         except SutlerError as fault:
             notes.append(door.gate.clean(fault.what, "").text[:300])
     return tuple(found), tuple(notes)
@@ -177,7 +195,9 @@ def _reviewed(door: Door, path: RelPath, texts: tuple[str, str, str]) -> str:
     return door.gate.enter(call, perform)
 
 
-def _shown(by: Literal["structure", "review"], path: RelPath, ours: str, text: str, note: str) -> list[Suggestion]:
+def _shown(
+    by: Literal["structure", "review"], path: RelPath, ours: str, text: str, note: str
+) -> list[Suggestion]:
     name = quote(path)
     diff = unified(lines_of(ours), lines_of(text), f"a/{name}", f"b/{name}") if text else ""
     return [Suggestion(by, note, diff)] if diff and len(diff) <= MAX_DIFF else []
@@ -187,7 +207,11 @@ def _line_in(what: str) -> int:
     """The line an error names, to show the file around it."""
     words = what.replace(",", " ").replace(":", " ").split()
     for word, number in pairwise(words):
-        if word in ("line", "lines") and number.isdigit() and words[words.index(word) - 1] != "patch":
+        if (
+            word in ("line", "lines")
+            and number.isdigit()
+            and words[words.index(word) - 1] != "patch"
+        ):
             return int(number)
     return 1
 
@@ -195,7 +219,9 @@ def _line_in(what: str) -> int:
 def _region(text: str, line: int) -> str:
     lines = text.split("\n")
     start = max(0, min(line - 1, len(lines)) - REGION // 2)
-    return "\n".join(f"{start + n + 1}: {one[:300]}" for n, one in enumerate(lines[start : start + REGION]))
+    return "\n".join(
+        f"{start + n + 1}: {one[:300]}" for n, one in enumerate(lines[start : start + REGION])
+    )
 
 
 def _digest(text: str) -> str:

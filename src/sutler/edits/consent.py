@@ -1,4 +1,6 @@
-"""A person settles what waits: only what was shown whole, exactly as it was shown, while the file is still that one."""
+"""A person settles what waits: only what was shown whole, exactly as it was shown, while the file
+is still that one.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,23 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.edits.replacement import held
 from sutler.edits.versions import CUT
+from sutler.errors import ConflictError, UsageError
+from sutler.paths import ROOT, quote
 from sutler.store.base import Store
-from sutler.values.access import Approval, Call, Outcome, canonical, sha256, stamp
-from sutler.values.errors import ConflictError, UsageError
-from sutler.values.paths import ROOT, quote
+from sutler.store.records import Approval, Call, Outcome, canonical, sha256, stamp
 
 MAX_BYTES = 64 << 20
 _COUNTED = re.compile(r"\d+ changed lines; \d+ lines of the diff are not shown")
-_UNSHOWN = re.compile(r": (?:not text|only what is redacted, the mode or hidden characters change)$", re.MULTILINE)
+_UNSHOWN = re.compile(
+    r": (?:not text|only what is redacted, the mode or hidden characters change)$", re.MULTILINE
+)
 _CUT = re.compile(re.escape(CUT).replace(re.escape("{}"), r"\d+") + "$", re.MULTILINE)
 
 
 class Waiting(Struct, frozen=True):
-    """An approval as a front shows it. `digest` is over all of it: who settles it says by this what they saw."""
+    """An approval as a front shows it. `digest` is over all of it: who settles it says by this what
+    they saw.
+    """
 
     approval: Approval
     digest: str
@@ -41,20 +47,30 @@ def shown(approval: Approval) -> Waiting:
 
 
 def whole(preview: str) -> bool:
-    """Whether a preview leaves nothing out. Its own lines tell; a diff that imitates them only errs to this side."""
+    """Whether a preview leaves nothing out. Its own lines tell; a diff that imitates them only errs
+    to this side.
+    """
     return not (_COUNTED.search(preview) or _CUT.search(preview) or _UNSHOWN.search(preview))
 
 
-def settle(door: Door, id: str, state: Literal["approved", "denied"], by: str, seen: str) -> Approval:
-    """Settle one approval for a person who saw it as `seen`. To approve needs more than to deny: all of the change
-    was shown, and the file is still what it was when the change was made for it."""
+def settle(
+    door: Door, id: str, state: Literal["approved", "denied"], by: str, seen: str
+) -> Approval:
+    """Settle one approval for a person who saw it as `seen`. To approve needs more than to deny:
+    all of the change was shown, and the file is still what it was when the change was made for
+    it.
+    """
     store, gate = door.gate.store, door.gate
     found = store.approval(id)
     if found is None or found.state != "pending" or stamp(gate.clock()) >= found.expires:
-        raise UsageError(f"no approval {quote(id[:40])} waits", next_step="look again at what waits")
+        raise UsageError(
+            f"no approval {quote(id[:40])} waits", next_step="look again at what waits"
+        )
     now = shown(found)
     if now.digest != seen:
-        raise ConflictError("this is not the approval that was shown", rule="what is shown is what is approved")
+        raise ConflictError(
+            "this is not the approval that was shown", rule="what is shown is what is approved"
+        )
     if state == "approved":
         if not now.whole:
             raise ConflictError(
@@ -63,16 +79,25 @@ def settle(door: Door, id: str, state: Literal["approved", "denied"], by: str, s
                 next_step=f"look at the change itself, then run 'sutler approve {found.id}' in a terminal",
             )
         _still(door, found)
-    call = Call(id=secrets.token_hex(16), tool=f"approval_{state}", effect="list", path=ROOT, args=(("id", found.id),))
+    call = Call(
+        id=secrets.token_hex(16),
+        tool=f"approval_{state}",
+        effect="list",
+        path=ROOT,
+        args=(("id", found.id),),
+    )
     done = gate.enter(call, lambda: (store.settle(found.id, state, by), Outcome()))
     if not done:
-        raise ConflictError(f"approval {found.id} was settled meanwhile", next_step="look again at what waits")
+        raise ConflictError(
+            f"approval {found.id} was settled meanwhile", next_step="look again at what waits"
+        )
     return found
 
 
 def _still(door: Door, approval: Approval) -> None:
-    """A change of one file binds that file's digest. A change of several binds a digest of them all, which the write
-    itself holds against the files; there is nothing to compare with here."""
+    """A change of one file binds that file's digest. A change of several binds a digest of them
+    all, which the write itself holds against the files; there is nothing to compare with here.
+    """
     single = approval.result and approval.path and '["files",' not in approval.args
     if single and held(door.root, approval.path, MAX_BYTES).digest != approval.base:
         raise ConflictError(

@@ -1,4 +1,6 @@
-"""The FileAccessInterface of seed 003 with its exact signatures, and content between explicit delimiters."""
+"""The FileAccessInterface of seed 003 with its exact signatures, and content between explicit
+delimiters.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,9 @@ from collections.abc import Callable
 
 from sutler.access.door import Door, marker
 from sutler.edits.writer import Mode, Writer
-from sutler.values.access import PatchResult, Reading, Version
-from sutler.values.errors import ConflictError
-from sutler.values.paths import quote
+from sutler.errors import ConflictError
+from sutler.paths import quote
+from sutler.store.records import PatchResult, Reading, Version
 
 
 class FileAccess:
@@ -34,7 +36,9 @@ class FileAccess:
     def get_excerpt(self, filepath: str, max_lines: int = 80) -> str:
         return self._door.get_excerpt(filepath, max_lines).text
 
-    def get_diff(self, filepath: str, version1: str | None = None, version2: str | None = None) -> str:
+    def get_diff(
+        self, filepath: str, version1: str | None = None, version2: str | None = None
+    ) -> str:
         return self._door.get_diff(filepath, version1, version2)
 
     def get_file_history(self, filepath: str) -> list[Version]:

@@ -1,7 +1,7 @@
 """A patch or an edit becomes a text. There is no fuzz.
 
-A hunk applies where its old lines stand, all of them, byte for byte but for the line end. When it could apply in two
-places it is refused with the lines named, so that the next try can say which.
+A hunk applies where its old lines stand, all of them, byte for byte but for the line end. When it
+could apply in two places it is refused with the lines named, so that the next try can say which.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sutler.edits.patch import Piece
-from sutler.values.errors import ConflictError, RefusedError, UsageError
+from sutler.errors import ConflictError, RefusedError, UsageError
 
 MAX_LOOKS = 2_000_000
-"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits everywhere."""
+"""Lines that may be compared to find the place of one hunk; a hunk of blank lines fits
+everywhere.
+"""
 
 
 def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
-    """The text with every hunk applied. `unique`: nobody knows which text the patch was made for, so each hunk must
-    fit in one place only."""
+    """The text with every hunk applied. `unique`: nobody knows which text the patch was made for,
+    so each hunk must fit in one place only.
+    """
     lines = text.split("\n")
     tail = lines.pop()
     ends = ["\r\n" if line.endswith("\r") else "\n" for line in lines]
@@ -66,11 +69,17 @@ def _place(piece: Piece, plain: list[str], where: dict[str, list[int]], *, uniqu
             rule="an edit applies in one place only",
             next_step="add lines of context until only one place fits",
         )
-    raise ConflictError(_mismatch(piece, old, plain, stated), rule="a hunk applies exactly or not at all", next_step="")
+    raise ConflictError(
+        _mismatch(piece, old, plain, stated),
+        rule="a hunk applies exactly or not at all",
+        next_step="",
+    )
 
 
 def _insertion(piece: Piece, plain: list[str], *, unique: bool) -> int:
-    """Where a hunk without old lines goes: to the line it names, which only counts if its author saw this text."""
+    """Where a hunk without old lines goes: to the line it names, which only counts if its author
+    saw this text.
+    """
     if piece.at_end or not plain:
         return len(plain)
     if unique or not 0 < piece.first <= len(plain) + 1:
@@ -86,7 +95,9 @@ def _after(piece: Piece, where: dict[str, list[int]]) -> int:
     """The line of the last anchor, each of which stands once below the one before."""
     at = -1
     for anchor in piece.anchors:
-        found = [n for line, places in where.items() if line.strip() == anchor for n in places if n > at]
+        found = [
+            n for line, places in where.items() if line.strip() == anchor for n in places if n > at
+        ]
         if len(found) != 1:
             shown = ", ".join(str(n + 1) for n in sorted(found)[:20]) or "none"
             raise ConflictError(
@@ -112,12 +123,14 @@ def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> l
 
 
 def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> str:
-    """Which line is wrong where the hunk should be: at its stated line, or where most of it fits."""
-    start = stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
+    """Which line is wrong where the hunk should be: at its stated line, or where most of it
+    fits.
+    """
+    start = (
+        stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
+    )
     if start < 0:
-        return (
-            f"the hunk on patch line {piece.line} fits nowhere; its first old line {old[0][:120]!r} is not in the file"
-        )
+        return f"the hunk on patch line {piece.line} fits nowhere; its first old line {old[0][:120]!r} is not in the file"
     for n, line in enumerate(old):
         found = repr(plain[start + n][:120]) if start + n < len(plain) else "the end of the file"
         if start + n >= len(plain) or plain[start + n] != line:
@@ -139,7 +152,9 @@ def _check_end(piece: Piece, plain: list[str], ends: list[str], start: int) -> N
 
 
 def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> list[str]:
-    """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it replaces."""
+    """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it
+    replaces.
+    """
     kept = {new: old for old, new in piece.kept}
     last = start + len(piece.old)
     near = next((ends[n] for n in (start, start - 1, 0) if 0 <= n < len(ends) and ends[n]), "\n")
@@ -155,9 +170,14 @@ def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> li
             out.append(line + near)
     if last < len(plain) or not out:
         return _closed(out, last < len(plain), near)
-    # the hunk reaches the end of the file: its last line ends as the patch says, else as the file did
+    # the hunk reaches the end of the file: its last line ends as the patch says, else as the file
+    # did
     said = piece.bare_new or piece.bare_old
-    bare = piece.bare_new if said else bool(piece.old and not ends[-1] and len(piece.new) - 1 not in kept)
+    bare = (
+        piece.bare_new
+        if said
+        else bool(piece.old and not ends[-1] and len(piece.new) - 1 not in kept)
+    )
     if bare or (len(piece.new) - 1 in kept and not out[-1].endswith("\n")):
         out[-1] = out[-1].removesuffix("\n").removesuffix("\r")
         return [*_closed(out[:-1], True, near), out[-1]]

@@ -1,7 +1,8 @@
-"""Three-way merge by lines: what either side changed is kept, and where both changed the same place it is a conflict.
+"""Three-way merge by lines: what either side changed is kept, and where both changed the same place
+it is a conflict.
 
-Changes that touch are a conflict too, unless they are the same: two edits side by side often mean one thing, and git
-says the same. Nothing is guessed.
+Changes that touch are a conflict too, unless they are the same: two edits side by side often mean
+one thing, and git says the same. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sutler.stages.difference import Hunk, hunks
+from sutler.scan.difference import Hunk, hunks
 
 
 class Clash(NamedTuple):
@@ -40,7 +41,9 @@ def lines_of(data: bytes) -> list[bytes]:
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None) -> Merged:
-    """Both sides' changes to the base in one text. `settle` may answer a clash with lines of its own."""
+    """Both sides' changes to the base in one text. `settle` may answer a clash with lines of its
+    own.
+    """
     if theirs in (base, ours):
         return Merged(ours)
     if ours == base:
@@ -90,7 +93,9 @@ def _reach(mine: Sequence[Hunk], other: Sequence[Hunk]) -> tuple[int, int]:
     return min(one.a0 for one in both), max(one.a1 for one in both)
 
 
-def _side(mine: Sequence[Hunk], lines: list[bytes], start: int, end: int, root: list[bytes]) -> list[bytes]:
+def _side(
+    mine: Sequence[Hunk], lines: list[bytes], start: int, end: int, root: list[bytes]
+) -> list[bytes]:
     """What one side has in place of the base's lines `start` to `end`."""
     if not mine:
         return root[start:end]

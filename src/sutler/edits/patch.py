@@ -1,6 +1,7 @@
 """What a model sends to change files: unified diffs and the "*** Begin Patch" form.
 
-A patch is read whole, in linear time and within caps, before anything is looked at on disk. `applying` does the rest.
+A patch is read whole, in linear time and within caps, before anything is looked at on disk.
+`applying` does the rest.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote, unquote
+from sutler.errors import RefusedError, UsageError
+from sutler.paths import quote, unquote
 
 MAX_CHARS = 8 << 20
 MAX_FILES = 200
@@ -28,13 +29,21 @@ _REFUSED = {
     "*** Move to: ": "a rename",
 }
 _MODES = {"100644": 0o644, "100755": 0o755}
-_BETWEEN = ("diff ", "Index: ", "From ", "-- ", "--\r")  # what may stand between the hunks of two files
+_BETWEEN = (
+    "diff ",
+    "Index: ",
+    "From ",
+    "-- ",
+    "--\r",
+)  # what may stand between the hunks of two files
 _NO_END = "\\ No newline at end of file"
 
 
 class Piece(NamedTuple):
-    """One hunk. `first` is the line its header names, from 1 (0: none); `line` is where it stands in the patch.
-    `anchors` are lines it comes after; `bare_old` and `bare_new` say that the side's last line has no line end."""
+    """One hunk. `first` is the line its header names, from 1 (0: none); `line` is where it stands
+    in the patch. `anchors` are lines it comes after; `bare_old` and `bare_new` say that the side's
+    last line has no line end.
+    """
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -57,7 +66,11 @@ class FilePatch(NamedTuple):
 
 
 def _malformed(line: int, what: str, next_step: str = "") -> UsageError:
-    return UsageError(f"patch line {line}: {what}", rule="a patch is read whole or not at all", next_step=next_step)
+    return UsageError(
+        f"patch line {line}: {what}",
+        rule="a patch is read whole or not at all",
+        next_step=next_step,
+    )
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
@@ -76,11 +89,16 @@ def parse(text: str) -> tuple[FilePatch, ...]:
             next_step="begin with '--- a/PATH' and '+++ b/PATH', then '@@ -1,3 +1,4 @@' and the lines",
         )
     if len(found) > MAX_FILES or sum(len(one.pieces) for one in found) > MAX_HUNKS:
-        raise RefusedError("the patch is too large", rule=f"at most {MAX_FILES} files and {MAX_HUNKS:,} hunks")
+        raise RefusedError(
+            "the patch is too large", rule=f"at most {MAX_FILES} files and {MAX_HUNKS:,} hunks"
+        )
     names = [one.path for one in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"{quote(twice)} stands twice in the patch", next_step="put all its hunks under one header")
+        raise UsageError(
+            f"{quote(twice)} stands twice in the patch",
+            next_step="put all its hunks under one header",
+        )
     return found
 
 
@@ -93,25 +111,39 @@ def _unified(lines: list[str]) -> Iterator[FilePatch]:
         line = lines[at].rstrip("\r")
         below = below and bool(line) and not line.startswith(_BETWEEN)
         if below and line[0] in " +-" and not _file_header(lines, at):
-            raise _malformed(at + 1, "a line of a hunk outside of any hunk", "every hunk begins with '@@ -1,3 +1,4 @@'")
+            raise _malformed(
+                at + 1,
+                "a line of a hunk outside of any hunk",
+                "every hunk begins with '@@ -1,3 +1,4 @@'",
+            )
         if what := next((what for start, what in _REFUSED.items() if line.startswith(start)), ""):
-            raise _malformed(at + 1, f"{what} is not applied here", "delete one file and create the other")
+            raise _malformed(
+                at + 1, f"{what} is not applied here", "delete one file and create the other"
+            )
         if line.startswith(("new file mode ", "deleted file mode ", "new mode ")):
             word = line.split()[-1]
             if word not in _MODES:
                 raise _malformed(at + 1, f"mode {word[:20]} is not a plain file's")
             mode = _MODES[word] if line.startswith("new") else 0
         if line.startswith("@@ "):
-            raise _malformed(at + 1, "a hunk without a file", "put '--- a/PATH' and '+++ b/PATH' before it")
-        if not (line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")):
+            raise _malformed(
+                at + 1, "a hunk without a file", "put '--- a/PATH' and '+++ b/PATH' before it"
+            )
+        if not (
+            line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
+        ):
             at += 1
             continue
         path, kind = _names(lines[at], lines[at + 1], at + 1)
         pieces, at = _pieces(lines, at + 2)
         if not pieces:
-            raise _malformed(at, f"no hunk for {quote(path)}", "a hunk begins with '@@ -1,3 +1,4 @@'")
+            raise _malformed(
+                at, f"no hunk for {quote(path)}", "a hunk begins with '@@ -1,3 +1,4 @@'"
+            )
         if kind == "create" and (len(pieces) > 1 or pieces[0].old):
-            raise _malformed(pieces[0].line, "a new file has one hunk, and it only adds", "use '@@ -0,0 +1,N @@'")
+            raise _malformed(
+                pieces[0].line, "a new file has one hunk, and it only adds", "use '@@ -0,0 +1,N @@'"
+            )
         yield FilePatch(path, kind, pieces, mode)
         mode, below = 0, True
 
@@ -127,7 +159,11 @@ def _names(old: str, new: str, line: int) -> tuple[str, Kind]:
     if before.startswith("a/") and after.startswith("b/"):
         before, after = before[2:], after[2:]
     if before != after:
-        raise _malformed(line, f"{quote(before)} and {quote(after)} are two names", "a rename is not applied here")
+        raise _malformed(
+            line,
+            f"{quote(before)} and {quote(after)} are two names",
+            "a rename is not applied here",
+        )
     return after, "change"
 
 
@@ -149,7 +185,9 @@ def _pieces(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
         header = _HEADER.match(lines[at])
         if header is None:
             if lines[at].startswith("@@ -"):
-                raise _malformed(at + 1, f"{lines[at][:60]!r} is no hunk header", "write it as '@@ -1,3 +1,4 @@'")
+                raise _malformed(
+                    at + 1, f"{lines[at][:60]!r} is no hunk header", "write it as '@@ -1,3 +1,4 @@'"
+                )
             piece, at = _body(lines, at, (), None)
         else:
             piece, at = _body(lines, at, (), (_count(header[2]), _count(header[4])))
@@ -166,8 +204,12 @@ def _count(digits: str | None) -> int:
 _STOPS = ("@@", "diff --git ", "*** ")
 
 
-def _body(lines: list[str], header: int, anchors: tuple[str, ...], counts: tuple[int, int] | None) -> tuple[Piece, int]:
-    """The lines of one hunk. With counts they must be right; without, the hunk goes on to the next header."""
+def _body(
+    lines: list[str], header: int, anchors: tuple[str, ...], counts: tuple[int, int] | None
+) -> tuple[Piece, int]:
+    """The lines of one hunk. With counts they must be right; without, the hunk goes on to the next
+    header.
+    """
     old: list[str] = []
     new: list[str] = []
     kept: list[tuple[int, int]] = []
@@ -182,26 +224,34 @@ def _body(lines: list[str], header: int, anchors: tuple[str, ...], counts: tuple
             break
         elif line[:1] not in ("", " ", "-", "+"):
             raise _malformed(
-                at + 1, f"{line[:40]!r} begins with no ' ', '-' or '+'", _counted(header, old, new, counts)
+                at + 1,
+                f"{line[:40]!r} begins with no ' ', '-' or '+'",
+                _counted(header, old, new, counts),
             )
         else:
             _take(line, old, new, kept)
         at += 1
     if counts is not None and (len(old), len(new)) != counts:
-        raise _malformed(header + 1, "the counts of this hunk are wrong", _counted(header, old, new, counts))
+        raise _malformed(
+            header + 1, "the counts of this hunk are wrong", _counted(header, old, new, counts)
+        )
     if not old and not new:
         raise _malformed(header + 1, "an empty hunk")
     return Piece(tuple(old), tuple(new), tuple(kept), 0, header + 1, anchors, False, *bare), at
 
 
-def _complete(lines: list[str], at: int, have: tuple[int, int], counts: tuple[int, int] | None) -> bool:
+def _complete(
+    lines: list[str], at: int, have: tuple[int, int], counts: tuple[int, int] | None
+) -> bool:
     if counts is not None:
         return have == counts
     return lines[at].startswith(_STOPS) or _file_header(lines, at)
 
 
 def _take(line: str, old: list[str], new: list[str], kept: list[tuple[int, int]]) -> None:
-    """One line of a hunk; a wholly empty one is an empty line of context, whose blank some editors strip."""
+    """One line of a hunk; a wholly empty one is an empty line of context, whose blank some editors
+    strip.
+    """
     sign, rest = line[:1], line[1:]
     if sign in ("", " "):
         kept.append((len(old), len(new)))
@@ -241,14 +291,18 @@ def _begin_patch(lines: list[str]) -> Iterator[FilePatch]:
             while at < len(lines) and lines[at].startswith("+"):
                 at += 1
             new = tuple(added[1:] for added in lines[start:at])
-            yield FilePatch(line[14:].strip(), "create", (Piece((), new, (), 1, start + 1),) if new else ())
+            yield FilePatch(
+                line[14:].strip(), "create", (Piece((), new, (), 1, start + 1),) if new else ()
+            )
         elif line.startswith("*** Delete File: "):
             yield FilePatch(line[17:].strip(), "delete", ())
         elif line.startswith("*** Update File: "):
             pieces, at = _sections(lines, at)
             yield FilePatch(line[17:].strip(), "change", pieces)
         elif line.strip():
-            raise _malformed(at, f"{line[:60]!r} is not expected here", "name a file: '*** Update File: PATH'")
+            raise _malformed(
+                at, f"{line[:60]!r} is not expected here", "name a file: '*** Update File: PATH'"
+            )
     if not ended:
         raise _malformed(len(lines), "the patch does not end", "close it with '*** End Patch'")
 
@@ -258,7 +312,9 @@ def _sections(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
     while at < len(lines):
         line = lines[at]
         if line.startswith("*** Move to: "):
-            raise _malformed(at + 1, "a rename is not applied here", "delete one file and add the other")
+            raise _malformed(
+                at + 1, "a rename is not applied here", "delete one file and add the other"
+            )
         if line.startswith("*** "):
             break
         anchors: list[str] = []

@@ -1,10 +1,13 @@
-"""What one file's part of a write comes to: what the file is, what it shall become, and whether that took a merge.
+"""What one file's part of a write comes to: what the file is, what it shall become, and whether
+that took a merge.
 
-New text keeps what its author could not see: secrets behind markers, line ends, encodings. Lines that the author left
-alone go back to what the file has; a marker that would end up in the file is refused.
+New text keeps what its author could not see: secrets behind markers, line ends, encodings. Lines
+that the author left alone go back to what the file has; a marker that would end up in the file is
+refused.
 
-An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if it is an older
-version that is known, the edit is made there and merged by lines; if nobody knows it, the edit must fit in one place.
+An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if
+it is an older version that is known, the edit is made there and merged by lines; if nobody knows
+it, the edit must fit in one place.
 """
 
 from __future__ import annotations
@@ -17,16 +20,16 @@ from hashlib import sha256
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.disk.text import decode, encode
 from sutler.edits.conflicts import Sides, overlap, stale, unfit
 from sutler.edits.merge import merge
+from sutler.edits.portable import unportable
 from sutler.edits.replacement import ABSENT, Held, held
 from sutler.edits.versions import known_bytes, last_seen
-from sutler.stages.difference import hunks
-from sutler.values.access import version_id
-from sutler.values.errors import ConflictError, RefusedError
-from sutler.values.paths import RelPath, quote
-from sutler.values.portable import unportable
+from sutler.errors import ConflictError, RefusedError
+from sutler.paths import RelPath, quote
+from sutler.scan.difference import hunks
+from sutler.scan.text import decode, encode
+from sutler.store.records import version_id
 
 MAX_BYTES = 16 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -35,12 +38,16 @@ ANY = "any"
 """A base that says: whatever is there now."""
 
 Make = Callable[[str, bool], str]
-"""How an edit makes the new text of the old one; the flag says that nobody knows which text it was made for."""
+"""How an edit makes the new text of the old one; the flag says that nobody knows which text it was
+made for.
+"""
 
 
 class Order(Struct, frozen=True):
-    """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none, and what `make`
-    leaves of the text must be nothing; `whole`: the new text replaces all of the old."""
+    """One file's part of a write. `fresh`: there must be no file yet; `gone`: there shall be none,
+    and what `make` leaves of the text must be nothing; `whole`: the new text replaces all of the
+    old.
+    """
 
     path: RelPath
     make: Make | None
@@ -50,7 +57,9 @@ class Order(Struct, frozen=True):
     whole: bool = False
     mode: int = 0
     exact: Held | None = None  # these very bytes, for a rollback
-    undo: tuple[tuple[str, str], ...] = ()  # digests before and after of writes to take back, the last one first
+    undo: tuple[
+        tuple[str, str], ...
+    ] = ()  # digests before and after of writes to take back, the last one first
 
 
 class Plan(Struct, frozen=True):
@@ -108,7 +117,9 @@ def _delete(door: Door, order: Order, before: Held) -> Plan:
     base = order.base or last_seen(door, order.path)
     if base and base != ANY and not _names(base, before.digest):
         raise stale(door, order.path, base)
-    if order.make and _made(door, order, text_of(before.data, order.path)[0], before.digest, unique=False):
+    if order.make and _made(
+        door, order, text_of(before.data, order.path)[0], before.digest, unique=False
+    ):
         raise ConflictError(
             f"{quote(order.path)} holds more lines than the patch deletes",
             next_step="read the file again, or delete it with '*** Delete File: PATH'",
@@ -117,8 +128,14 @@ def _delete(door: Door, order: Order, before: Held) -> Plan:
 
 
 def _create(door: Door, order: Order, before: Held) -> Plan:
-    if order.make is None or not (order.whole or order.fresh or order.base == ANY) or order.base not in ("", ANY):
-        raise ConflictError(f"no file {quote(order.path)} to change", next_step="create it with write_file")
+    if (
+        order.make is None
+        or not (order.whole or order.fresh or order.base == ANY)
+        or order.base not in ("", ANY)
+    ):
+        raise ConflictError(
+            f"no file {quote(order.path)} to change", next_step="create it with write_file"
+        )
     text = order.make("", False)
     refuse_markers("", text, order.path)
     data = bytes_of(text, "utf-8-bom" if text.startswith("\ufeff") else "utf-8", order.path)
@@ -159,7 +176,9 @@ def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
 
 
 def _made(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
-    """The edit made on a text: on the file's own, or where that does not fit, on what its author was shown."""
+    """The edit made on a text: on the file's own, or where that does not fit, on what its author
+    was shown.
+    """
     make = order.make
     if make is None:
         return text
@@ -205,7 +224,9 @@ def bytes_of(text: str, encoding: str, path: str) -> bytes:
     text = text.removeprefix("\ufeff")
     try:
         data = encode(text, encoding)
-        back = None if encoding in ("utf-8", "utf-8-bom") else decode(data)  # these two hold every text
+        back = (
+            None if encoding in ("utf-8", "utf-8-bom") else decode(data)
+        )  # these two hold every text
         same = back is None or (back.text == text and back.encoding == encoding)
     except UnicodeError:
         same = False
@@ -245,7 +266,9 @@ def refuse_markers(raw: str, new: str, path: str) -> None:
     if not fresh:
         return
     marks = sorted(fresh)
-    where = [str(n) for n, line in enumerate(new.split("\n"), 1) if any(mark in line for mark in marks)]
+    where = [
+        str(n) for n, line in enumerate(new.split("\n"), 1) if any(mark in line for mark in marks)
+    ]
     raise RefusedError(
         f"the new text of {quote(path)} holds redaction markers on line {', '.join(where[:10])}",
         rule="a marker stands for a secret and is never stored in its place",
@@ -254,7 +277,9 @@ def refuse_markers(raw: str, new: str, path: str) -> None:
 
 
 def same_ends(raw: str, new: str) -> str:
-    """A whole new text with the line ends of the old one, where its author sent none but plain ones."""
+    """A whole new text with the line ends of the old one, where its author sent none but plain
+    ones.
+    """
     if "\r\n" not in raw or "\r" in new:
         return new
     before = raw.split("\n")

@@ -1,8 +1,9 @@
-"""How two changes that met could stand side by side, for a person or a model to look at; never for silent use.
+"""How two changes that met could stand side by side, for a person or a model to look at; never for
+silent use.
 
-Three shapes are known, all of which a line merge must refuse: both sides added something at one place, both changed a
-block of imports, and changes of neighbouring lines. What comes out must parse as well as both sides do and define
-nothing twice that no side defines twice.
+Three shapes are known, all of which a line merge must refuse: both sides added something at one
+place, both changed a block of imports, and changes of neighbouring lines. What comes out must parse
+as well as both sides do and define nothing twice that no side defines twice.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sutler.edits.merge import Clash, merge
-from sutler.stages.difference import hunks
-from sutler.values.facts import Facts
+from sutler.languages.facts import Facts
+from sutler.scan.difference import hunks
 
 _IMPORT = re.compile(
     rb"\s*(?:import\b|from\s+\S+\s+import\b|use\s|using\s|require\b|require_once\b|include\b|#\s*include\b|#\s*import\b"
@@ -50,21 +51,31 @@ def propose(path: str, base: str, ours: str, theirs: str) -> Proposal | None:
 def _imports(clash: Clash) -> list[bytes] | None:
     """A block of imports is a set: what either side removed is gone, what either added is there."""
     texts = (clash.base, clash.ours, clash.theirs)
-    if not all(_IMPORT.match(line) for lines in texts for line in lines if line.strip()) or not any(texts):
+    if not all(_IMPORT.match(line) for lines in texts for line in lines if line.strip()) or not any(
+        texts
+    ):
         return None
     gone = set(clash.base) - set(clash.theirs)
     kept = [line for line in clash.ours if line not in gone]
-    return [*kept, *(line for line in clash.theirs if line not in clash.base and line not in clash.ours)]
+    return [
+        *kept,
+        *(line for line in clash.theirs if line not in clash.base and line not in clash.ours),
+    ]
 
 
 def _both_added(clash: Clash) -> list[bytes] | None:
-    """Where the base has nothing, ours comes first and theirs after it, as far apart as they were."""
+    """Where the base has nothing, ours comes first and theirs after it, as far apart as they
+    were.
+    """
     if any(line.strip() for line in clash.base) or not clash.ours or not clash.theirs:
         return None
     mine = {line for line in clash.ours if len(line.strip()) > 3}
     if mine & {line for line in clash.theirs if len(line.strip()) > 3}:
         return None  # the same thing twice, perhaps; that is not ours to say
-    ours = [*clash.ours[:-1], clash.ours[-1] if clash.ours[-1].endswith(b"\n") else clash.ours[-1] + b"\n"]
+    ours = [
+        *clash.ours[:-1],
+        clash.ours[-1] if clash.ours[-1].endswith(b"\n") else clash.ours[-1] + b"\n",
+    ]
     return [*ours, *clash.theirs]
 
 
@@ -73,9 +84,12 @@ def _neighbours(clash: Clash) -> list[bytes] | None:
     left, right = hunks(clash.base, clash.ours), hunks(clash.base, clash.theirs)
     out: list[bytes] = []
     at = 0
-    for one, lines in sorted([(one, clash.ours) for one in left] + [(one, clash.theirs) for one in right]):
+    for one, lines in sorted(
+        [(one, clash.ours) for one in left] + [(one, clash.theirs) for one in right]
+    ):
         if one.a0 < at or sum(other[:2] == (one.a0, one.a0) for other in (*left, *right)) > 1:
-            return None  # one line changed twice, or both add at one point: which comes first is not known
+            # one line changed twice, or both add at one point: which comes first is not known
+            return None
         out += [*clash.base[at : one.a0], *lines[one.b0 : one.b1]]
         at = one.a1
     return [*out, *clash.base[at:]]
@@ -96,7 +110,11 @@ def _sound(path: str, sides: tuple[str, str, str], text: str) -> str:
     before = [extract(path, side) for side in sides]
     if found.status != "parsed":
         plain = all(one.status == found.status for one in before)
-        return "not parsed, since no grammar reads this file" if plain and found.status == "plain" else ""
+        return (
+            "not parsed, since no grammar reads this file"
+            if plain and found.status == "plain"
+            else ""
+        )
 
     most = [_names(one) for one in before]
     if any(count > max(1, *(one[name] for one in most)) for name, count in _names(found).items()):

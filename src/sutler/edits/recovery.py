@@ -1,7 +1,9 @@
-"""Recovery after an interruption: every write that was begun gets its outcome, by looking at what the files hold.
+"""Recovery after an interruption: every write that was begun gets its outcome, by looking at what
+the files hold.
 
-What was replaced is recorded as written, what was not is recorded as not done, and a patch that reached only some of
-its files is finished, since its contents were kept before it began. An edit by another program in between is kept.
+What was replaced is recorded as written, what was not is recorded as not done, and a patch that
+reached only some of its files is finished, since its contents were kept before it began. An edit by
+another program in between is kept.
 """
 
 from __future__ import annotations
@@ -12,10 +14,18 @@ from hashlib import sha256
 import msgspec
 
 from sutler.access.door import Door
-from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all, sweep, sync_parent
-from sutler.values.access import AuditEntry, AuditRow, Version, stamp, unseal, version_id
-from sutler.values.errors import SutlerError
-from sutler.values.paths import RelPath, unquote
+from sutler.edits.replacement import (
+    ABSENT,
+    Held,
+    Replacement,
+    held,
+    replace_all,
+    sweep,
+    sync_parent,
+)
+from sutler.errors import SutlerError
+from sutler.paths import RelPath, unquote
+from sutler.store.records import AuditEntry, AuditRow, Version, stamp, unseal, version_id
 
 _LARGEST = 1 << 30
 
@@ -44,7 +54,8 @@ def _settle(door: Door, group: Sequence[AuditRow]) -> int:
 
 
 def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> int:
-    # First of all: a new file that was just linked into place has two names until its temporary one is gone.
+    # First of all: a new file that was just linked into place has two names until its temporary one
+    # is gone.
     left = [sweep(door.root, path) for path in paths]
     now = [held(door.root, path, _LARGEST) for path in paths]
     entries = [unseal(row) for row in group]
@@ -55,7 +66,9 @@ def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> 
                 _finish(door, entry, path, found)
         now = [held(door.root, path, _LARGEST) for path in paths]
         states = ["new"] * len(entries)
-    for path in paths:  # a killed process may not have synced the names that the outcome is about to record
+    for path in (
+        paths
+    ):  # a killed process may not have synced the names that the outcome is about to record
         sync_parent(door.root, path)
     at = stamp(door.gate.clock())
     rows: list[AuditEntry] = []
@@ -75,7 +88,9 @@ def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> 
 
 
 def _state(entry: AuditEntry, found: Held) -> str:
-    return "new" if found.digest == entry.after else "old" if found.digest == entry.before else "other"
+    return (
+        "new" if found.digest == entry.after else "old" if found.digest == entry.before else "other"
+    )
 
 
 def _strange(entry: AuditEntry, data: bytes) -> bool:
@@ -95,7 +110,9 @@ def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
     detail = {"new": "found done after an interruption", "old": "interrupted before it was done"}
     after = entry.after if state == "new" else ""
     what = detail.get(state, "interrupted, and the file was changed by somebody else")
-    return msgspec.structs.replace(entry, phase="done", at=at, success=state == "new", detail=what, after=after)
+    return msgspec.structs.replace(
+        entry, phase="done", at=at, success=state == "new", detail=what, after=after
+    )
 
 
 def _written(entry: AuditEntry, path: RelPath, found: Held) -> Version:

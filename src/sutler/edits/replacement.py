@@ -1,8 +1,10 @@
-"""Replace files: durable, whole, and only if the file is still the one that the author of the write saw.
+"""Replace files: durable, whole, and only if the file is still the one that the author of the write
+saw.
 
-The new bytes go to a temporary name in the same directory and to the disk. Then the two names are exchanged in one step
-where the kernel can, so the replaced file is never lost: it lies under the temporary name, is compared with what was
-expected, and goes back if it differs. Nothing is written through a link.
+The new bytes go to a temporary name in the same directory and to the disk. Then the two names are
+exchanged in one step where the kernel can, so the replaced file is never lost: it lies under the
+temporary name, is compared with what was expected, and goes back if it differs. Nothing is written
+through a link.
 """
 
 from __future__ import annotations
@@ -17,22 +19,24 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
-from sutler.disk.root import DIRECTORY, TEMPORARY, Root, read_descriptor
-from sutler.values.errors import ConflictError, RefusedError, SutlerError
-from sutler.values.paths import RelPath, dirname, quote
-from sutler.values.snapshot import Problem
+from sutler.errors import ConflictError, RefusedError, SutlerError
+from sutler.paths import RelPath, dirname, quote
+from sutler.scan.root import DIRECTORY, TEMPORARY, Root, read_descriptor
+from sutler.scan.snapshot import Problem
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2
 _ACCESS_LIST = "system.posix_acl_access"
 _PREFIX = 18
-_CAPABILITY = "security.capability"  # was given to the old bytes; the kernel, too, drops it when a file is written
+# was given to the old bytes; the kernel, too, drops it when a file is written
+_CAPABILITY = "security.capability"
 
 
 class Held(NamedTuple):
-    """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very file, untouched since,
-    from any other with the same bytes."""
+    """A file as it is: no bytes and an empty digest when there is none. `mark` tells this very
+    file, untouched since, from any other with the same bytes.
+    """
 
     data: bytes
     digest: str
@@ -68,7 +72,12 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
             f"{quote(path)} has {blob.links} names on disk", rule="a hard-linked file is not replaced",
             next_step="copy it to break the link, then edit",
         )  # fmt: skip
-    return Held(blob.data, sha256(blob.data).hexdigest(), stat.S_IMODE(blob.mode), mark_of(blob.inode, blob.ctime_ns))
+    return Held(
+        blob.data,
+        sha256(blob.data).hexdigest(),
+        stat.S_IMODE(blob.mode),
+        mark_of(blob.inode, blob.ctime_ns),
+    )
 
 
 def mark_of(inode: int, ctime_ns: int) -> str:
@@ -86,7 +95,9 @@ def failed(path: str, error: OSError) -> SutlerError:
 
 
 class UnsettledError(SutlerError):
-    """A write failed and could not be undone: recovery looks at the files and records what they hold."""
+    """A write failed and could not be undone: recovery looks at the files and records what they
+    hold.
+    """
 
 
 def replace_all(steps: Sequence[Replacement]) -> None:
@@ -160,7 +171,9 @@ class Replacement:
 
     def _writable(self, state: os.stat_result) -> None:
         if not state.st_mode & 0o222:
-            raise RefusedError(f"{quote(self.path)} is read-only", rule="a read-only file is not replaced")
+            raise RefusedError(
+                f"{quote(self.path)} is read-only", rule="a read-only file is not replaced"
+            )
 
     def _like_the_old(self, fd: int, mode: int) -> None:
         old = os.open(self._name, _FILE, dir_fd=self._fd)
@@ -190,7 +203,8 @@ class Replacement:
                 raise self._moved() from None
         self._swapped = True
         if self._before.digest and self._digest(self._temporary) != self._before.digest:
-            raise self._moved()  # another process replaced the file after the check; undo gives it back
+            # another process replaced the file after the check; undo gives it back
+            raise self._moved()
 
     def _untouched(self) -> bool:
         try:
@@ -246,8 +260,9 @@ class Replacement:
             self.finish()
 
     def finish(self) -> None:
-        """Remove the temporary name, bring the names to the disk and close. A temporary name that cannot be removed is
-        swept by the next write of the file."""
+        """Remove the temporary name, bring the names to the disk and close. A temporary name that
+        cannot be removed is swept by the next write of the file.
+        """
         try:
             if self._named:
                 self._unlink()
@@ -268,8 +283,9 @@ class Replacement:
 
 
 def _same_attributes(old: int, new: int) -> None:
-    """Extended attributes go along where the platform has them. An access list must: without it the mode's group bits,
-    which are its mask, would let a whole group in."""
+    """Extended attributes go along where the platform has them. An access list must: without it the
+    mode's group bits, which are its mask, would let a whole group in.
+    """
     if not hasattr(os, "listxattr"):
         return
     try:
@@ -310,8 +326,9 @@ def _new_mode() -> int:
 
 @cache
 def _renameat2() -> Callable[[int, str, str], bool] | None:
-    """Exchange two names of a directory in one step, which the standard library does not offer; None without the call.
-    The function returns False where the file system cannot."""
+    """Exchange two names of a directory in one step, which the standard library does not offer;
+    None without the call. The function returns False where the file system cannot.
+    """
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
@@ -334,7 +351,9 @@ def _renameat2() -> Callable[[int, str, str], bool] | None:
 
 @lru_cache(maxsize=4_096)
 def prefix_of(name: str) -> str:
-    """How the temporary names for `name` begin: a digest, since the name itself may be as long as names can be."""
+    """How the temporary names for `name` begin: a digest, since the name itself may be as long as
+    names can be.
+    """
     return f".{sha256(os.fsencode(name)).hexdigest()[: _PREFIX - 2]}."
 
 
@@ -361,8 +380,10 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
 
 
 def littered(root: Root, path: RelPath) -> bool:
-    """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for each directory: what
-    this process leaves it notes, and what another one leaves has an intent that says so."""
+    """Whether a replacement of `path` that ended in the middle may lie beside it. One listing for
+    each directory: what this process leaves it notes, and what another one leaves has an intent
+    that says so.
+    """
     directory = dirname(path)
     if directory not in root.swept:
         root.swept[directory] = _litter(root, directory)
@@ -381,11 +402,17 @@ def _litter(root: Root, directory: str) -> set[str]:
 
 
 def open_directory(root: Root, directory: str) -> int:
-    return root.open(RelPath(directory), DIRECTORY) if directory else os.open(".", DIRECTORY, dir_fd=root.fd)
+    return (
+        root.open(RelPath(directory), DIRECTORY)
+        if directory
+        else os.open(".", DIRECTORY, dir_fd=root.fd)
+    )
 
 
 def sync_parent(root: Root, path: RelPath) -> None:
-    """Bring the names in the directory of `path` to the disk; a directory that is gone needs none."""
+    """Bring the names in the directory of `path` to the disk; a directory that is gone needs
+    none.
+    """
     with suppress(FileNotFoundError):
         fd = open_directory(root, dirname(path))
         try:

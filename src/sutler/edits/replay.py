@@ -1,7 +1,7 @@
 """A session's writes again, on a copy: what it did to each file, from what was kept.
 
-A copy that does not exist yet begins with the files as they were before the session. On one that exists the session's
-changes are merged with what it holds; where they meet, nothing is written.
+A copy that does not exist yet begins with the files as they were before the session. On one that
+exists the session's changes are merged with what it holds; where they meet, nothing is written.
 """
 
 from __future__ import annotations
@@ -13,25 +13,37 @@ from contextlib import contextmanager
 from hashlib import sha256
 
 from sutler.access.door import Door
-from sutler.disk.root import Root
 from sutler.edits.conflicts import Sides
 from sutler.edits.plan import MAX_BYTES, Plan, bytes_of, merge_sides, text_of
 from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all
 from sutler.edits.rollback import version_held
 from sutler.edits.versions import answer
-from sutler.values.access import AuditEntry, Call, Outcome, PatchResult, unseal, version_id
-from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
-from sutler.values.paths import ROOT, RelPath, quote, unquote
+from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
+from sutler.paths import ROOT, RelPath, quote, unquote
+from sutler.scan.root import Root
+from sutler.store.records import AuditEntry, Call, Outcome, PatchResult, unseal, version_id
 
 
-def replay(door: Door, session: str, target: str, *, until: int = 0, dry_run: bool = False) -> PatchResult:
-    """Repeat a session's writes (up to row `until` of the ledger) below the folder `target`, all of them or none."""
-    call = Call(id=secrets.token_hex(12), tool="replay", effect="list", path=ROOT, args=(("session", session),))
+def replay(
+    door: Door, session: str, target: str, *, until: int = 0, dry_run: bool = False
+) -> PatchResult:
+    """Repeat a session's writes (up to row `until` of the ledger) below the folder `target`, all of
+    them or none.
+    """
+    call = Call(
+        id=secrets.token_hex(12),
+        tool="replay",
+        effect="list",
+        path=ROOT,
+        args=(("session", session),),
+    )
 
     def perform() -> tuple[PatchResult, Outcome]:
         writes = list(_writes(door, session, until))
         if not writes:
-            raise UsageError(f"session {session[:40]!r} has no writes to replay", next_step="see 'sutler log'")
+            raise UsageError(
+                f"session {session[:40]!r} has no writes to replay", next_step="see 'sutler log'"
+            )
         _apart(door.root.host_path, target)
         return _replayed(door, writes, target, dry_run), Outcome()
 
@@ -40,14 +52,21 @@ def replay(door: Door, session: str, target: str, *, until: int = 0, dry_run: bo
 
 def _writes(door: Door, session: str, until: int) -> Iterator[AuditEntry]:
     for entry in map(unseal, door.gate.store.audit_of(session, None, 100_000)):
-        if entry.phase == "done" and entry.success and entry.effect == "write" and entry.before != entry.after:
+        if (
+            entry.phase == "done"
+            and entry.success
+            and entry.effect == "write"
+            and entry.before != entry.after
+        ):
             if until and entry.seq > until:
                 return
             yield entry
 
 
 def _apart(root: str, target: str) -> None:
-    """A copy inside the project would be a way around the gate, and the project inside the copy no copy."""
+    """A copy inside the project would be a way around the gate, and the project inside the copy no
+    copy.
+    """
     one, other = os.path.realpath(root), os.path.realpath(target)
     if os.path.commonpath((one, other)) in (one, other):
         raise RefusedError(
@@ -68,18 +87,34 @@ def _replayed(door: Door, writes: list[AuditEntry], target: str, dry_run: bool) 
             if path not in now:
                 there = held(root, path, MAX_BYTES) if root is not None and not fresh else ABSENT
                 start[path] = there
-                now[path] = version_held(door, path, entry.before, 0) if fresh and entry.before else there
+                now[path] = (
+                    version_held(door, path, entry.before, 0) if fresh and entry.before else there
+                )
             if now[path].digest == entry.before:
-                now[path] = version_held(door, path, entry.after, now[path].mode) if entry.after else ABSENT
+                now[path] = (
+                    version_held(door, path, entry.after, now[path].mode) if entry.after else ABSENT
+                )
             elif now[path].digest != entry.after:
                 now[path] = _merged(door, path, now[path], entry)
                 merged.add(path)
         plans = tuple(
-            Plan(path, start[path], now[path] if now[path].digest else None, start[path].digest, path in merged)
+            Plan(
+                path,
+                start[path],
+                now[path] if now[path].digest else None,
+                start[path].digest,
+                path in merged,
+            )
             for path in sorted(now)
         )
         if root is not None and not dry_run:
-            replace_all([Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle])
+            replace_all(
+                [
+                    Replacement(root, plan.path, plan.before, plan.after)
+                    for plan in plans
+                    if not plan.idle
+                ]
+            )
     return answer(door, plans, dry_run=dry_run)
 
 
@@ -106,8 +141,15 @@ def _merged(door: Door, path: RelPath, now: Held, entry: AuditEntry) -> Held:
             rule="a replay changes what the session changed and nothing else",
             next_step="replay onto a folder that does not exist yet",
         )
-    base, theirs = (version_held(door, path, digest, now.mode) for digest in (entry.before, entry.after))
+    base, theirs = (
+        version_held(door, path, digest, now.mode) for digest in (entry.before, entry.after)
+    )
     current, encoding = text_of(now.data, path)
-    sides = Sides(version_id(entry.before), text_of(base.data, path)[0], current, text_of(theirs.data, path)[0])
+    sides = Sides(
+        version_id(entry.before),
+        text_of(base.data, path)[0],
+        current,
+        text_of(theirs.data, path)[0],
+    )
     data = bytes_of(merge_sides(door, path, sides), encoding, path)
     return Held(data, sha256(data).hexdigest(), now.mode)

@@ -1,7 +1,9 @@
-"""What a model answers in a chat, as changes: fenced files with a name, edit blocks, diffs and patches amid prose.
+"""What a model answers in a chat, as changes: fenced files with a name, edit blocks, diffs and
+patches amid prose.
 
-Nothing is guessed. A fence without a name changes nothing and is reported; a name that could be two things, a file that
-is given twice, or a file that says "the rest stays as it is" refuses the whole reply.
+Nothing is guessed. A fence without a name changes nothing and is reported; a name that could be two
+things, a file that is given twice, or a file that says "the rest stays as it is" refuses the whole
+reply.
 """
 
 from __future__ import annotations
@@ -12,18 +14,21 @@ from typing import Literal, NamedTuple
 
 from sutler.edits.hunks import apply, replace_once
 from sutler.edits.patch import FilePatch, parse
-from sutler.values.errors import ConflictError, RefusedError, UsageError
-from sutler.values.paths import quote
+from sutler.errors import ConflictError, RefusedError, UsageError
+from sutler.paths import quote
 
 MAX_CHARS = 8 << 20
 MAX_BLOCKS = 1_000
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})[ \t]*([^\r]*?)[ \t]*\r?$")
 _NAMED = re.compile(
-    r"""(?:^|[\s{])(?:file(?:name|path)?|path|title|name)\s*[=:]\s*(?:"([^"]+)"|'([^']+)'|([^\s}]+))""", re.I
+    r"""(?:^|[\s{])(?:file(?:name|path)?|path|title|name)\s*[=:]\s*(?:"([^"]+)"|'([^']+)'|([^\s}]+))""",
+    re.I,
 )
 _WORD = r"[^\s`*\"'<>|:]+"
-_PATH = re.compile(rf"{_WORD}/{_WORD}|(?:{_WORD})?\.[A-Za-z0-9_+-]{{1,12}}|(?:Makefile|Dockerfile|LICENSE|README)")
+_PATH = re.compile(
+    rf"{_WORD}/{_WORD}|(?:{_WORD})?\.[A-Za-z0-9_+-]{{1,12}}|(?:Makefile|Dockerfile|LICENSE|README)"
+)
 _CAPTION = re.compile(
     r"^\s*(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)?(?:\*\*|__)?"
     r"(?:(?:new |create |update |modify |edit )?file(?:name|path)?\s*:?\s+)?"
@@ -66,7 +71,9 @@ class Reply(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """A fenced block: where it begins, what its fence says, its lines, and a path named on the line above."""
+    """A fenced block: where it begins, what its fence says, its lines, and a path named on the line
+    above.
+    """
 
     line: int
     info: str
@@ -91,7 +98,9 @@ def read_reply(text: str) -> Reply:
         else:
             _block(found, changes, notes)
         if len(changes) > MAX_BLOCKS:
-            raise RefusedError("the reply has too many blocks", rule=f"at most {MAX_BLOCKS:,} changes")
+            raise RefusedError(
+                "the reply has too many blocks", rule=f"at most {MAX_BLOCKS:,} changes"
+            )
     if not changes:
         raise UsageError(
             "no change in this reply" + (f"; {notes[0]}" if notes else ""),
@@ -108,7 +117,9 @@ def _parts(lines: list[str]) -> Iterator[Change | _Block]:
         line = lines[at].rstrip("\r")
         if fence := _FENCE.match(lines[at]):
             end = _end_of(lines, at, fence)
-            yield _Block(at + 1, fence[3], _body(lines[at + 1 : end], len(fence[1])), _caption(lines, at))
+            yield _Block(
+                at + 1, fence[3], _body(lines[at + 1 : end], len(fence[1])), _caption(lines, at)
+            )
             at = end
         elif _OPEN.match(line):
             name = _caption(lines, at) or name
@@ -132,18 +143,27 @@ def _headed(lines: list[str], at: int) -> bool:
 
 
 def _patch_end(lines: list[str], at: int) -> int:
-    """Where a patch that stands outside of any fence ends: at its last line, or where prose begins again."""
+    """Where a patch that stands outside of any fence ends: at its last line, or where prose begins
+    again.
+    """
     if lines[at].rstrip() == "*** Begin Patch":
-        end = next((n for n in range(at, len(lines)) if lines[n].rstrip() == "*** End Patch"), len(lines) - 1)
+        end = next(
+            (n for n in range(at, len(lines)) if lines[n].rstrip() == "*** End Patch"),
+            len(lines) - 1,
+        )
         return end + 1
     end = at + 2
-    while end < len(lines) and (lines[end][:1] in (" ", "+", "-", "@", "\\") or _headed(lines, end)):
+    while end < len(lines) and (
+        lines[end][:1] in (" ", "+", "-", "@", "\\") or _headed(lines, end)
+    ):
         end += 1
     return end
 
 
 def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
-    """The closing fence. A second opening one of the same kind inside makes it anybody's guess which closes which."""
+    """The closing fence. A second opening one of the same kind inside makes it anybody's guess
+    which closes which.
+    """
     mark, inner = fence[2], 0
     for n in range(at + 1, len(lines)):
         other = _FENCE.match(lines[n])
@@ -159,7 +179,9 @@ def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
             return n
         if mark[0] not in other[3]:
             inner = inner or n + 1
-    raise UsageError(f"reply line {at + 1}: a fence that is never closed", next_step="send the whole reply")
+    raise UsageError(
+        f"reply line {at + 1}: a fence that is never closed", next_step="send the whole reply"
+    )
 
 
 def _body(lines: list[str], indent: int) -> list[str]:
@@ -185,14 +207,20 @@ def _caption(lines: list[str], at: int) -> str:
 
 
 def _named(info: str) -> str:
-    """A path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python title="src/app.py"`."""
+    """A path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python
+    title="src/app.py"`.
+    """
     if found := _NAMED.search(info):
         return str(next(filter(None, found.groups())))
     words = info.split()
     if words and ":" in words[0]:
         return words[0].partition(":")[2]
     # ```.py is a language that somebody spelt with a dot
-    paths = [word for n, word in enumerate(words) if (n or word[0] != ".") and _PATH.fullmatch(word.strip("`\"'()"))]
+    paths = [
+        word
+        for n, word in enumerate(words)
+        if (n or word[0] != ".") and _PATH.fullmatch(word.strip("`\"'()"))
+    ]
     return paths[-1].strip("`\"'()") if len(paths) == 1 and len(words) <= 2 else ""
 
 
@@ -216,7 +244,9 @@ def _block(block: _Block, changes: list[Change], notes: list[str]) -> None:
 
 
 def _is_patch(body: list[str]) -> bool:
-    return any(_headed(body, n) or line.rstrip() == "*** Begin Patch" for n, line in enumerate(body[:40]))
+    return any(
+        _headed(body, n) or line.rstrip() == "*** Begin Patch" for n, line in enumerate(body[:40])
+    )
 
 
 def _comment_path(line: str) -> bool:
@@ -229,7 +259,9 @@ def _patched(lines: list[str], line: int) -> Iterator[Change]:
         found = parse(_text(lines))
     except UsageError as wrong:
         raise UsageError(
-            f"the patch on reply line {line}: {wrong.what}", rule=wrong.rule, next_step=wrong.next_step
+            f"the patch on reply line {line}: {wrong.what}",
+            rule=wrong.rule,
+            next_step=wrong.next_step,
         ) from None
     for one in found:
         yield Change(one.path, "patch", line, patch=one)
@@ -248,19 +280,29 @@ def _edits(block: _Block, name: str) -> Iterator[Change]:
 def _edit(lines: list[str], at: int, name: str, shift: int = 0) -> tuple[Change, int]:
     """One search-and-replace block, and the line it ends on."""
     where = at + 1 + shift
-    middle = next((n for n in range(at + 1, len(lines)) if _MIDDLE.match(lines[n].rstrip("\r"))), -1)
-    end = next((n for n in range(middle + 1, len(lines)) if _CLOSE.match(lines[n].rstrip("\r"))), -1)
+    middle = next(
+        (n for n in range(at + 1, len(lines)) if _MIDDLE.match(lines[n].rstrip("\r"))), -1
+    )
+    end = next(
+        (n for n in range(middle + 1, len(lines)) if _CLOSE.match(lines[n].rstrip("\r"))), -1
+    )
     if middle < 0 or end < 0:
-        raise UsageError(f"reply line {where}: an edit block that does not end", next_step="send the whole reply")
+        raise UsageError(
+            f"reply line {where}: an edit block that does not end", next_step="send the whole reply"
+        )
     if not name:
         raise UsageError(
-            f"reply line {where}: an edit block without a file", next_step="put the path on the line above"
+            f"reply line {where}: an edit block without a file",
+            next_step="put the path on the line above",
         )
     if any(_OPEN.match(line) or _MIDDLE.match(line) for line in lines[middle + 1 : end]):
         raise UsageError(
-            f"reply line {where}: an edit block with two middles", next_step="send one block for each edit"
+            f"reply line {where}: an edit block with two middles",
+            next_step="send one block for each edit",
         )
-    return Change(name, "edit", where, _text(lines[middle + 1 : end]), _text(lines[at + 1 : middle])), end
+    return Change(
+        name, "edit", where, _text(lines[middle + 1 : end]), _text(lines[at + 1 : middle])
+    ), end
 
 
 # from changes to texts
@@ -275,7 +317,8 @@ def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:
                 _refuse_elided(one, text)
                 text = one.text
             elif one.patch is not None:
-                # after another change the lines that a hunk names are no longer what its author counted
+                # after another change the lines that a hunk names are no longer what its author
+                # counted
                 text = apply(one.patch.pieces, text, unique=unique or n > 0)
             elif one.old.strip() or not text:
                 text = _edited(one, text)
@@ -299,7 +342,9 @@ def _edited(one: Change, text: str) -> str:
         return replace_once(text, old, new)
     except ConflictError as fault:
         raise ConflictError(
-            f"the edit block on reply line {one.line}: {fault.what}", rule=fault.rule, next_step=fault.next_step
+            f"the edit block on reply line {one.line}: {fault.what}",
+            rule=fault.rule,
+            next_step=fault.next_step,
         ) from None
 
 
@@ -316,12 +361,18 @@ def _refuse_elided(one: Change, old: str) -> None:
 
 
 def by_file(changes: tuple[Change, ...]) -> dict[str, tuple[Change, ...]]:
-    """The changes of each file, files in the reply's order. A whole file, a creation or a deletion stands alone."""
+    """The changes of each file, files in the reply's order. A whole file, a creation or a deletion
+    stands alone.
+    """
     found: dict[str, tuple[Change, ...]] = {}
     for one in changes:
         found[one.path] = (*found.get(one.path, ()), one)
     for path, several in found.items():
-        alone = [one for one in several if one.kind == "file" or (one.patch and one.patch.kind != "change")]
+        alone = [
+            one
+            for one in several
+            if one.kind == "file" or (one.patch and one.patch.kind != "change")
+        ]
         if len(several) > 1 and alone:
             lines = ", ".join(str(one.line) for one in several)
             raise UsageError(

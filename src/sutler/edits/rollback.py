@@ -13,32 +13,45 @@ from sutler.edits.conflicts import Sides, stale
 from sutler.edits.plan import ANY, Order, Plan, bytes_of, file_before, merge_sides, text_of
 from sutler.edits.replacement import Held
 from sutler.edits.versions import known_bytes
-from sutler.values.access import AuditEntry, AuditRow, unseal, version_id
-from sutler.values.errors import SutlerError, UsageError
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.errors import SutlerError, UsageError
+from sutler.paths import RelPath, quote, unquote
+from sutler.store.records import AuditEntry, AuditRow, unseal, version_id
 
 Steps = tuple[tuple[str, str], ...]
 
 
 def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
-    """Each file that these calls wrote, with its digests before and after; writes that follow upon each other are one,
-    and what somebody else wrote in between parts them. The last one comes first."""
+    """Each file that these calls wrote, with its digests before and after; writes that follow upon
+    each other are one, and what somebody else wrote in between parts them. The last one comes
+    first.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for entry in entries:
-        if entry.phase == "done" and entry.success and entry.effect == "write" and entry.before != entry.after:
+        if (
+            entry.phase == "done"
+            and entry.success
+            and entry.effect == "write"
+            and entry.before != entry.after
+        ):
             steps = found.setdefault(entry.path, [])
             if steps and steps[-1][1] == entry.before:
                 steps[-1] = steps[-1][0], entry.after
             else:
                 steps.append((entry.before, entry.after))
-    kept = {path: tuple(step for step in reversed(steps) if step[0] != step[1]) for path, steps in found.items()}
+    kept = {
+        path: tuple(step for step in reversed(steps) if step[0] != step[1])
+        for path, steps in found.items()
+    }
     return [(RelPath(unquote(path)), steps) for path, steps in sorted(kept.items()) if steps]
 
 
 def undo_of(name: str, rows: Sequence[AuditRow]) -> tuple[Order, ...]:
     found = writes_in(map(unseal, rows))
     if not found:
-        raise UsageError(f"{name[:40]!r} has no writes to undo", next_step="see 'sutler log' and 'sutler history'")
+        raise UsageError(
+            f"{name[:40]!r} has no writes to undo",
+            next_step="see 'sutler log' and 'sutler history'",
+        )
     return tuple(Order(path, None, undo=steps) for path, steps in found)
 
 
@@ -57,7 +70,9 @@ def version_order(door: Door, where: RelPath, version: str) -> Order:
 
 
 def undone(door: Door, order: Order) -> Plan:
-    """The file without some writes: what it was before where nobody wrote since, else a merge with what they wrote."""
+    """The file without some writes: what it was before where nobody wrote since, else a merge with
+    what they wrote.
+    """
     before = file_before(door, order.path)
     now, merged = before, False
     for was, came in order.undo:
@@ -75,14 +90,22 @@ def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
     data = known_bytes(door, path, digest) if digest else b""
     if data is None:
         raise SutlerError(f"what {quote(path)} held in version {version_id(digest)} is not kept")
-    known = (one.mode for one in door.gate.store.versions(path, 1_000) if one.digest == digest and one.mode)
+    known = (
+        one.mode
+        for one in door.gate.store.versions(path, 1_000)
+        if one.digest == digest and one.mode
+    )
     return Held(data, digest, next(known, mode))
 
 
 def _without(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
-    """Someone wrote after the write that is taken back: as if it had never been, where the two do not meet."""
+    """Someone wrote after the write that is taken back: as if it had never been, where the two do
+    not meet.
+    """
     was, came = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
-    sides = Sides(version_id(came.digest), text_of(came.data, path)[0], current, text_of(was.data, path)[0])
+    sides = Sides(
+        version_id(came.digest), text_of(came.data, path)[0], current, text_of(was.data, path)[0]
+    )
     data = bytes_of(merge_sides(door, path, sides), encoding, path)
     return Held(data, sha256(data).hexdigest(), now.mode)

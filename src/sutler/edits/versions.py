@@ -1,4 +1,6 @@
-"""What a write leaves behind and builds upon: versions with their bytes, diffs, previews, and what a session saw."""
+"""What a write leaves behind and builds upon: versions with their bytes, diffs, previews, and what
+a session saw.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ import msgspec
 from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.pages import lines_of
-from sutler.disk.text import ENCODINGS, decode, encode
-from sutler.stages.difference import unified
-from sutler.values.access import Call, FileChange, PatchResult, Version, unseal, version_id
-from sutler.values.paths import RelPath, quote
+from sutler.paths import RelPath, quote
+from sutler.scan.difference import unified
+from sutler.scan.text import ENCODINGS, decode, encode
+from sutler.store.records import Call, FileChange, PatchResult, Version, unseal, version_id
 
 if TYPE_CHECKING:
     from sutler.edits.plan import Plan
@@ -36,8 +38,9 @@ def last_seen(door: Door, path: RelPath) -> str:
 
 
 def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
-    """The bytes of a version, by its id or digest: kept by a write, or made again from the text that was handed out,
-    which is only believed when its digest is the version's."""
+    """The bytes of a version, by its id or digest: kept by a write, or made again from the text
+    that was handed out, which is only believed when its digest is the version's.
+    """
     if not base:
         return None
     store = door.gate.store
@@ -60,8 +63,9 @@ class Shown(NamedTuple):
 
 
 def keep_shown(door: Door, shown: Shown | None) -> str:
-    """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text alone proves
-    nothing."""
+    """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text
+    alone proves nothing.
+    """
     if shown is None:
         return ""
     made = _bytes_of(shown.text, shown.digest) if shown.text else None
@@ -81,8 +85,12 @@ def _bytes_of(text: str, digest: str) -> bytes | None:
     return None
 
 
-def versions_of(gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str) -> tuple[Version, ...]:
-    """The versions a write records: what each file was, if nobody knew it, and what it has become."""
+def versions_of(
+    gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str
+) -> tuple[Version, ...]:
+    """The versions a write records: what each file was, if nobody knew it, and what it has
+    become.
+    """
     found: list[Version] = []
     note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):
@@ -139,9 +147,14 @@ def shown_diff(door: Door, plans: Sequence[Plan]) -> str:
         if old is None or new is None:
             parts.append(f"{name}: not text\n")
             continue
-        names = f"a/{name}" if plan.before.digest else "/dev/null", f"b/{name}" if after else "/dev/null"
+        names = (
+            f"a/{name}" if plan.before.digest else "/dev/null",
+            f"b/{name}" if after else "/dev/null",
+        )
         text = unified(lines_of(old), lines_of(new), *names)
-        parts.append(text or f"{name}: only what is redacted, the mode or hidden characters change\n")
+        parts.append(
+            text or f"{name}: only what is redacted, the mode or hidden characters change\n"
+        )
     return "".join(parts)
 
 
@@ -162,7 +175,9 @@ def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> Patch
     changed = sum(not plan.idle for plan in plans)
     merged = any(plan.merged for plan in plans)
     word = "would change" if dry_run else "changed"
-    message = f"{word} {changed} file{'' if changed == 1 else 's'}" if changed else "nothing to change"
+    message = (
+        f"{word} {changed} file{'' if changed == 1 else 's'}" if changed else "nothing to change"
+    )
     return PatchResult(
         success=True,
         message=f"{message}, merged with what others had changed" if merged else message,
@@ -175,22 +190,31 @@ def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> Patch
 
 
 def preview(door: Door, plans: Sequence[Plan]) -> str:
-    """What a person is asked to approve: paths, sizes and digests, then the changed lines, then the whole diff; every
-    line escaped, and nothing left out without a count."""
+    """What a person is asked to approve: paths, sizes and digests, then the changed lines, then the
+    whole diff; every line escaped, and nothing left out without a count.
+    """
     head = []
     for plan in plans:
         after = plan.after
         sizes = (
-            f"{len(plan.before.data):,} -> {len(after.data):,} bytes" if after else f"{len(plan.before.data):,} bytes"
+            f"{len(plan.before.data):,} -> {len(after.data):,} bytes"
+            if after
+            else f"{len(plan.before.data):,} bytes"
         )
         what = "delete" if after is None else "change" if plan.before.digest else "create"
-        head.append(f"{what} {quote(plan.path)}: {sizes}, {plan.before.digest or '-'} -> {plan.result or '-'}")
+        head.append(
+            f"{what} {quote(plan.path)}: {sizes}, {plan.before.digest or '-'} -> {plan.result or '-'}"
+        )
     lines = shown_diff(door, plans).split("\n")
-    changed = [line for line in lines if line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))]
+    changed = [
+        line for line in lines if line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))
+    ]
     rest = [line for line in lines if line and line not in changed]
     shown = [_escaped(line) for line in (*changed, *rest)[:SHOWN]]
     left = len(changed) + len(rest) - len(shown)
-    count = f"{len(changed)} changed lines" + (f"; {left} lines of the diff are not shown" if left > 0 else "")
+    count = f"{len(changed)} changed lines" + (
+        f"; {left} lines of the diff are not shown" if left > 0 else ""
+    )
     return "\n".join([*head, count, *shown])
 
 
@@ -212,5 +236,7 @@ def whole_call(calls: tuple[Call, ...], shown: str) -> Call:
 
 def _escaped(line: str) -> str:
     """No control, no bidi: what is seen is what is there, and what is not shown is counted."""
-    shown = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST])
+    shown = "".join(
+        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST]
+    )
     return shown if len(line) <= LONGEST else f"{shown}{CUT.format(len(line) - LONGEST)}"

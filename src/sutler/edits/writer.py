@@ -1,8 +1,10 @@
-"""The write side of the door: whole files, patches, edits and rollbacks, each planned, judged, recorded and durable.
+"""The write side of the door: whole files, patches, edits and rollbacks, each planned, judged,
+recorded and durable.
 
-Every edit is made for the version its author saw. If that is the file as it is, it applies exactly; if it is an older
-version that is known, the edit is made there and merged by lines; if nobody knows it, the edit must fit in one place.
-Where two changes meet nothing is written, and the answer holds what is needed for the next try.
+Every edit is made for the version its author saw. If that is the file as it is, it applies exactly;
+if it is an older version that is known, the edit is made there and merged by lines; if nobody knows
+it, the edit must fit in one place. Where two changes meet nothing is written, and the answer holds
+what is needed for the next try.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.access.gate import Permit
-from sutler.disk.root import Root
 from sutler.edits.conflicts import Met, advised, several, stale
 from sutler.edits.hunks import apply, replace_once
 from sutler.edits.patch import FilePatch, parse
@@ -28,9 +29,10 @@ from sutler.edits.replacement import Replacement, UnsettledError, held, replace_
 from sutler.edits.reply import Change, by_file, make_of, read_reply
 from sutler.edits.rollback import undo_of, undone, version_order
 from sutler.edits.versions import Shown, answer, keep_shown, preview, versions_of, whole_call
-from sutler.values.access import Call, Outcome, PatchResult, stamp
-from sutler.values.errors import ConflictError, RefusedError, SutlerError, UsageError
-from sutler.values.paths import ROOT, RelPath
+from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
+from sutler.paths import ROOT, RelPath
+from sutler.scan.root import Root
+from sutler.store.records import Call, Outcome, PatchResult, stamp
 
 Mode = Literal["truncate", "append", "create"]
 
@@ -54,7 +56,9 @@ class Writer:
         dry_run: bool = False,
     ) -> PatchResult:
         """Write a whole file, add to its end, or create it and nothing else."""
-        make: Make = (lambda text, _: text + content) if mode == "append" else (lambda _, __: content)
+        make: Make = (
+            (lambda text, _: text + content) if mode == "append" else (lambda _, __: content)
+        )
         args = (("mode", mode), ("content", _digest(content)))
 
         def orders() -> tuple[Order, ...]:
@@ -65,43 +69,71 @@ class Writer:
         return self._run("write_file", path, args, orders, reason, dry_run)
 
     def edit(
-        self, path: str, old: str, new: str, *, base: str = "", reason: str = "", dry_run: bool = False
+        self,
+        path: str,
+        old: str,
+        new: str,
+        *,
+        base: str = "",
+        reason: str = "",
+        dry_run: bool = False,
     ) -> PatchResult:
         """Replace a text that stands once in the file."""
         args = (("old", _digest(old)), ("new", _digest(new)))
 
         def orders() -> tuple[Order, ...]:
-            return (Order(self._door.relpath(path), lambda text, _: replace_once(text, old, new), base),)
+            return (
+                Order(self._door.relpath(path), lambda text, _: replace_once(text, old, new), base),
+            )
 
         return self._run("edit", path, args, orders, reason, dry_run)
 
     def apply_patch(
         self, patch: str, *, path: str = "", base: str = "", reason: str = "", dry_run: bool = False
     ) -> PatchResult:
-        """Apply a patch to all its files or to none. With `path`, it must be about that file alone."""
+        """Apply a patch to all its files or to none. With `path`, it must be about that file
+        alone.
+        """
 
         def orders() -> tuple[Order, ...]:
             found = parse(patch)
             paths = [self._door.relpath(one.path) for one in found]
             if path and paths != [self._door.relpath(path)]:
-                raise RefusedError("the patch names another file", rule="path and patch name the same file")
+                raise RefusedError(
+                    "the patch names another file", rule="path and patch name the same file"
+                )
             if base and base != ANY and len(found) > 1:
-                raise UsageError("one base for several files", next_step="leave it out: what you read last counts")
+                raise UsageError(
+                    "one base for several files",
+                    next_step="leave it out: what you read last counts",
+                )
             return tuple(_order(one, where, base) for one, where in zip(found, paths, strict=True))
 
         return self._run("apply_patch", path, (("patch", _digest(patch)),), orders, reason, dry_run)
 
-    def rollback(self, path: str, version: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
+    def rollback(
+        self, path: str, version: str, *, reason: str = "", dry_run: bool = False
+    ) -> PatchResult:
         """Give a file the bytes and the mode of a known version; a new version says so."""
 
         def orders() -> tuple[Order, ...]:
             return (version_order(self._door, self._door.relpath(path), version),)
 
-        return self._run("rollback", path, (("version", version),), orders, reason or f"rollback to {version}", dry_run)
+        return self._run(
+            "rollback",
+            path,
+            (("version", version),),
+            orders,
+            reason or f"rollback to {version}",
+            dry_run,
+        )
 
-    def rollback_session(self, session: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
-        """Take back every write of a session; all of them or none. What others wrote since is merged with, or is a
-        conflict where it meets what is taken back."""
+    def rollback_session(
+        self, session: str, *, reason: str = "", dry_run: bool = False
+    ) -> PatchResult:
+        """Take back every write of a session; all of them or none. What others wrote since is
+        merged with, or is a conflict where it meets what is taken back.
+        """
         said = reason or f"rollback of session {session}"
 
         def orders() -> tuple[Order, ...]:
@@ -128,18 +160,28 @@ class Writer:
         reason: str = "",
         dry_run: bool = False,
     ) -> PatchResult:
-        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing. `seen` tells, by
-        path, what the model was shown."""
+        """Apply a model's chat answer: fenced files, edit blocks and patches, all of it or nothing.
+        `seen` tells, by path, what the model was shown.
+        """
         if base not in ("", ANY):
-            raise UsageError("one base for a whole reply", next_step=f"use {ANY!r}, or what was shown with 'seen'")
+            raise UsageError(
+                "one base for a whole reply",
+                next_step=f"use {ANY!r}, or what was shown with 'seen'",
+            )
         notes: list[str] = []
 
         def orders() -> tuple[Order, ...]:
             found = read_reply(reply)
             notes.extend(found.notes)
-            changes = by_file(tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes))
-            bases = {path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes}
-            return tuple(_replied(RelPath(path), group, bases[path]) for path, group in changes.items())
+            changes = by_file(
+                tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes)
+            )
+            bases = {
+                path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes
+            }
+            return tuple(
+                _replied(RelPath(path), group, bases[path]) for path, group in changes.items()
+            )
 
         done = self._run("apply_reply", "", (("reply", _digest(reply)),), orders, reason, dry_run)
         return msgspec.structs.replace(done, notes=tuple(notes))
@@ -157,8 +199,18 @@ class Writer:
     ) -> PatchResult:
         if self._gate.store.pending_count():
             recover(self._door)
-        said = (*args, *((("reason", reason),) if reason else ()), *((("dry_run", "yes"),) if dry_run else ()))
-        call = Call(id=secrets.token_hex(12), tool=tool, effect="write", path=ROOT, args=(("path", raw), *said))
+        said = (
+            *args,
+            *((("reason", reason),) if reason else ()),
+            *((("dry_run", "yes"),) if dry_run else ()),
+        )
+        call = Call(
+            id=secrets.token_hex(12),
+            tool=tool,
+            effect="write",
+            path=ROOT,
+            args=(("path", raw), *said),
+        )
         try:
             wanted = orders()
         except SutlerError as refusal:
@@ -181,8 +233,12 @@ class Writer:
         except ConflictError as fault:  # after the locks: a review command takes its time
             raise advised(self._door, fault, self._met) from None
 
-    def _write(self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str) -> PatchResult:
-        """Decide, record the intent, stage, exchange and sync the files, record the outcome, answer."""
+    def _write(
+        self, calls: tuple[Call, ...], wanted: tuple[Order, ...], reason: str
+    ) -> PatchResult:
+        """Decide, record the intent, stage, exchange and sync the files, record the outcome,
+        answer.
+        """
         gate, started = self._gate, time.perf_counter()
         decisions = gate.judge(calls)  # a denied path is not even looked at
         asked = next((one for one in decisions if one.verdict == "ask"), None)
@@ -190,8 +246,12 @@ class Writer:
         approval = ""
         if asked:
             with self._cleaned_errors():
-                plans = self._planned(calls, wanted)  # without the locks: a person takes time to answer
-            approval = gate.consent(whole_call(_bound(calls, plans), preview(self._door, plans)), asked)
+                plans = self._planned(
+                    calls, wanted
+                )  # without the locks: a person takes time to answer
+            approval = gate.consent(
+                whole_call(_bound(calls, plans), preview(self._door, plans)), asked
+            )
         with self._cleaned_errors(), gate.store.hold(order.path for order in wanted):
             self._unchanged(plans)
             plans = plans or self._planned(calls, wanted)
@@ -225,7 +285,9 @@ class Writer:
             raise
 
     def _plans(self, wanted: tuple[Order, ...]) -> tuple[Plan, ...]:
-        """What each file becomes; where several do not take their edit, all of them are named at once."""
+        """What each file becomes; where several do not take their edit, all of them are named at
+        once.
+        """
         plans: list[Plan] = []
         faults: list[ConflictError] = []
         for one in wanted:
@@ -240,7 +302,9 @@ class Writer:
         return tuple(plans)
 
     def _unchanged(self, plans: tuple[Plan, ...]) -> None:
-        """What was approved is what is written: the files must be what they were when it was planned."""
+        """What was approved is what is written: the files must be what they were when it was
+        planned.
+        """
         for plan in plans:
             if not held(self._door.root, plan.path, MAX_BYTES).same(plan.before):
                 raise stale(self._door, plan.path, plan.before.digest)
@@ -271,12 +335,16 @@ def _contents(plans: tuple[Plan, ...]) -> tuple[tuple[str, bytes], ...]:
 
 
 def _replacements(root: Root, plans: tuple[Plan, ...]) -> list[Replacement]:
-    return [Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle]
+    return [
+        Replacement(root, plan.path, plan.before, plan.after) for plan in plans if not plan.idle
+    ]
 
 
 def _outcomes(plans: tuple[Plan, ...], answered: PatchResult) -> tuple[Outcome, ...]:
     size = len(answered.diff.encode("utf-8", "replace"))
-    return tuple(Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans)
+    return tuple(
+        Outcome(before=plan.before.digest, after=plan.result, bytes=size) for plan in plans
+    )
 
 
 def _order(one: FilePatch, where: RelPath, base: str) -> Order:
@@ -284,7 +352,14 @@ def _order(one: FilePatch, where: RelPath, base: str) -> Order:
         return apply(one.pieces, text, unique=unique)
 
     gone = one.kind == "delete"
-    return Order(where, make if one.pieces or not gone else None, base, one.kind == "create", gone, mode=one.mode)
+    return Order(
+        where,
+        make if one.pieces or not gone else None,
+        base,
+        one.kind == "create",
+        gone,
+        mode=one.mode,
+    )
 
 
 def _replied(where: RelPath, changes: tuple[Change, ...], base: str) -> Order:

@@ -1,10 +1,12 @@
-"""Pack to text and back: `parse("".join(render(...)))` gives the pack again, whatever its files hold.
+"""Pack to text and back: `parse("".join(render(...)))` gives the pack again, whatever its files
+hold.
 
-`FORMATS` is the table of output formats: a format is one module that satisfies `Shape`, and one row here. Settings,
+`FORMATS` is the table of output formats: a format is one module that satisfies `Shape`, and one row
+here. Settings,
 --format, file endings, `unpack` and the report all ask this table.
 
-Everything streams: `render` holds one body at a time, and the manifest's lines. `shape(format)` gives the
-pieces themselves, so that their cost can be counted before the pack is rendered.
+Everything streams: `render` holds one body at a time, and the manifest's lines. `shape(format)`
+gives the pieces themselves, so that their cost can be counted before the pack is rendered.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Generator, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from sutler.errors import RefusedError, UsageError
 from sutler.formats import json, markdown, xml
 from sutler.formats.assembly import (
     Framed,
@@ -25,8 +28,7 @@ from sutler.formats.assembly import (
     line_of,
     numbered,
 )
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import Format, Pack, Preamble, Run, Section
+from sutler.formats.document import Format, Pack, Preamble, Run, Section
 
 if TYPE_CHECKING:
     from sutler.formats.split import group, merge, portion
@@ -54,7 +56,9 @@ __all__ = [
 
 
 def table(*modules: Shape) -> Mapping[str, Shape]:
-    """The formats by name. A module that lacks a part of `Shape`, or repeats a name or an ending, is a TypeError."""
+    """The formats by name. A module that lacks a part of `Shape`, or repeats a name or an ending,
+    is a TypeError.
+    """
     needed = [name for name in vars(Shape) if not name.startswith("_")]
     names: dict[str, Shape] = {}
     endings: dict[str, str] = {}
@@ -134,7 +138,9 @@ def encoded(
     line_numbers: bool = False,
 ) -> Generator[Run, None, str]:
     """`assembled` from sections, one body in memory at a time."""
-    frames = (joined([section_frame(section, format, line_numbers)], format) for section in sections)
+    frames = (
+        joined([section_frame(section, format, line_numbers)], format) for section in sections
+    )
     return assembled(preamble, frames, listing, format=format, line_numbers=line_numbers)
 
 
@@ -146,8 +152,8 @@ def assembled(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[Run, None, str]:
-    """The pack in UTF-8, run by run. `listing` may be a function: it is called after the last section. Returns
-    the digest in the ending, which identifies the pack.
+    """The pack in UTF-8, run by run. `listing` may be a function: it is called after the last
+    section. Returns the digest in the ending, which identifies the pack.
 
     Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
     """
@@ -163,14 +169,18 @@ def assembled(
 
 
 def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
-    """What a section adds to the pack: its framed body, and its line in the manifest. Glue comes on top."""
+    """What a section adds to the pack: its framed body, and its line in the manifest. Glue comes on
+    top.
+    """
     pieces = shape(format)
     head, tail = pieces.frame(section)
     text = numbered(section.body.text) if line_numbers else section.body.text
     return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(line_of(section))
 
 
-def frame_text(done: SectionFrame, section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
+def frame_text(
+    done: SectionFrame, section: Section, format: Format, line_numbers: bool = False
+) -> tuple[str, str]:
     """As `section_text`, of a section that has its frame already."""
     if shape(format).VERBATIM and not line_numbers:
         return f"{done.head}{section.body.text}{done.tail}", done.line
@@ -178,15 +188,18 @@ def frame_text(done: SectionFrame, section: Section, format: Format, line_number
 
 
 def parse(text: str | bytes) -> Pack:
-    """The exact inverse of `render`; finds out the format by itself and refuses a pack that was changed.
+    """The exact inverse of `render`; finds out the format by itself and refuses a pack that was
+    changed.
 
-    Costs and findings never leave, so they do not come back: the result equals `values.pack.as_sent` of
-    what was rendered. Read the text without newline translation.
+    Costs and findings never leave, so the result equals what was rendered without them.
+    Read the text without newline translation.
     """
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
-        raise RefusedError(f"the pack is damaged: it is not Unicode text ({error.reason})") from None
+        raise RefusedError(
+            f"the pack is damaged: it is not Unicode text ({error.reason})"
+        ) from None
     format = recognized(data)
     if format is None:
         raise UsageError(
@@ -198,7 +211,9 @@ def parse(text: str | bytes) -> Pack:
 
 
 def require_unicode(name: str, text: str) -> None:
-    """Refuse text with lone surrogates, which come from bytes of the command line that are no UTF-8."""
+    """Refuse text with lone surrogates, which come from bytes of the command line that are no
+    UTF-8.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:

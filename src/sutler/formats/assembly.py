@@ -1,13 +1,16 @@
-"""What the formats share: the manifest's lines, line numbers, and the shape that every format gives.
+"""What the formats share: the manifest's lines, line numbers, and the shape that every format
+gives.
 
 A pack is the plain concatenation of its pieces, in this order:
 
-    opening · (head · body · tail) for each section, glue between them · closing · manifest lines · ending
+    opening · (head · body · tail) for each section, glue between them · closing · manifest lines ·
+    ending
 
-The manifest comes last so that a change in one file leaves everything before that file as it was, and prompt
-caches keep their prefix. Each manifest line gives a body's length and digest. Of an excerpt it gives the digest of the
-file instead: room is dear in a pack for a task. The ending's digest covers excerpts and every piece that is not a
-body. Between them no byte of a pack can change unseen.
+The manifest comes last so that a change in one file leaves everything before that file as it was,
+and prompt caches keep their prefix. Each manifest line gives a body's length and digest. Of an
+excerpt it gives the digest of the file instead: room is dear in a pack for a task. The ending's
+digest covers excerpts and every piece that is not a body. Between them no byte of a pack can change
+unseen.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from msgspec.json import encode
 
-from sutler.values.pack import Level, Listing, Octets, Pack, Part, Preamble, Run, Section
-from sutler.values.paths import RelPath, quote
+from sutler.formats.document import Level, Listing, Octets, Pack, Part, Preamble, Run, Section
+from sutler.paths import RelPath, quote
 
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
@@ -42,7 +45,9 @@ class Body(Struct, frozen=True, gc=False):
 
 
 class Shape(Protocol):
-    """An output format: its name, the pieces of its packs and its parser. Each format is a module with these."""
+    """An output format: its name, the pieces of its packs and its parser. Each format is a module
+    with these.
+    """
 
     @property
     def NAME(self) -> str:  # noqa: N802 (a module's constant)
@@ -86,18 +91,23 @@ class Shape(Protocol):
         """A section's line as the manifest has it."""
 
     def ending(self, digest: str) -> str:
-        """What closes the pack; its length does not depend on the digest. `verify` finds the pack's id in it, after
-        `"digest":`."""
+        """What closes the pack; its length does not depend on the digest. `verify` finds the pack's
+        id in it, after `"digest":`.
+        """
 
     def recognizes(self, data: bytes) -> bool:
-        """Whether a file begins as a pack of this format does. No two formats recognize the same file."""
+        """Whether a file begins as a pack of this format does. No two formats recognize the same
+        file.
+        """
 
     def read(self, data: bytes) -> Pack:
         """Parse a pack: the inverse of rendering. Refuse one that was changed."""
 
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """A section in the manifest. Strings are in their display form; None is the usual case, and left out."""
+    """A section in the manifest. Strings are in their display form; None is the usual case, and
+    left out.
+    """
 
     path: str
     length: int
@@ -130,8 +140,9 @@ class End(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Framed(NamedTuple):
-    """Sections in their format, in UTF-8: all their text, that of it which the ending's digest covers, and their
-    manifest lines."""
+    """Sections in their format, in UTF-8: all their text, that of it which the ending's digest
+    covers, and their manifest lines.
+    """
 
     text: Run
     frames: Octets
@@ -139,8 +150,9 @@ class Framed(NamedTuple):
 
 
 class SectionFrame(Struct, frozen=True, gc=False):
-    """One section in its format: what stands before and after its body, and its line in the manifest. `vouched`: that
-    line has a digest of the body."""
+    """One section in its format: what stands before and after its body, and its line in the
+    manifest. `vouched`: that line has a digest of the body.
+    """
 
     head: str
     body: Octets
@@ -151,7 +163,12 @@ class SectionFrame(Struct, frozen=True, gc=False):
 
 def face(section: Section) -> tuple[str, Level, str, Body]:
     """What a frame shows of a section and has to respect, for `around`."""
-    return quote(section.path), section.level, section.language, Body(octets(section), section.sha256)
+    return (
+        quote(section.path),
+        section.level,
+        section.language,
+        Body(octets(section), section.sha256),
+    )
 
 
 def octets(section: Section) -> bytes:
@@ -164,7 +181,9 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
     if shape.VERBATIM and not line_numbers:
         body = octets(section)
     else:
-        body = shape.shown(numbered(section.body.text) if line_numbers else section.body.text).encode()
+        body = shape.shown(
+            numbered(section.body.text) if line_numbers else section.body.text
+        ).encode()
     return SectionFrame(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
 
 
@@ -190,10 +209,15 @@ def frame_of(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
 
 
 def assemble(
-    shape: Shape, preamble: Preamble, framed: Iterable[Framed], listing: LateListing, line_numbers: bool
+    shape: Shape,
+    preamble: Preamble,
+    framed: Iterable[Framed],
+    listing: LateListing,
+    line_numbers: bool,
 ) -> Iterator[tuple[Run, Octets]]:
-    """Everything but the ending, each run with that part of it which the ending's digest covers. The listing is asked
-    for last."""
+    """Everything but the ending, each run with that part of it which the ending's digest covers.
+    The listing is asked for last.
+    """
     opening = shape.opening(preamble, line_numbers).encode()
     yield (opening,), opening
     lines: list[Octets] = []

@@ -1,7 +1,8 @@
-"""Files as assign lines (seed 000): a variable for the path, one for the content between here-doc markers.
+"""Files as assign lines (seed 000): a variable for the path, one for the content between here-doc
+markers.
 
-Tokens come from path and content, so that the same files give the same text, and are counted up while the content
-holds them as markers.
+Tokens come from path and content, so that the same files give the same text, and are counted up
+while the content holds them as markers.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 
 def assign_text(files: Iterable[tuple[str, str]], *, compat: bool = False) -> str:
     """The lines for (path, content) pairs, in their order; nothing gives an empty text.
 
-    Two files with the same stem get names of their own (`spec_a`, `spec_a_2`), and a path cannot end its line;
-    `compat` does neither, as the original.
+    Two files with the same stem get names of their own (`spec_a`, `spec_a_2`), and a path cannot
+    end its line; `compat` does neither, as the original.
     """
     lines: list[str] = []
     taken: set[str] = set()
@@ -43,7 +44,9 @@ def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
 
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
-    """A token that does not occur in the content as a marker: `base`, else `base-1`, `base-2` and so on."""
+    """A token that does not occur in the content as a marker: `base`, else `base-1`, `base-2` and
+    so on.
+    """
     token, counter = base, 0
     while f"--begin-{token}--" in content or f"--end-{token}--" in content:
         counter += 1

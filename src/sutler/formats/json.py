@@ -10,6 +10,7 @@ from hashlib import sha256
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import decode, encode
 
+from sutler.errors import UsageError
 from sutler.formats.assembly import (
     ABOUT,
     NUMBERED,
@@ -23,9 +24,8 @@ from sutler.formats.assembly import (
     frame_of,
     title_of,
 )
-from sutler.values.errors import UsageError
-from sutler.values.pack import CleanText, Level, Listing, Pack, Part, Preamble, Section
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.formats.document import CleanText, Level, Listing, Pack, Part, Preamble, Section
+from sutler.paths import RelPath, quote, unquote
 
 NAME = "json"
 ENDING = ".json"

@@ -1,7 +1,7 @@
 """Markdown: a heading and a fenced block for each file.
 
-The fence is longer than any run of backticks in the body, so a CommonMark reader sees exactly one block for
-each file, whatever the file holds. Names stand escaped in code spans on one line.
+The fence is longer than any run of backticks in the body, so a CommonMark reader sees exactly one
+block for each file, whatever the file holds. Names stand escaped in code spans on one line.
 """
 
 from __future__ import annotations
@@ -9,9 +9,19 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from sutler.formats.assembly import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
-from sutler.values.pack import Level, Listing, Pack, Preamble, Section
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.formats.assembly import (
+    ABOUT,
+    NUMBERED,
+    Body,
+    End,
+    Line,
+    as_json,
+    face,
+    newline_after,
+    title_of,
+)
+from sutler.formats.document import Level, Listing, Pack, Preamble, Section
+from sutler.paths import RelPath, quote, unquote
 
 NAME = "markdown"
 ENDING = ".md"
@@ -32,7 +42,11 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
         f"{SIGNATURE}\n{ABOUT}\n"
         + (f"{NUMBERED}\n" if line_numbers else "")
         + f"\nProject: {_code(quote(preamble.project))}\n"
-        + (f"\nPart {part.number} of {part.total}.\n" if part.total != 1 or part.number != 1 else "")
+        + (
+            f"\nPart {part.number} of {part.total}.\n"
+            if part.total != 1 or part.number != 1
+            else ""
+        )
     )
 
 
@@ -117,7 +131,9 @@ def _longest(data: bytes) -> int:
     By bisection: a list of all the runs in a hostile file would take many times its size.
     """
     first = data.find(b"`")
-    if first < 0 or _ticks().search(data, first) is None:  # a pattern finds three characters faster than `in`
+    if (
+        first < 0 or _ticks().search(data, first) is None
+    ):  # a pattern finds three characters faster than `in`
         return 0
     there, absent = 3, 6
     while b"`" * absent in data:

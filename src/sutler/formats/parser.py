@@ -1,7 +1,8 @@
 """What the formats' parsers share: from text back to a pack, trusting nothing.
 
-The manifest is found from the end, where no file's content can stand. Then the sections are walked by the
-manifest's lengths, never by looking for fences or tags, and each piece is built anew and compared.
+The manifest is found from the end, where no file's content can stand. Then the sections are walked
+by the manifest's lengths, never by looking for fences or tags, and each piece is built anew and
+compared.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NoReturn, Protocol, TypeVar
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
 
+from sutler.errors import RefusedError, SutlerError
 from sutler.formats.assembly import (
     VERSION,
     End,
@@ -21,11 +23,12 @@ from sutler.formats.assembly import (
     Title,
     line_of,
 )
-from sutler.values.errors import RefusedError, SutlerError
-from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble, Section
-from sutler.values.paths import RelPath, parse_relpath, quote, unquote
+from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble, Section
+from sutler.paths import RelPath, parse_relpath, quote, unquote
 
-_RULE = "a pack must be exactly what was rendered, and each file must match its line in the manifest"
+_RULE = (
+    "a pack must be exactly what was rendered, and each file must match its line in the manifest"
+)
 UNDER_SEAL = "the pack's frame, or a file of which it shows an excerpt"
 _NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
 _Entry = TypeVar("_Entry", bound=Struct)
@@ -60,7 +63,9 @@ def damaged(what: str) -> NoReturn:
 
 
 class Walk:
-    """A position in the pack's bytes, and the running digest of everything that no line of the manifest covers."""
+    """A position in the pack's bytes, and the running digest of everything that no line of the
+    manifest covers.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -90,7 +95,9 @@ class Walk:
 
 
 def unnumbered(data: bytes, start: int, length: int, name: str) -> tuple[bytes, int]:
-    """The `length` bytes of a body that is shown with line numbers from `start` on, and where it ends."""
+    """The `length` bytes of a body that is shown with line numbers from `start` on, and where it
+    ends.
+    """
     lines: list[bytes] = []
     while length > 0:
         prefix = b"%5d| " % (len(lines) + 1)
@@ -122,7 +129,9 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     closing = shape.closing(preamble, listing, title.line_numbers)
     walk.expect(closing[closing.rindex(shape.MANIFEST) :], "the manifest's first line")
     for section in sections:
-        walk.expect(shape.manifest_line(line_of(section)), f"the manifest's line for {quote(section.path)}")
+        walk.expect(
+            shape.manifest_line(line_of(section)), f"the manifest's line for {quote(section.path)}"
+        )
     compare(UNDER_SEAL, end.digest, walk.seal.hexdigest())
     walk.expect(shape.ending(end.digest).rstrip("\n"), "the ending")
     if data[walk.at :].strip():
@@ -146,7 +155,9 @@ def entries(raw: list[bytes]) -> tuple[Title, list[Line]]:
         damaged("its manifest is empty")
     title = _entry(raw[0], Title, "first line")
     if title.sutler_pack != VERSION:
-        damaged(f"its format is {title.sutler_pack} and this version of sutler reads format {VERSION}")
+        damaged(
+            f"its format is {title.sutler_pack} and this version of sutler reads format {VERSION}"
+        )
     lines = [_entry(one, Line, f"line {number}") for number, one in enumerate(raw[1:], 2)]
     for line in lines:  # from here on a path may stand in a message
         if quote(unquote(line.path)) != line.path:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import CleanText, Listing, Pack, Part, Preamble
-from sutler.values.paths import RelPath, quote
+from sutler.errors import RefusedError, UsageError
+from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble
+from sutler.paths import RelPath, quote
 
 
 def group(
@@ -16,8 +16,9 @@ def group(
 ) -> tuple[tuple[int, int], ...]:
     """Cut the sections, in order, into as few runs (start, stop) as fit into `size` each.
 
-    `first` is what the first part costs without sections, `rest` what any later part costs, and `last` what
-    the list of files not shown adds to the last one. What fits into no part is refused with its figures.
+    `first` is what the first part costs without sections, `rest` what any later part costs, and
+    `last` what the list of files not shown adds to the last one. What fits into no part is refused
+    with its figures.
     """
     if first > size:
         _refuse("the opening, with the tree and the goal,", first, 0, size)
@@ -39,7 +40,9 @@ def group(
 
 
 def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble, Listing]:
-    """What a part says besides its sections: the goal always, the tree first, the files not shown last."""
+    """What a part says besides its sections: the goal always, the tree first, the files not shown
+    last.
+    """
     tree = preamble.tree if part.number == 1 else CleanText("")
     shown = listing if part.number == part.total else Listing()
     return replace(preamble, tree=tree, part=part), shown
@@ -67,7 +70,8 @@ def merge(parts: Sequence[Pack]) -> Pack:
 
 def _require_kin(one: Pack, other: Pack) -> None:
     same = (
-        (one.preamble.project, one.preamble.goal.text) == (other.preamble.project, other.preamble.goal.text)
+        (one.preamble.project, one.preamble.goal.text)
+        == (other.preamble.project, other.preamble.goal.text)
         and one.preamble.part.total == other.preamble.part.total
         and one.line_numbers == other.line_numbers
     )

@@ -1,16 +1,27 @@
 """XML-like tags, for models: each file raw between tags that its content cannot close.
 
-A tag's name ends in sixteen hexadecimal digits of the body's own digest, changed until the body does not hold
-them. Bodies are not escaped, so that a model reads code as it is; names and attributes are.
+A tag's name ends in sixteen hexadecimal digits of the body's own digest, changed until the body
+does not hold them. Bodies are not escaped, so that a model reads code as it is; names and
+attributes are.
 """
 
 from __future__ import annotations
 
 from hashlib import sha256
 
-from sutler.formats.assembly import ABOUT, NUMBERED, Body, End, Line, as_json, face, newline_after, title_of
-from sutler.values.pack import Level, Listing, Pack, Preamble, Section
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.formats.assembly import (
+    ABOUT,
+    NUMBERED,
+    Body,
+    End,
+    Line,
+    as_json,
+    face,
+    newline_after,
+    title_of,
+)
+from sutler.formats.document import Level, Listing, Pack, Preamble, Section
+from sutler.paths import RelPath, quote, unquote
 
 NAME = "xml"
 ENDING = ".xml"
@@ -31,7 +42,9 @@ _BRIEF = 16  # digits of the digest in a boundary
 
 def intro(preamble: Preamble, line_numbers: bool) -> str:
     part = preamble.part
-    of = f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
+    of = (
+        f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
+    )
     about = f"{ABOUT}\n{NUMBERED}" if line_numbers else ABOUT
     return f'{SIGNATURE}<about>\n{about}\n</about>\n<project name="{_escaped(preamble.project)}"{of} />\n'
 

@@ -1,8 +1,8 @@
 """Turn an unexpected exception into a bug report in a private file, and a message that names it.
 
 A traceback in a terminal shows host paths and values, and does not say what to do. The report holds
-what a developer needs: command, version, platform and traceback. It passes the redactor, names modules
-instead of files, and replaces absolute paths, so that it can be sent as it is.
+what a developer needs: command, version, platform and traceback. It passes the redactor, names
+modules instead of files, and replaces absolute paths, so that it can be sent as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sutler.values.errors import SutlerError
+from sutler.errors import SutlerError
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ _LONGEST_WORD = 300
 _ABSOLUTE = re.compile(r"(?<![\w./<>~])(?:/|[A-Za-z]:\\)[^\s'\"`<>,;:)\]}]+")
 
 
-def explain(words: Sequence[str], error: BaseException, environ: Mapping[str, str] = os.environ) -> SutlerError:
+def explain(
+    words: Sequence[str], error: BaseException, environ: Mapping[str, str] = os.environ
+) -> SutlerError:
     """Write the report and return the message for the user. Never raises: it runs in handlers."""
     text = _clean(build(words, error), environ)
     path = _write(text, environ)
@@ -39,8 +41,9 @@ def explain(words: Sequence[str], error: BaseException, environ: Mapping[str, st
     if not path:
         sys.stderr.write(text)
     where = f"the bug report {path}" if path else "the bug report above"
+    message = _clean(str(error).partition("\n")[0][:_LONGEST_WORD], environ)
     return SutlerError(
-        f"unexpected error: {kind} in {_place(error)}",
+        f"unexpected error: {kind} in {_place(error)}" + (f": {message}" if message else ""),
         rule="this is a fault in sutler",
         next_step=f"read {where}, then send it to the developers; secrets and paths were removed from it",
     )
@@ -108,7 +111,9 @@ def _frames(trace: TracebackType | None) -> Iterator[str]:
         module = str(trace.tb_frame.f_globals.get("__name__", "?"))
         yield f"  {module}:{trace.tb_lineno} in {code.co_qualname}"
         # The lines of other packages are theirs to show, and could be a user's own script.
-        if module.startswith("sutler.") and (line := linecache.getline(code.co_filename, trace.tb_lineno).strip()):
+        if module.startswith("sutler.") and (
+            line := linecache.getline(code.co_filename, trace.tb_lineno).strip()
+        ):
             yield f"    {line}"
         trace = trace.tb_next
 
@@ -126,7 +131,7 @@ def _place(error: BaseException) -> str:
 
 def _clean(text: str, environ: Mapping[str, str]) -> str:
     try:
-        from sutler.engine.clean import told
+        from sutler.secrets.cleaner import told
 
         text = told(text)
     except Exception:  # the redactor itself may be what failed: then nothing unredacted is written
@@ -150,9 +155,11 @@ def _current_folder() -> str:
 
 
 def _write(text: str, environ: Mapping[str, str]) -> str:
-    """The file's name, or an empty string where no state can be kept. The same report is one file."""
+    """The file's name, or an empty string where no state can be kept. The same report is one
+    file.
+    """
     try:
-        from sutler.engine import home
+        from sutler.store import home
         from sutler.store.state import private_dir, private_file
 
         folder = private_dir(os.path.join(home.home(environ), FOLDER))

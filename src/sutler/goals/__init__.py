@@ -1,1 +1,3 @@
-"""Goals: prompts with parameters, context scripts, files and any model command; and the gather loop."""
+"""Goals: prompts with parameters, context scripts, files and any model command; and the gather
+loop.
+"""

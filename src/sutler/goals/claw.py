@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.config import Mode
 from sutler.goals.yamltext import Field, read_yaml
-from sutler.values.pack import Mode
 
 Receiver = Literal["Generic", "ClaudeCli"]
 Symlinks = Literal["skip", "follow"]
@@ -25,7 +25,13 @@ class Claw(Struct, frozen=True):
     max_file_size_kb: int = 1024
     max_files_per_directory: int = 50
     error_handling_mode: Mode = "flexible"
-    excluded_directories: tuple[str, ...] = (".git", "node_modules", "target", ".venv", "__pycache__")
+    excluded_directories: tuple[str, ...] = (
+        ".git",
+        "node_modules",
+        "target",
+        ".venv",
+        "__pycache__",
+    )
     excluded_extensions: tuple[str, ...] = ("exe", "bin", "so", "dylib", "dll", "o", "a")
     symlinks: Symlinks = "skip"
     origins: dict[str, str] = {}
@@ -37,7 +43,9 @@ class Claw(Struct, frozen=True):
 
 KEYS = tuple(name for name in Claw.__struct_fields__ if name != "origins")
 COMMAND_KEYS = ("llm_command", "prompt_arg_template", "receiver_type")
-"""The keys that decide what is run: a repository's own file may set them only when it is trusted."""
+"""The keys that decide what is run: a repository's own file may set them only when it is
+trusted.
+"""
 
 DEFAULTS = Claw()
 # The original fills a file that lacks these keys with shorter lists than it uses without a file.
@@ -58,8 +66,9 @@ class ClawFile(Struct, frozen=True):
 
 
 def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
-    """The settings from files ordered nearest first. Default: each key from the nearest file that has it.
-    Compat: the nearest file alone, with the original's defaults for what it lacks."""
+    """The settings from files ordered nearest first. Default: each key from the nearest file that
+    has it. Compat: the nearest file alone, with the original's defaults for what it lacks.
+    """
     if compat:
         if not files:
             return DEFAULTS

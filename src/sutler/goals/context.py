@@ -1,7 +1,7 @@
 """Files given with `--context`: found, limited, read once, and judged by the error mode.
 
-Discovery and limits come before any reading, so that a strict run fails on what is too large or too many
-without having opened a file. The text that goes into the prompt is made in `section`.
+Discovery and limits come before any reading, so that a strict run fails on what is too large or too
+many without having opened a file. The text that goes into the prompt is made in `section`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.disk.root import Root
-from sutler.disk.text import decode
-from sutler.disk.walk import explain, scan
+from sutler.config import Mode
+from sutler.errors import RefusedError, SutlerError
 from sutler.goals.claw import Claw
-from sutler.goals.links import links_in
+from sutler.goals.symlinks import links_in
+from sutler.paths import RelPath, quote
 from sutler.scan.globs import GlobSet
-from sutler.values.errors import RefusedError, SutlerError
-from sutler.values.pack import Mode
-from sutler.values.paths import RelPath, quote
-from sutler.values.snapshot import FileEntry, Problem, ScanRules, Snapshot
+from sutler.scan.root import Root
+from sutler.scan.snapshot import FileEntry, Problem, ScanRules, Snapshot
+from sutler.scan.text import decode
+from sutler.scan.walk import explain, scan
 
-Kind = Literal["missing", "denied", "too_large", "too_many", "undecodable", "unreadable", "withheld"]
+Kind = Literal[
+    "missing", "denied", "too_large", "too_many", "undecodable", "unreadable", "withheld"
+]
 Clean = Callable[[str, str], str]
 """Takes a text and its path and gives the text that may leave."""
 Ask = Callable[[str], bool]
@@ -56,7 +58,9 @@ class Gathered(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What a run wants of its files: the paths as given, where from, how deep, under which limits."""
+    """What a run wants of its files: the paths as given, where from, how deep, under which
+    limits.
+    """
 
     paths: tuple[str, ...]
     cwd: str
@@ -65,7 +69,9 @@ class Wanted(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """A file that passed the filters: its folder (a host path), its path there, how it is shown, its size."""
+    """A file that passed the filters: its folder (a host path), its path there, how it is shown,
+    its size.
+    """
 
     folder: str
     path: RelPath
@@ -87,7 +93,9 @@ class Discovery(Struct):
 
 
 def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
-    """Discover, limit and read. In strict mode errors found before reading end the work before reading."""
+    """Discover, limit and read. In strict mode errors found before reading end the work before
+    reading.
+    """
     found = discover(wanted)
     chosen = limit(found, wanted.claw)
     if wanted.claw.error_handling_mode == "strict" and found.errors:
@@ -99,7 +107,9 @@ def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
 
 
 def discover(wanted: Wanted) -> Discovery:
-    """Every file below the given paths that the filters admit, in the order given, sorted below each."""
+    """Every file below the given paths that the filters admit, in the order given, sorted below
+    each.
+    """
     found = Discovery([], [], [], set())
     for given in wanted.paths:
         host = os.path.join(wanted.cwd, given)
@@ -118,11 +128,14 @@ def shown_path(host: str, cwd: str) -> str:
 
 
 def _discover_file(found: Discovery, host: str, given: str, wanted: Wanted) -> None:
-    """A file the user named: filters do not apply, only what binds even a named file (credentials, AI
-    denials)."""
+    """A file the user named: filters do not apply, only what binds even a named file (credentials,
+    AI denials).
+    """
     folder, name = os.path.split(host)
     with Root(folder) as root:
-        snapshot = scan(root, ScanRules(default_excludes=False, skip_file_bytes=None), [RelPath(name)])
+        snapshot = scan(
+            root, ScanRules(default_excludes=False, skip_file_bytes=None), [RelPath(name)]
+        )
     for one in snapshot.excluded:
         why = f"{one.reason.replace('_', ' ')}: {one.rule}"
         found.errors.append(Issue("withheld", given, f"Left out: {quote(given)} ({why})"))
@@ -153,7 +166,9 @@ class _Filter(Struct, frozen=True):
     globs: GlobSet
 
 
-def _scan_folder(found: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = "") -> None:
+def _scan_folder(
+    found: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = ""
+) -> None:
     """`alias` is the path of the link that led here: what is found is shown below it."""
     with Root(host) as root:
         snapshot = scan(root, filter.rules)
@@ -161,36 +176,58 @@ def _scan_folder(found: Discovery, host: str, wanted: Wanted, filter: _Filter, a
     _warn_exclusions(found, host, snapshot, wanted)
     _admit(found, host, snapshot, wanted.cwd, filter.globs)
     if alias:
-        moved = [replace(one, shown=os.path.join(alias, one.path)) for one in found.candidates[start:]]
+        moved = [
+            replace(one, shown=os.path.join(alias, one.path)) for one in found.candidates[start:]
+        ]
         found.candidates[start:] = moved
     if wanted.claw.symlinks == "follow":
         _follow_links(found, host, snapshot, wanted, filter, alias)
         found.candidates[start:] = sorted(found.candidates[start:], key=lambda one: one.shown)
 
 
-def _follow_links(found: Discovery, host: str, snapshot: Snapshot, wanted: Wanted, filter: _Filter, alias: str) -> None:
-    """What the links of a folder lead to, under the links' own names. Each target once: links can make circles."""
+def _follow_links(
+    found: Discovery, host: str, snapshot: Snapshot, wanted: Wanted, filter: _Filter, alias: str
+) -> None:
+    """What the links of a folder lead to, under the links' own names. Each target once: links can
+    make circles.
+    """
     bounds = (os.path.realpath(wanted.cwd), host)
     for link in links_in(host, snapshot, bounds):
-        shown = os.path.join(alias, link.path) if alias else shown_path(os.path.join(host, link.path), wanted.cwd)
+        shown = (
+            os.path.join(alias, link.path)
+            if alias
+            else shown_path(os.path.join(host, link.path), wanted.cwd)
+        )
         if link.leads in _WHY_NOT:
-            found.warnings.append(f"Left out: {quote(shown)} (a symbolic link: {_WHY_NOT[link.leads]})")
+            found.warnings.append(
+                f"Left out: {quote(shown)} (a symbolic link: {_WHY_NOT[link.leads]})"
+            )
             continue
         bound = next(one for one in bounds if f"{link.real}/".startswith(f"{one}/"))
         target = None if link.real in found.seen else _admitted(bound, link.real, filter)
         if target is None:
             continue
         found.seen.add(link.real)
-        depth = None if filter.rules.depth is None else filter.rules.depth - link.path.count("/") - 1
+        depth = (
+            None if filter.rules.depth is None else filter.rules.depth - link.path.count("/") - 1
+        )
         if link.leads == "file":
             folder, name = os.path.split(link.real)
             found.candidates.append(Candidate(folder, RelPath(name), shown, target.size))
         elif depth is None or depth >= 0:
-            _scan_folder(found, link.real, wanted, replace(filter, rules=replace(filter.rules, depth=depth)), shown)
+            _scan_folder(
+                found,
+                link.real,
+                wanted,
+                replace(filter, rules=replace(filter.rules, depth=depth)),
+                shown,
+            )
 
 
 def _admitted(bound: str, real: str, filter: _Filter) -> FileEntry | None:
-    """The target, if a scan would have come upon it: a link opens no folder that a filter or an ignore file closes."""
+    """The target, if a scan would have come upon it: a link opens no folder that a filter or an
+    ignore file closes.
+    """
     path = RelPath(os.path.relpath(real, bound))
     if filter.globs.match(path, directory=True):
         return None
@@ -213,12 +250,21 @@ def _warn_exclusions(found: Discovery, host: str, snapshot: Snapshot, wanted: Wa
     for one in snapshot.excluded:
         if one.reason == "symlink" and followed:
             continue
-        if one.reason in ("credentials", "ai_denied", "symlink", "hard_link", "special", "mount_point"):
+        if one.reason in (
+            "credentials",
+            "ai_denied",
+            "symlink",
+            "hard_link",
+            "special",
+            "mount_point",
+        ):
             shown = quote(shown_path(os.path.join(host, one.path), wanted.cwd))
             found.warnings.append(f"Left out: {shown} ({one.reason.replace('_', ' ')}: {one.rule})")
 
 
-def _admit(found: Discovery, host: str, snapshot: Snapshot, cwd: str, globs: GlobSet = _NO_GLOBS) -> None:
+def _admit(
+    found: Discovery, host: str, snapshot: Snapshot, cwd: str, globs: GlobSet = _NO_GLOBS
+) -> None:
     for problem in snapshot.problems:
         shown = shown_path(os.path.join(host, problem.path), cwd)
         found.errors.append(issue_of(problem, shown))
@@ -238,12 +284,15 @@ def issue_of(problem: Problem, shown: str) -> Issue:
         case "missing" | "vanished":
             return Issue("missing", shown, f"File not found: {path}")
         case _:
-            return Issue("unreadable", shown, f"I/O error reading {path}: {problem.detail or problem.kind}")
+            return Issue(
+                "unreadable", shown, f"I/O error reading {path}: {problem.detail or problem.kind}"
+            )
 
 
 def limit(found: Discovery, claw: Claw) -> list[Candidate]:
-    """Apply the size limit, then the number for each directory; one error for each directory that has too
-    many."""
+    """Apply the size limit, then the number for each directory; one error for each directory that
+    has too many.
+    """
     small = [one for one in found.candidates if _small_enough(one, found, claw)]
     by_parent: dict[str, list[Candidate]] = {}
     for one in small:
@@ -267,11 +316,15 @@ def _small_enough(one: Candidate, found: Discovery, claw: Claw) -> bool:
         found.errors.append(Issue("too_large", one.shown, message))
         return False
     if one.size >= NEAR * kilobytes * 1024 and one.size:
-        found.warnings.append(f"{quote(one.shown)} has {one.size // 1024} KB, the limit is {kilobytes} KB")
+        found.warnings.append(
+            f"{quote(one.shown)} has {one.size // 1024} KB, the limit is {kilobytes} KB"
+        )
     return True
 
 
-def read(chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean | None) -> list[ContextFile]:
+def read(
+    chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean | None
+) -> list[ContextFile]:
     """Each file once, in order, through a descriptor of its folder."""
     files: list[ContextFile] = []
     at = 0
@@ -282,7 +335,9 @@ def read(chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean
                 one = chosen[at]
                 at += 1
                 if clean and secret_name(one.shown, clean):
-                    found.warnings.append(f"Left out: {clean(quote(one.shown), '')} (its name holds a secret)")
+                    found.warnings.append(
+                        f"Left out: {clean(quote(one.shown), '')} (its name holds a secret)"
+                    )
                     continue
                 blob = reader.read(one.path, claw.max_file_size_kb * 1024)
                 if isinstance(blob, Problem):
@@ -301,15 +356,23 @@ def read(chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean
 
 
 def secret_name(path: str, clean: Clean) -> bool:
-    """A name cannot be rewritten without becoming a lie, so a file whose name holds a secret stays out."""
+    """A name cannot be rewritten without becoming a lie, so a file whose name holds a secret stays
+    out.
+    """
     return clean(quote(path), "") != quote(path)
 
 
 def judge(
-    gathered: Gathered, mode: Mode, ask: Ask | None, note: Callable[[str], None], *, compat: bool = False
+    gathered: Gathered,
+    mode: Mode,
+    ask: Ask | None,
+    note: Callable[[str], None],
+    *,
+    compat: bool = False,
 ) -> None:
-    """strict refuses on any error, flexible asks, ignore goes on. Warnings are always said (compat: with
-    errors only)."""
+    """strict refuses on any error, flexible asks, ignore goes on. Warnings are always said (compat:
+    with errors only).
+    """
     if not compat:
         for warning in gathered.warnings:
             note(f"warning: {warning}")
@@ -318,14 +381,17 @@ def judge(
     lines = [issue.message for issue in gathered.errors]
     refused = SutlerError if compat else RefusedError
     if mode == "strict":
-        raise refused(f"Context processing failed with {len(lines)} error(s):\n  " + "\n  ".join(lines))
+        raise refused(
+            f"Context processing failed with {len(lines)} error(s):\n  " + "\n  ".join(lines)
+        )
     if mode == "ignore":
         for line in lines if not compat else [*gathered.warnings, *lines]:
             note(f"ignored: {line}" if not compat else line)
         return
     if ask is None:
         raise RefusedError(
-            f"{len(lines)} problem(s) with the context files, and no terminal to ask on:\n  " + "\n  ".join(lines),
+            f"{len(lines)} problem(s) with the context files, and no terminal to ask on:\n  "
+            + "\n  ".join(lines),
             rule="error_handling_mode: flexible",
             next_step="correct them, or choose --mode ignore or --mode strict",
         )
@@ -338,6 +404,10 @@ def report(gathered: Gathered) -> str:
     lines = ["Context processing issues:", "", f"Errors ({len(gathered.errors)}):"]
     lines += [f"  - {issue.message}" for issue in gathered.errors]
     if gathered.warnings:
-        lines += ["", f"Warnings ({len(gathered.warnings)}):", *(f"  - {one}" for one in gathered.warnings)]
+        lines += [
+            "",
+            f"Warnings ({len(gathered.warnings)}):",
+            *(f"  - {one}" for one in gathered.warnings),
+        ]
     lines += ["", f"Successfully processed {len(gathered.files)} file(s)."]
     return "\n".join(lines)

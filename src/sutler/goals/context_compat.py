@@ -1,7 +1,7 @@
 """`--context` as claw finds and reads files, for those who need its very section.
 
-Differences that remain on purpose: the walk is sorted, and nothing is read through a link that leaves the
-given folder, nor are credentials and files that an AI-ignore file denies.
+Differences that remain on purpose: the walk is sorted, and nothing is read through a link that
+leaves the given folder, nor are credentials and files that an AI-ignore file denies.
 """
 
 from __future__ import annotations
@@ -11,16 +11,22 @@ import os
 
 from msgspec import Struct
 
-from sutler.disk.root import Root
-from sutler.disk.walk import scan
+from sutler.errors import SutlerError
 from sutler.goals.claw import Claw
 from sutler.goals.context import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
 from sutler.goals.section import components
-from sutler.values.errors import SutlerError
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import Excluded, Problem, ScanRules
+from sutler.paths import RelPath
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, Problem, ScanRules
+from sutler.scan.walk import scan
 
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_MARKS = (
+    codecs.BOM_UTF8,
+    codecs.BOM_UTF16_LE,
+    codecs.BOM_UTF16_BE,
+    codecs.BOM_UTF32_LE,
+    codecs.BOM_UTF32_BE,
+)
 _RULES = ScanRules(default_excludes=False, hidden=False, skip_file_bytes=None)
 
 
@@ -74,12 +80,18 @@ def _discover(given: str, wanted: Wanted, warnings: list[str]) -> list[_Seen]:
             snapshot = scan(root, _RULES, [RelPath(name)])
         warnings += [f"Left out: {given} ({one.reason})" for one in snapshot.excluded]
         return [_Seen(folder, entry.path, given, entry.size) for entry in snapshot.entries]
-    rules = ScanRules(default_excludes=False, hidden=False, skip_file_bytes=None, depth=wanted.depth)
+    rules = ScanRules(
+        default_excludes=False, hidden=False, skip_file_bytes=None, depth=wanted.depth
+    )
     with Root(real) as root:
         snapshot = scan(root, rules)
     prefix = given if given.endswith("/") else f"{given}/"
     found = [_Seen(real, entry.path, prefix + entry.path, entry.size) for entry in snapshot.entries]
-    found += [link for one in snapshot.excluded if one.reason == "symlink" and (link := _link(real, prefix, one))]
+    found += [
+        link
+        for one in snapshot.excluded
+        if one.reason == "symlink" and (link := _link(real, prefix, one))
+    ]
     kept = [one for one in found if not _excluded(one.given, wanted.claw)]
     return sorted(kept, key=lambda one: one.given)
 
@@ -89,10 +101,14 @@ def _link(folder: str, prefix: str, one: Excluded) -> _Seen | None:
     host = os.path.join(folder, one.path)
     real = os.path.realpath(host)
     if not os.path.exists(host):
-        raise SutlerError(f"No such file or directory: {prefix}{one.path} is a broken symbolic link")
+        raise SutlerError(
+            f"No such file or directory: {prefix}{one.path} is a broken symbolic link"
+        )
     if not os.path.isfile(host) or os.path.commonpath([real, folder]) != folder:
         return None
-    return _Seen(folder, RelPath(os.path.relpath(real, folder)), prefix + one.path, os.stat(real).st_size)
+    return _Seen(
+        folder, RelPath(os.path.relpath(real, folder)), prefix + one.path, os.stat(real).st_size
+    )
 
 
 def _excluded(given: str, claw: Claw) -> bool:
@@ -121,7 +137,11 @@ def _read(one: _Seen, claw: Claw, counts: dict[str, int]) -> str | Issue | None:
         blob = root.read(one.path)
     if isinstance(blob, Problem):
         denied = blob.kind == "denied"
-        message = f"Permission denied: {one.given}" if denied else f"I/O error reading {one.given}: {blob.detail}"
+        message = (
+            f"Permission denied: {one.given}"
+            if denied
+            else f"I/O error reading {one.given}: {blob.detail}"
+        )
         return Issue("denied" if denied else "unreadable", one.given, message)
     if _binary(blob.data):
         return None

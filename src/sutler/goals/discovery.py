@@ -1,4 +1,6 @@
-"""Where goals live: the nearest `.sutler/` or `.claw/` above the current folder, the user's own, and ours."""
+"""Where goals live: the nearest `.sutler/` or `.claw/` above the current folder, the user's own,
+and ours.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sutler.errors import SutlerError, UsageError
 from sutler.goals.claw import ClawFile
 from sutler.goals.goal import Goal, parse_goal
-from sutler.values.errors import SutlerError, UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 Origin = Literal["local", "global", "shipped"]
 
@@ -26,7 +28,9 @@ LOCAL_NAMES = (".sutler", ".claw")
 
 
 class Base(Struct, frozen=True):
-    """A directory that may hold `goals/` and `claw.yaml`. `own`: the user's or ours, not a project's."""
+    """A directory that may hold `goals/` and `claw.yaml`. `own`: the user's or ours, not a
+    project's.
+    """
 
     path: str
     origin: Origin
@@ -34,7 +38,9 @@ class Base(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A goal with every file beside it, read once: the same bytes are trusted, parsed and rendered."""
+    """A goal with every file beside it, read once: the same bytes are trusted, parsed and
+    rendered.
+    """
 
     id: str
     goal: Goal
@@ -58,7 +64,9 @@ class Listed(Struct, frozen=True):
 
 
 def find_bases(cwd: str, environ: Mapping[str, str], *, compat: bool = False) -> tuple[Base, ...]:
-    """Nearest first: the project's, the user's, then the goals that come with sutler (not in compat)."""
+    """Nearest first: the project's, the user's, then the goals that come with sutler (not in
+    compat).
+    """
     home = environ.get("HOME") or os.path.expanduser("~")
     bases = [*_local(os.path.abspath(cwd), home, compat), *_global(home, environ, compat)]
     if not compat:
@@ -74,7 +82,11 @@ def _local(cwd: str, home: str, compat: bool) -> list[Base]:
     """Both folders of the nearest ancestor that has one; `.sutler` outranks `.claw`."""
     folder = cwd
     while True:
-        names = [name for name in LOCAL_NAMES[1 if compat else 0 :] if os.path.isdir(os.path.join(folder, name))]
+        names = [
+            name
+            for name in LOCAL_NAMES[1 if compat else 0 :]
+            if os.path.isdir(os.path.join(folder, name))
+        ]
         if names:
             own = os.path.realpath(folder) == os.path.realpath(home)
             return [Base(os.path.join(folder, name), "local", own) for name in names]
@@ -128,7 +140,9 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
     folder = os.path.join(base.path, "goals", name)
     files = _read_folder(folder, base)
     if "prompt.yaml" not in files:
-        raise UsageError(f"{quote(folder)}/prompt.yaml is not a plain file inside {quote(base.path)}")
+        raise UsageError(
+            f"{quote(folder)}/prompt.yaml is not a plain file inside {quote(base.path)}"
+        )
     if len(files["prompt.yaml"]) > MAX_PROMPT:
         raise UsageError(f"{quote(folder)}/prompt.yaml is larger than {MAX_PROMPT:,} bytes")
     goal = parse_goal(files["prompt.yaml"], os.path.join(folder, "prompt.yaml"), compat=compat)
@@ -136,8 +150,9 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
 
 
 def _read_folder(folder: str, base: Base) -> dict[str, bytes]:
-    """Every regular file below a goal's folder by its relative name. Nothing is read through a link that
-    leaves the base: a project must not pull a file of the user's into a prompt."""
+    """Every regular file below a goal's folder by its relative name. Nothing is read through a link
+    that leaves the base: a project must not pull a file of the user's into a prompt.
+    """
     top = os.path.realpath(base.path)
     files: dict[str, bytes] = {}
     total = 0
@@ -176,12 +191,16 @@ def _read_inside(path: str, top: str) -> bytes | None:
 
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
-    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file fails."""
+    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file
+    fails.
+    """
     found: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            if os.path.isfile(os.path.join(folder, name, "prompt.yaml")) and not name.startswith("."):
+            if os.path.isfile(os.path.join(folder, name, "prompt.yaml")) and not name.startswith(
+                "."
+            ):
                 found.append((name, rank, _listed(name, base, compat)))
     return tuple(listed for _, _, listed in sorted(found, key=lambda item: item[:2]))
 

@@ -1,8 +1,8 @@
 """Gather: the model asks for files, round by round, and gets them from inside the root only.
 
-At most five rounds of reading and six questions. The model command is any program that takes a prompt on
-stdin (or as an argument) and prints an answer; what it prints is looked at, never obeyed beyond "read
-these files".
+At most five rounds of reading and six questions. The model command is any program that takes a
+prompt on stdin (or as an argument) and prints an answer; what it prints is looked at, never obeyed
+beyond "read these files".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stat import S_ISDIR, S_ISREG
 
 from msgspec import Struct
 
-from sutler.disk.root import DIRECTORY, Root
+from sutler.errors import ModelCommandError, UsageError
 from sutler.goals.context import secret_name
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.loader import (
@@ -29,8 +29,8 @@ from sutler.goals.loader import (
 )
 from sutler.goals.process import Bounds, capture
 from sutler.goals.send import Target, plan
-from sutler.values.errors import ModelCommandError, UsageError
-from sutler.values.paths import RelPath
+from sutler.paths import RelPath
+from sutler.scan.root import DIRECTORY, Root
 
 MAX_ROUNDS = 5
 EXCLUDED = frozenset(("node_modules", ".git", "dist", "build", ".next", "coverage", ".cache"))
@@ -44,7 +44,9 @@ class Answer(Struct, frozen=True):
 
 
 class Round(Struct, frozen=True):
-    """One question and its answer, for progress and for the record. Round 0 is the first question."""
+    """One question and its answer, for progress and for the record. Round 0 is the first
+    question.
+    """
 
     number: int
     answer: Answer
@@ -53,7 +55,9 @@ class Round(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What is about to be shown to the model: the whole prompt, and the files whose text is in it."""
+    """What is about to be shown to the model: the whole prompt, and the files whose text is in
+    it.
+    """
 
     number: int
     prompt: str
@@ -74,7 +78,9 @@ Model = Callable[[str], str]
 
 
 class Ground(Struct, frozen=True):
-    """Where files come from and what may leave: the root, the redactor, and a budget in characters."""
+    """Where files come from and what may leave: the root, the redactor, and a budget in
+    characters.
+    """
 
     root: str
     clean: Clean | None = None
@@ -90,11 +96,14 @@ def gather(
     leaving: Callable[[Question], None] | None = None,
     progress: Callable[[Round], None] | None = None,
 ) -> Gathering:
-    """Run the loop. `first` may propose files for the request before the model is asked at all; `leaving` hears of
-    each question before it is put, `progress` of each answer."""
+    """Run the loop. `first` may propose files for the request before the model is asked at all;
+    `leaving` hears of each question before it is put, `progress` of each answer.
+    """
     parsed = parse_input(text)
     if not parsed.prompt:
-        raise UsageError("No input provided for context-loader.", next_step="write what you want to know")
+        raise UsageError(
+            "No input provided for context-loader.", next_step="write what you want to know"
+        )
     options, request = parsed.options, _cleaned(parsed.prompt, ground)
     resolve(ground.root, options.dir, ".")
     files: dict[str, str] = {}
@@ -103,7 +112,9 @@ def gather(
         _read(first(parsed.prompt), files, options, ground)
     tree = "\n".join(list_directory(ground.root, options, ground.clean))
     asked = _Asker((request, tree, constraints_section(options)), model, leaving, progress)
-    answer = asked.ask(_assigned(files, options, ground) if first else "", files if first else {}, len(files))
+    answer = asked.ask(
+        _assigned(files, options, ground) if first else "", files if first else {}, len(files)
+    )
     while not answer.done and len(asked.rounds) <= MAX_ROUNDS:
         if options.max_files is not None and len(files) >= options.max_files:
             break
@@ -139,13 +150,21 @@ def _read(paths: Sequence[str], files: dict[str, str], options: Options, ground:
             files[path] = f"[Skipped: the budget of {ground.max_chars} characters is spent]"
             continue
         read_requested_files([path], files, _loading(options, ground))
-        if ground.max_chars is not None and path in files and spent + len(files[path]) > ground.max_chars:
+        if (
+            ground.max_chars is not None
+            and path in files
+            and spent + len(files[path]) > ground.max_chars
+        ):
             size = len(files[path])
-            files[path] = f"[Skipped: {size} characters exceed what is left of the budget {ground.max_chars}]"
+            files[path] = (
+                f"[Skipped: {size} characters exceed what is left of the budget {ground.max_chars}]"
+            )
 
 
 class _Asker:
-    """Asks, counts the rounds and reports each. `parts` are the request, the listing and the constraints."""
+    """Asks, counts the rounds and reports each. `parts` are the request, the listing and the
+    constraints.
+    """
 
     def __init__(
         self,
@@ -212,9 +231,15 @@ def parse_answer(text: str) -> Answer:
     if not isinstance(body, dict):
         return Answer(True, (), UNPARSED)
     files = body.get("files")
-    names = [name for name in files if isinstance(name, str) and name.strip()] if isinstance(files, list) else []
+    names = (
+        [name for name in files if isinstance(name, str) and name.strip()]
+        if isinstance(files, list)
+        else []
+    )
     reason = body.get("reason")
-    return Answer(_truthy(body.get("done")), tuple(names), reason if isinstance(reason, str) else "")
+    return Answer(
+        _truthy(body.get("done")), tuple(names), reason if isinstance(reason, str) else ""
+    )
 
 
 def _truthy(value: object) -> bool:
@@ -223,8 +248,9 @@ def _truthy(value: object) -> bool:
 
 
 def list_directory(root: str, options: Options, clean: Clean | None = None) -> list[str]:
-    """Files and folders below `dir`, sorted, as deep as `max_depth`; links and names that hold a secret are left
-    out."""
+    """Files and folders below `dir`, sorted, as deep as `max_depth`; links and names that hold a
+    secret are left out.
+    """
     start = resolve(root, options.dir, ".")
     exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()
     wanted, unwanted = (
@@ -238,7 +264,11 @@ def list_directory(root: str, options: Options, clean: Clean | None = None) -> l
             return
         for name, mode in _entries(base, f"{start}/{below}".strip("/")):
             shown = f"{below}/{name}" if below else name
-            if name in exclusions or (unwanted and unwanted(name)) or (clean and secret_name(shown, clean)):
+            if (
+                name in exclusions
+                or (unwanted and unwanted(name))
+                or (clean and secret_name(shown, clean))
+            ):
                 continue
             if S_ISDIR(mode) and not name.startswith("."):
                 entries.append(shown)
@@ -266,8 +296,12 @@ def _entries(base: Root, path: str) -> list[tuple[str, int]]:
     return sorted(found)
 
 
-def command_model(target: Target, *, cwd: str, environ: Mapping[str, str], seconds: float = 300.0) -> Model:
-    """A program as a model: its failure, silence in time or flood of words is a ModelCommandError."""
+def command_model(
+    target: Target, *, cwd: str, environ: Mapping[str, str], seconds: float = 300.0
+) -> Model:
+    """A program as a model: its failure, silence in time or flood of words is a
+    ModelCommandError.
+    """
     bounds = Bounds(seconds=seconds, out_bytes=8 * 1024 * 1024)
 
     def ask(prompt: str) -> str:
@@ -278,15 +312,22 @@ def command_model(target: Target, *, cwd: str, environ: Mapping[str, str], secon
             done = capture(delivery.words, cwd=cwd, env=environ, stdin=stdin, bounds=bounds)
         except OSError as error:
             reason = os.strerror(error.errno or 0)
-            raise ModelCommandError(f"Failed to execute LLM command: '{program}': {reason}") from None
+            raise ModelCommandError(
+                f"Failed to execute LLM command: '{program}': {reason}"
+            ) from None
         if done.stopped == "time":
-            raise ModelCommandError(f"LLM command '{program}' gave no answer in {seconds:g} seconds", rule="time limit")
+            raise ModelCommandError(
+                f"LLM command '{program}' gave no answer in {seconds:g} seconds", rule="time limit"
+            )
         if done.stopped == "size":
-            raise ModelCommandError(f"LLM command '{program}' printed more than 8 MiB", rule="answer limit")
+            raise ModelCommandError(
+                f"LLM command '{program}' printed more than 8 MiB", rule="answer limit"
+            )
         if done.code != 0:
             tail = done.err.decode("utf-8", "replace")[-2000:].rstrip()
             raise ModelCommandError(
-                f"LLM command '{program}' exited with non-zero status: {done.status}" + (f"\n{tail}" if tail else "")
+                f"LLM command '{program}' exited with non-zero status: {done.status}"
+                + (f"\n{tail}" if tail else "")
             )
         return done.out.decode("utf-8", "replace")
 

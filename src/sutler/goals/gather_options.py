@@ -11,7 +11,9 @@ KEYS = ("dir", "filter", "maxDepth", "exclude", "maxFiles", "maxFileSize", "incl
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _OPTIONS = re.compile(r"\boptions\s*:\s*", re.IGNORECASE)
 _DEPENDS = re.compile(r"\bdependsOn\s*:\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+"
+)
 
 
 class Options(Struct, frozen=True):
@@ -35,7 +37,9 @@ class Parsed(Struct, frozen=True):
 
 
 def parse_input(text: str) -> Parsed:
-    """Split a text at the first `options:`; `dependsOn:` and what follows it is taken off before."""
+    """Split a text at the first `options:`; `dependsOn:` and what follows it is taken off
+    before.
+    """
     cut = _DEPENDS.search(text)
     raw = text[: cut.start()].rstrip() if cut else text
     found = _OPTIONS.search(raw)

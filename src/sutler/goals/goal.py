@@ -1,4 +1,6 @@
-"""prompt.yaml: what a goal is. Texts stay exactly as written; every error names the file and the line."""
+"""prompt.yaml: what a goal is. Texts stay exactly as written; every error names the file and the
+line.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def parse_goal(data: bytes, file: str, *, compat: bool = False) -> Goal:
         prompt=prompt.text(),
         description=description.optional_text() if description else None,
         parameters=_parameters(parameters, compat) if parameters else (),
-        scripts=tuple(Script(key, field.text()) for key, field in scripts.pairs().items()) if scripts else (),
+        scripts=tuple(Script(key, field.text()) for key, field in scripts.pairs().items())
+        if scripts
+        else (),
     )
 
 

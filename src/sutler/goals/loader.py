@@ -1,8 +1,8 @@
 """The context loader's API: files into a mapping, and the mapping into assign lines.
 
-Names, order, messages and the mutation of the given mapping are those of the specification (seed 000). Two
-things are added: nothing outside the root is ever read, whatever the caller or a model asks for; and
-tokens come from the content, so that the same files give the same text.
+Names, order, messages and the mutation of the given mapping are those of the specification (seed
+000). Two things are added: nothing outside the root is ever read, whatever the caller or a model
+asks for; and tokens come from the content, so that the same files give the same text.
 
     options = LoadOptions(root="/project", filter="*.py", max_files=8)
     read_include_files(["README.md"], files, options)
@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 
 from msgspec import Struct
 
-from sutler.disk.root import Root
-from sutler.disk.text import decode
-from sutler.disk.walk import explain
+from sutler.errors import RefusedError
 from sutler.formats.assign import assign_text, build_here_doc_token, build_safe_base_name
 from sutler.goals.context import secret_name
-from sutler.values.errors import RefusedError
-from sutler.values.paths import RelPath, parse_relpath, quote
-from sutler.values.snapshot import Excluded, Problem, ScanRules
+from sutler.paths import RelPath, parse_relpath, quote
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, Problem, ScanRules
+from sutler.scan.text import decode
+from sutler.scan.walk import explain
 
 __all__ = [
     "LoadOptions",
@@ -52,7 +52,8 @@ _MESSAGES = {
 
 
 def build_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """`*` is any text and `?` any character, nothing else is special; no pattern matches everything.
+    """`*` is any text and `?` any character, nothing else is special; no pattern matches
+    everything.
 
     Matching is linear: a pattern of many stars cannot be made to run for ever.
     """
@@ -67,7 +68,9 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 def _match_pieces(pieces: list[str], value: str) -> bool:
-    """Texts between stars, each found at its leftmost place; the first and the last are anchored."""
+    """Texts between stars, each found at its leftmost place; the first and the last are
+    anchored.
+    """
     if len(pieces) == 1:
         return len(value) == len(pieces[0]) and _fits(pieces[0], value, 0)
     first, *middle, last = pieces
@@ -77,7 +80,9 @@ def _match_pieces(pieces: list[str], value: str) -> bool:
         return False
     at, end = len(first), len(value) - len(last)
     for piece in middle:
-        found = next((pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None)
+        found = next(
+            (pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None
+        )
         if found is None:
             return False
         at = found + len(piece)
@@ -89,7 +94,9 @@ def _fits(piece: str, value: str, at: int) -> bool:
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
-    """The options of the specification, and what is ours: the root that nothing leaves, and the redactor."""
+    """The options of the specification, and what is ours: the root that nothing leaves, and the
+    redactor.
+    """
 
     dir: str = "."
     filter: str | None = None
@@ -107,8 +114,9 @@ def read_requested_files(
 ) -> None:
     """Read the files a model asked for into `read_files`, in order.
 
-    Stops at `max_files` entries, skips what is there already and, silently, names that do not match `filter`.
-    A file over `max_file_size`, or one that cannot be read, leaves a message in place of its content.
+    Stops at `max_files` entries, skips what is there already and, silently, names that do not match
+    `filter`. A file over `max_file_size`, or one that cannot be read, leaves a message in place of
+    its content.
     """
     matches = build_matcher(options.filter) if options.filter else None
     with Root(options.root) as base:
@@ -125,14 +133,20 @@ def read_requested_files(
 
 
 def read_include_files(
-    include_paths: Iterable[str] | None, read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
+    include_paths: Iterable[str] | None,
+    read_files: MutableMapping[str, str],
+    options: LoadOptions = DEFAULTS,
 ) -> None:
-    """Read the files the user insists on: no filter and no cap on their number, but the same size limit."""
+    """Read the files the user insists on: no filter and no cap on their number, but the same size
+    limit.
+    """
     if not include_paths or isinstance(include_paths, str):
         return
     with Root(options.root) as base:
         for file_path in include_paths:
-            if file_path not in read_files and not (options.clean and secret_name(file_path, options.clean)):
+            if file_path not in read_files and not (
+                options.clean and secret_name(file_path, options.clean)
+            ):
                 read_files[file_path] = _content(base, file_path, options)
 
 
@@ -159,8 +173,9 @@ def _content(base: Root, file_path: str, options: LoadOptions) -> str:
 
 
 def _text(data: bytes) -> str:
-    """UTF-8, as the specification has it; but UTF-16 and UTF-32 are seen through, since no redactor could read them
-    with a NUL between any two letters."""
+    """UTF-8, as the specification has it; but UTF-16 and UTF-32 are seen through, since no redactor
+    could read them with a NUL between any two letters.
+    """
     decoded = decode(data) if b"\0" in data[:4096] else None
     return data.decode("utf-8", "replace") if decoded is None else decoded.text
 
@@ -178,29 +193,37 @@ def _size(base: Root, path: RelPath) -> int:
 
 
 def resolve(root: str, dir: str, file_path: str) -> RelPath:
-    """A requested path as one below the root: relative to `dir` unless absolute, refused when it leads
-    outside."""
+    """A requested path as one below the root: relative to `dir` unless absolute, refused when it
+    leads outside.
+    """
     spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
     if spelled.startswith("/"):
         host = os.path.abspath(root)
         if not spelled.startswith(host.rstrip("/") + "/"):
-            raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
+            raise RefusedError(
+                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+            )
         return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
     joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
     if joined == ".." or joined.startswith(("../", "/")):
-        raise RefusedError(f"outside the project: {quote(file_path)}", rule="nothing outside the root is read")
+        raise RefusedError(
+            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
+        )
     return parse_relpath(joined)
 
 
 def build_context_assign_string(
     read_files: Mapping[str, str], *, root: str = ".", dir: str = ".", compat: bool = False
 ) -> str:
-    """The files as assign lines, in the mapping's order, with paths relative to `root`; nothing gives an empty text.
+    """The files as assign lines, in the mapping's order, with paths relative to `root`; nothing
+    gives an empty text.
 
     `compat` ignores `dir` and lets two files of one stem have one name, as the original does.
     """
     folder = "." if compat else dir
-    return assign_text(((_shown(root, folder, path), text) for path, text in read_files.items()), compat=compat)
+    return assign_text(
+        ((_shown(root, folder, path), text) for path, text in read_files.items()), compat=compat
+    )
 
 
 def _shown(root: str, dir: str, file_path: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sutler.errors import UsageError
 from sutler.goals.goal import Goal, Parameter
-from sutler.values.errors import UsageError
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -44,7 +44,9 @@ def parse_words(words: Sequence[str]) -> dict[str, str]:
 
 
 def validate(goal: Goal, name: str, given: dict[str, str], *, compat: bool = False) -> Arguments:
-    """Missing required ones are an error, defaults fill in, declared types hold (compat checks no types)."""
+    """Missing required ones are an error, defaults fill in, declared types hold (compat checks no
+    types).
+    """
     if not goal.parameters:
         return Arguments(given)
     missing = [one for one in goal.parameters if one.required and one.name not in given]

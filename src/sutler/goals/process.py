@@ -1,4 +1,6 @@
-"""Child processes whose output we keep: bounded in time and size, killed with everything they started."""
+"""Child processes whose output we keep: bounded in time and size, killed with everything they
+started.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _CHUNK = 1 << 16
 
 
 class Finished(Struct, frozen=True):
-    """How a child ended. `stopped` says why we killed it: it took too long, or it wrote too much."""
+    """How a child ended. `stopped` says why we killed it: it took too long, or it wrote too
+    much.
+    """
 
     code: int
     out: bytes
@@ -51,9 +55,12 @@ def capture(
     stdin: bytes = b"",
     bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Finished:
-    """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError if it
-    cannot be started; an interrupt kills the group and travels on."""
-    with _Held() as held:  # an interrupt must not fall between the start of the child and our knowing it
+    """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError
+    if it cannot be started; an interrupt kills the group and travels on.
+    """
+    with (
+        _Held() as held
+    ):  # an interrupt must not fall between the start of the child and our knowing it
         child = subprocess.Popen(
             list(words),
             cwd=cwd,
@@ -76,7 +83,9 @@ def capture(
 
 
 class _Held:
-    """Ctrl-C waits until `release`, which raises it then. In other threads there is nothing to hold."""
+    """Ctrl-C waits until `release`, which raises it then. In other threads there is nothing to
+    hold.
+    """
 
     def __enter__(self) -> _Held:
         self.pending = False
@@ -95,7 +104,9 @@ class _Held:
         if self.pending:
             raise KeyboardInterrupt
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
         if self.holding:
             signal.signal(signal.SIGINT, self.old)
             if self.pending and kind is None:
@@ -115,7 +126,10 @@ def _talk(
     if child.stdin is None or child.stdout is None or child.stderr is None:
         raise RuntimeError("a captured child has three pipes")
     deadline = time.monotonic() + bounds.seconds
-    heard: dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+    heard: dict[int, bytearray] = {
+        child.stdout.fileno(): bytearray(),
+        child.stderr.fileno(): bytearray(),
+    }
     to_write = memoryview(stdin)
     with selectors.DefaultSelector() as selector:
         for fd in heard:
@@ -144,7 +158,9 @@ def _talk(
     return out, err, stopped
 
 
-def _feed(child: subprocess.Popen[bytes], selector: selectors.BaseSelector, data: memoryview) -> memoryview:
+def _feed(
+    child: subprocess.Popen[bytes], selector: selectors.BaseSelector, data: memoryview
+) -> memoryview:
     """Write what the pipe takes; close it at the end, or when the child no longer listens."""
     if child.stdin is None:
         return data

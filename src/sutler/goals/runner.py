@@ -8,6 +8,8 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.config import Mode
+from sutler.errors import ModelCommandError, UsageError
 from sutler.goals import context, context_compat
 from sutler.goals.claw import Claw, load_claw
 from sutler.goals.context import Ask, Clean, ContextFile, Wanted
@@ -18,8 +20,6 @@ from sutler.goals.section import section
 from sutler.goals.send import Delivery, Target
 from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
-from sutler.values.errors import ModelCommandError, UsageError
-from sutler.values.pack import Mode
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -161,10 +161,25 @@ def target_of(claw: Claw, job: Job) -> Target:
 
 
 def receipt(prompt: Prompt, delivery: Delivery, clean: Clean | None = None) -> Sent:
-    """What left, without the text itself: the prompt's place among the arguments is shown as `{{prompt}}`."""
-    words = tuple(word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words)
+    """What left, without the text itself: the prompt's place among the arguments is shown as
+    `{{prompt}}`.
+    """
+    words = tuple(
+        word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words
+    )
     if clean:  # the user's own command line can hold a key
         words = tuple(clean(word, "") for word in words)
-    digests = {file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest() for file in prompt.files}
+    digests = {
+        file.path: sha256(file.content.encode(errors="surrogatepass")).hexdigest()
+        for file in prompt.files
+    }
     body = prompt.text.encode(errors="surrogateescape")
-    return Sent(prompt.found.id, words, delivery.how, len(body), sha256(body).hexdigest(), digests, prompt.scripts)
+    return Sent(
+        prompt.found.id,
+        words,
+        delivery.how,
+        len(body),
+        sha256(body).hexdigest(),
+        digests,
+        prompt.scripts,
+    )

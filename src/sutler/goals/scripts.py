@@ -1,7 +1,7 @@
 """Context scripts: shell commands in the order declared, whose trimmed output the prompt may use.
 
-Parameters reach a script twice: spliced into the command by the template, as in the original, and as
-environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
+Parameters reach a script twice: spliced into the command by the template, as in the original, and
+as environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from sutler.errors import SutlerError
 from sutler.goals.goal import Script
 from sutler.goals.process import Bounds, capture
 from sutler.goals.template import render
-from sutler.values.errors import SutlerError
 
 DEFAULT_SECONDS = 60.0
 WHITE = (  # what Rust's trim() removes, which is less than Python's strip()
@@ -63,7 +63,9 @@ def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: flo
         )
     if done.code != 0:
         stderr = done.err.decode("utf-8", "replace")
-        raise SutlerError(f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}")
+        raise SutlerError(
+            f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}"
+        )
     try:
         return done.out.decode("utf-8").strip(WHITE)
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sutler.goals.claw import Claw
 from sutler.goals.context import ContextFile
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 HEADER = """\
 # Context Files
@@ -38,9 +38,12 @@ Tree = dict[str, "Tree | None"]
 """Names to subtrees; None is a file."""
 
 
-def section(files: Sequence[ContextFile], claw: Claw, depth: int | None, *, compat: bool = False) -> str:
-    """Summary, tree and files. `compat` gives the original's bytes: two blank lines before the notes,
-    fences of three backticks whatever the file holds, and paths as given."""
+def section(
+    files: Sequence[ContextFile], claw: Claw, depth: int | None, *, compat: bool = False
+) -> str:
+    """Summary, tree and files. `compat` gives the original's bytes: two blank lines before the
+    notes, fences of three backticks whatever the file holds, and paths as given.
+    """
     notes = (
         "## Notes\n"
         f"- Maximum file size: {claw.max_file_size_kb} KB\n"

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sutler.values.errors import ModelCommandError, UsageError
+from sutler.errors import ModelCommandError, UsageError
 
 PLACEHOLDER = "{{prompt}}"
 LARGE = 1024 * 1024
@@ -24,7 +24,9 @@ _WORD_LIMIT = 128 * 1024 if sys.platform == "linux" else 1 << 30
 
 
 class Target(Struct, frozen=True):
-    """A program and the template of its arguments; without the placeholder the prompt goes to stdin."""
+    """A program and the template of its arguments; without the placeholder the prompt goes to
+    stdin.
+    """
 
     command: str
     template: str = PLACEHOLDER
@@ -52,13 +54,21 @@ def profile(name: str) -> Target:
     """A named profile; `ollama:MODEL` names the model as well."""
     base, _, model = name.partition(":")
     if base not in PROFILES:
-        raise UsageError(f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command")
+        raise UsageError(
+            f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command"
+        )
     target = PROFILES[base]
     if "{model}" in target.template:
         if not model:
-            raise UsageError(f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL")
+            raise UsageError(
+                f"profile '{base}' needs a model", next_step=f"write --to {base}:MODEL"
+            )
         return Target(target.command, target.template.replace("{model}", shlex.quote(model)))
-    return Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip()) if model else target
+    return (
+        Target(target.command, f"{target.template} --model {shlex.quote(model)}".strip())
+        if model
+        else target
+    )
 
 
 def target_of_line(line: str) -> Target:
@@ -91,8 +101,9 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
 
 
 def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
-    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the note says
-    so."""
+    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the
+    note says so.
+    """
     program = locate(target.command, environ)
     words = split(target.template)
     if PLACEHOLDER not in target.template:
@@ -101,7 +112,9 @@ def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
     obstacle = _obstacle([program, *filled], prompt, environ)
     if not obstacle:
         size = len(prompt.encode())
-        note = f"the prompt has {size:,} bytes; an argument template without {PLACEHOLDER} uses stdin"
+        note = (
+            f"the prompt has {size:,} bytes; an argument template without {PLACEHOLDER} uses stdin"
+        )
         return Delivery((program, *filled), "argument", note if size > LARGE else "")
     if any(PLACEHOLDER in word and word != PLACEHOLDER for word in words):
         raise ModelCommandError(
@@ -121,19 +134,31 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
     if longest >= _WORD_LIMIT:
         return f"{longest:,} bytes are more than one argument may have ({_WORD_LIMIT - 1:,})"
     total = sum(len(word.encode("utf-8", "surrogateescape")) + 9 for word in words)
-    total += sum(len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10 for key, value in environ.items())
+    total += sum(
+        len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10
+        for key, value in environ.items()
+    )
     limit = os.sysconf("SC_ARG_MAX") - 4096 if "SC_ARG_MAX" in os.sysconf_names else 120_000
-    return f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""
+    return (
+        f"{total:,} bytes are more than all arguments may have ({limit:,})" if total > limit else ""
+    )
 
 
 def send(
-    delivery: Delivery, prompt: str, *, environ: Mapping[str, str], cwd: str, seconds: float | None = None
+    delivery: Delivery,
+    prompt: str,
+    *,
+    environ: Mapping[str, str],
+    cwd: str,
+    seconds: float | None = None,
 ) -> None:
     """Run it with our streams and wait. Any ending but success is a ModelCommandError."""
     program = delivery.words[0]
     code = _run(delivery, prompt, environ, cwd, seconds)
     if code != 0:
-        raise ModelCommandError(f"LLM command '{program}' exited with non-zero status: {status(code)}")
+        raise ModelCommandError(
+            f"LLM command '{program}' exited with non-zero status: {status(code)}"
+        )
 
 
 def status(code: int) -> str:
@@ -144,16 +169,26 @@ def status(code: int) -> str:
     return f"signal: {-code} ({known.get(-code, 'unknown')})"
 
 
-def _run(delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None) -> int:
+def _run(
+    delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None
+) -> int:
     # No process group of its own: an interactive program must stay in the terminal's foreground.
     stdin = subprocess.PIPE if delivery.how == "stdin" else None
     try:
         child = subprocess.Popen(list(delivery.words), stdin=stdin, env=dict(environ), cwd=cwd)
     except OSError as error:
-        reason = "the arguments are too long" if error.errno == errno.E2BIG else os.strerror(error.errno or 0)
-        raise ModelCommandError(f"Failed to execute LLM command: '{delivery.words[0]}': {reason}") from None
+        reason = (
+            "the arguments are too long"
+            if error.errno == errno.E2BIG
+            else os.strerror(error.errno or 0)
+        )
+        raise ModelCommandError(
+            f"Failed to execute LLM command: '{delivery.words[0]}': {reason}"
+        ) from None
     try:
-        child.communicate(prompt.encode("utf-8", "surrogateescape") if stdin else None, timeout=seconds)
+        child.communicate(
+            prompt.encode("utf-8", "surrogateescape") if stdin else None, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()

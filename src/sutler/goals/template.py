@@ -18,8 +18,8 @@ from importlib.util import find_spec
 
 import msgspec
 
+from sutler.errors import SutlerError, UsageError
 from sutler.goals.tera_worker import CPU_SECONDS, MEMORY_BYTES, REFUSED, TOO_LONG
-from sutler.values.errors import SutlerError, UsageError
 
 Value = str | int | float | bool | None | list["Value"] | Mapping[str, "Value"]
 Loader = Callable[[str], str | None]
@@ -172,7 +172,9 @@ def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
 
 
 def _refusal(detail: str, name: str, main: str) -> TemplateError:
-    """Tera's reason, with the position in words: `template 'x.md': line 2, column 3: expected …`."""
+    """Tera's reason, with the position in words: `template 'x.md': line 2, column 3: expected
+    …`.
+    """
     where = name
     if match := _PARSE.search(detail):
         where = name if match[1] == main else match[1]

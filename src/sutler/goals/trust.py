@@ -1,4 +1,5 @@
-"""Trust: a project's own scripts and model command run only after the user has seen that very content once.
+"""Trust: a project's own scripts and model command run only after the user has seen that very
+content once.
 
 What is trusted is a place and a digest. When a byte of it changes, the trust is gone.
 """
@@ -11,10 +12,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+from sutler.errors import DeniedError, UsageError
 from sutler.goals.claw import COMMAND_KEYS, ClawFile, parse_claw
 from sutler.goals.discovery import Found
-from sutler.values.errors import DeniedError, UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
@@ -39,10 +40,13 @@ class TrustStore:
             return {}
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"the trust file {quote(self.path)} cannot be read: {error}", next_step="repair or remove it"
+                f"the trust file {quote(self.path)} cannot be read: {error}",
+                next_step="repair or remove it",
             ) from None
         if not isinstance(table, dict):
-            raise UsageError(f"the trust file {quote(self.path)} is malformed", next_step="remove it")
+            raise UsageError(
+                f"the trust file {quote(self.path)} is malformed", next_step="remove it"
+            )
         return {str(place): str(digest) for place, digest in table.items()}
 
     def knows(self, place: str, digest: str) -> bool:
@@ -82,7 +86,9 @@ def require_goal(found: Found, store: TrustStore, what: str) -> None:
         )
 
 
-def require_command(files: Sequence[ClawFile], origins: Mapping[str, str], store: TrustStore) -> None:
+def require_command(
+    files: Sequence[ClawFile], origins: Mapping[str, str], store: TrustStore
+) -> None:
     """The file that decides which program is run must be the user's own, or trusted."""
     for file in files:
         chosen = [key for key in COMMAND_KEYS if origins.get(key) == file.name]

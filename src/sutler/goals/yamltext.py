@@ -1,6 +1,8 @@
-"""YAML as text: scalars keep what was written (`1.10` stays `1.10`), and every value knows its line.
+"""YAML as text: scalars keep what was written (`1.10` stays `1.10`), and every value knows its
+line.
 
-The node API is used because a typed loader has already lost the text by the time anyone can ask for it.
+The node API is used because a typed loader has already lost the text by the time anyone can ask for
+it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sutler.values.errors import UsageError
+from sutler.errors import UsageError
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -33,7 +35,11 @@ class Field:
     def _plain(self) -> str | None:
         """The text of a scalar without quotes, else None."""
         node = self._node
-        return str(node.value) if node.id == "scalar" and getattr(node, "style", None) is None else None
+        return (
+            str(node.value)
+            if node.id == "scalar" and getattr(node, "style", None) is None
+            else None
+        )
 
     def is_null(self) -> bool:
         return self._plain() in _NULLS
@@ -70,14 +76,20 @@ class Field:
             return []
         if self._node.id != "sequence":
             self.fail(f"'{self.name}' must be a list")
-        return [Field(self.file, f"{self.name}[{n}]", node) for n, node in enumerate(self._node.value)]
+        return [
+            Field(self.file, f"{self.name}[{n}]", node) for n, node in enumerate(self._node.value)
+        ]
 
     def pairs(self) -> dict[str, Field]:
         """A mapping's fields in the order written; a key given twice is an error."""
         if self.is_null():
             return {}
         if self._node.id != "mapping":
-            self.fail(f"'{self.name}' must be a mapping of keys to values" if self.name else "not a mapping")
+            self.fail(
+                f"'{self.name}' must be a mapping of keys to values"
+                if self.name
+                else "not a mapping"
+            )
         fields: dict[str, Field] = {}
         for key_node, node in self._node.value:
             key = Field(self.file, "a key", key_node)
@@ -88,7 +100,9 @@ class Field:
         return fields
 
     def record(self, known: Sequence[str], *, compat: bool) -> dict[str, Field]:
-        """A mapping with a fixed set of keys. Unknown ones are errors with a hint; compat ignores them."""
+        """A mapping with a fixed set of keys. Unknown ones are errors with a hint; compat ignores
+        them.
+        """
         fields = self.pairs()
         for name, field in fields.items():
             if name not in known and not compat:
@@ -105,13 +119,17 @@ def read_yaml(data: bytes, file: str) -> Field:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 (byte {error.start})", next_step="save it as UTF-8") from None
+        raise UsageError(
+            f"{file}: not UTF-8 (byte {error.start})", next_step="save it as UTF-8"
+        ) from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f":{mark.line + 1}" if mark else ""
-        raise UsageError(f"{file}{where}: malformed YAML: {error.problem or error.context}") from None
+        raise UsageError(
+            f"{file}{where}: malformed YAML: {error.problem or error.context}"
+        ) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise UsageError(f"{file}: malformed YAML: {' '.join(str(error).split())}") from None
     if node is None:

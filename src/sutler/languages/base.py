@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct, StructMeta
 
-from sutler.values.facts import Symbol, SymbolKind
+from sutler.languages.facts import Symbol, SymbolKind
 
 Kind = Literal["program", "schema", "style", "config", "doc", "data"]
 """`schema` describes data or queries (SQL, protobuf); `style` holds neither logic nor data

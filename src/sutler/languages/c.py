@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sutler.languages.base import Comments, Entries, Grammar, Language, words
 from sutler.languages.exports import offered
+from sutler.languages.facts import Symbol
 from sutler.languages.imports import included
 from sutler.languages.tests import BY_AFFIX
-from sutler.values.facts import Symbol
 
 QUERY = """
 (function_definition declarator: (function_declarator declarator: (identifier) @n)) @d.function

@@ -76,8 +76,7 @@ DATA_ONLY: tuple[Language, ...] = (
     _config(
         "xml",
         (
-            "xml xsd xsl xslt plist csproj vbproj fsproj props targets nuspec resx xaml "
-            "config storyboard wsdl svg"
+            "xml xsd xsl xslt plist csproj vbproj fsproj props targets nuspec resx xaml config storyboard wsdl svg"
         ),
         MARKUP,
     ),

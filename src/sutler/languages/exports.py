@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from sutler.languages.base import ExportRule
-from sutler.values.facts import Symbol
+from sutler.languages.facts import Symbol
 
 _HIDDEN = r"\b(?:private|protected|internal|fileprivate)\b"
 _TYPES = ("class", "type")

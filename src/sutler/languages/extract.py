@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from sutler.languages import language_of
 from sutler.languages import terms as words
 from sutler.languages.base import Grammar, Language
+from sutler.languages.facts import Facts, Import, ParseStatus, Region, Symbol, SymbolKind
 from sutler.languages.regions import cut_regions
 from sutler.languages.version import facts_version
-from sutler.values.facts import Facts, Import, ParseStatus, Region, Symbol, SymbolKind
-from sutler.values.paths import extension
+from sutler.paths import extension
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree

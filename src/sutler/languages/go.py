@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
 from sutler.languages.exports import offered
+from sutler.languages.facts import Symbol
 from sutler.languages.imports import quoted
 from sutler.languages.tests import NO_TESTS
-from sutler.values.facts import Symbol
 
 _QUERY = """
 (function_declaration name: (identifier) @n) @d.function

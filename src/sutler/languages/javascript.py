@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.facts import Symbol
 from sutler.languages.imports import quoted
 from sutler.languages.tests import AFFIX, CAMEL, SPEC
-from sutler.values.facts import Symbol
 
 _EXPORTED = r"\s*(?:export\b|(?:module\.)?exports\.)"
 _CLAUSE = r"(?m)^export\s*\{([^}]{0,2000})\}"

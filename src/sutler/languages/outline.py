@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from sutler.languages.extract import Structure, structure_of
+from sutler.languages.facts import Facts, Symbol
 from sutler.languages.shapes import shapes_in
-from sutler.values.facts import Facts, Symbol
 
 _SPACES = re.compile(r"\s+")
 _MAX_SIGNATURE = 300

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sutler.values.facts import Region, RegionKind, Symbol
+from sutler.languages.facts import Region, RegionKind, Symbol
 
 _COMMENT = re.compile(r"^\s*(?://|/\*|\*|#|--|@|\[)")
 _MAX_GAP = 60  # lines: a longer gap is cut at blank lines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
 from sutler.languages.exports import offered, top
+from sutler.languages.facts import Symbol
 from sutler.languages.imports import quoted
 from sutler.languages.tests import AFFIX, CAMEL, SPEC
-from sutler.values.facts import Symbol
 
 _QUERY = """
 (class name: (_) @n) @d.class

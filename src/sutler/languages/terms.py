@@ -1,7 +1,8 @@
 """Words of code and prose, normalised the same way in files and in tasks.
 
-`parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must meet, so identifiers are split by case and
-underscore, lower-cased and lightly stemmed; an identifier of several words is kept whole as well.
+`parseURLParts`, `parse_url_parts` and "parsing the parts of URLs" must meet, so identifiers are
+split by case and underscore, lower-cased and lightly stemmed; an identifier of several words is
+kept whole as well.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""What earlier packs of a project learned about its files, kept between runs and looked up by content.
+"""What earlier packs of a project learned about its files, kept between runs and looked up by
+content.
 
-Kept is the result of redaction for a content, and the tokens of the section that showed it, whole or cut. For most
-files that is a digest and a number; for a file with something to redact, the changed lines as they may leave. A cached
-result is used when the file's bytes have the digest on record. The digest itself is taken from the cache when the
-inode, the size and both times are unchanged, and the file was left alone for some seconds before it was read. A cache
-that is damaged, old or made by other rules is ignored.
+Kept is the result of redaction for a content, and the tokens of the section that showed it, whole
+or cut. For most files that is a digest and a number; for a file with something to redact, the
+changed lines as they may leave. A cached result is used when the file's bytes have the digest on
+record. The digest itself is taken from the cache when the inode, the size and both times are
+unchanged, and the file was left alone for some seconds before it was read. A cache that is damaged,
+old or made by other rules is ignored.
 """
 
 from __future__ import annotations
@@ -21,20 +23,23 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.engine import home
+from sutler.budget.fit import Loaded
+from sutler.formats.document import CleanText, Finding, Section
+from sutler.store import home
 from sutler.store.state import project_id
-from sutler.values.pack import CleanText, Finding, Loaded, Section
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
+    from sutler.budget.selection import Request
     from sutler.config import Settings
-    from sutler.values.pack import Request
 
 _FORMAT = 6
 _CHECK = 4  # bytes of the checksum
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
-"""A file changed this shortly before it was read may change again within one tick of the clock: not trusted."""
+"""A file changed this shortly before it was read may change again within one tick of the clock: not
+trusted.
+"""
 MAX_FIGURES = 2000
 MAX_CHANGED = 1_000_000
 """Characters of changed lines that are kept of one file."""
@@ -45,8 +50,10 @@ _ADDRESSED: frozenset[str] = frozenset(
 
 
 class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """One file as it was last packed. No digest: the file holds no text. `section` is what its section depended on
-    besides the content; `lines` are those that redaction changed, by number from 0."""
+    """One file as it was last packed. No digest: the file holds no text. `section` is what its
+    section depended on besides the content; `lines` are those that redaction changed, by number
+    from 0.
+    """
 
     digest: str
     tokens: int = UNCOUNTED
@@ -65,7 +72,9 @@ class Files(Struct, frozen=True, array_like=True):
 
 
 class Figures(Struct, frozen=True, array_like=True):
-    """Numbers about texts, by kind and digest. A file of its own: a limited pack need not read about every file."""
+    """Numbers about texts, by kind and digest. A file of its own: a limited pack need not read
+    about every file.
+    """
 
     format: int
     figures: dict[str, int]
@@ -81,8 +90,9 @@ def section_key(section: Section) -> str:
 
 
 class PackCache:
-    """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without a name it keeps
-    nothing."""
+    """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without
+    a name it keeps nothing.
+    """
 
     __slots__ = ("_environ", "_figures", "_files", "_fresh", "_noted", "_started", "name")
 
@@ -146,8 +156,9 @@ class PackCache:
         return replace(cached, stat_key=stat_key)
 
     def tokens(self, section: Section, count: Callable[[], int]) -> int:
-        """What a section costs in tokens: from the cache, or counted. Excerpts go by their text, since they depend on
-        the task."""
+        """What a section costs in tokens: from the cache, or counted. Excerpts go by their text,
+        since they depend on the task.
+        """
         if section.level not in _ADDRESSED:
             key = (
                 section_key(section),
@@ -194,7 +205,9 @@ class PackCache:
             self._fresh[section.path] = replace(record, tokens=tokens, section=section_key(section))
 
     def save(self, *, whole: bool) -> None:
-        """Keep what this run learned. A run that saw the `whole` project drops the files it did not see."""
+        """Keep what this run learned. A run that saw the `whole` project drops the files it did not
+        see.
+        """
         if not self.name:
             return
         if self._noted and not self._noted.items() <= self.figures.items():
@@ -222,10 +235,12 @@ NO_CACHE = PackCache("", {})
 def cache_for(
     root: str, settings: Settings, request: Request, environ: Mapping[str, str]
 ) -> PackCache:
-    """The cache of a project for packs of this kind: other rules, another format, cut or vocabulary, another cache."""
+    """The cache of a project for packs of this kind: other rules, another format, cut or
+    vocabulary, another cache.
+    """
     rules = ""
     if settings.flag("redact"):
-        from sutler.engine.clean import redactor_mark
+        from sutler.secrets.cleaner import redactor_mark
 
         rules = redactor_mark()
     kind = (

@@ -1,21 +1,25 @@
-"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read once."""
+"""Load files: bytes, text, clean text, or the reason why a file stays out. Each file is read
+once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
 
+from sutler.budget.fit import Loaded, Material
+from sutler.budget.selection import Choice
 from sutler.config import Settings
-from sutler.disk.root import Blob, Reader
-from sutler.disk.text import decode
-from sutler.engine.clean import Clean
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache
-from sutler.stages.fit import Material
-from sutler.values.pack import Choice, Loaded
-from sutler.values.snapshot import Excluded, Problem, Reason, Rule
+from sutler.scan.root import Blob, Reader
+from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
+from sutler.scan.text import decode
+from sutler.secrets.cleaner import Clean
 
 CEILING = 1 << 30
-"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take the memory."""
+"""No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
+the memory.
+"""
 NOT_TEXT = Rule("content", "not text")
 
 BATCH_BYTES = 1 << 19

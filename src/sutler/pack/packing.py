@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from sutler.disk.output import replacing, write_atomic
+from sutler.budget.selection import Request
+from sutler.errors import SutlerError
+from sutler.formats.document import Section
 from sutler.pack.pipeline import make
 from sutler.pack.steps import PackRun, Progress
-from sutler.stages.count import counter_for, require_vocabulary
-from sutler.values.errors import SutlerError
-from sutler.values.pack import Request, Section
+from sutler.store.atomic import replacing, write_atomic
+from sutler.tokens.counter import counter_for, require_vocabulary
 
 if TYPE_CHECKING:
-    from sutler.engine.project import Project
+    from sutler.pack.project import Project
     from sutler.pack.report import Ask, Report
 
 
 class Packing:
-    """A pack that is made while it is read. Iterate for its text, or call `text` or `write`; then read
-    `report`."""
+    """A pack that is made while it is read. Iterate for its text, or call `text` or `write`; then
+    read `report`.
+    """
 
     def __init__(
         self,
@@ -57,7 +59,9 @@ class Packing:
         return b"".join(self.encoded()).decode()
 
     def write(self, path: str) -> Report:
-        """Write the pack to `path`, all of it or nothing: an old file stays until the new one is whole."""
+        """Write the pack to `path`, all of it or nothing: an old file stays until the new one is
+        whole.
+        """
         with replacing(path) as write:
             for run in make(self._started()):
                 write(run)
@@ -68,9 +72,10 @@ class Packing:
         return map(b"".join, make(self._started()))
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
-        """Write the pack as several complete packs of at most `size` each, in the budget's unit; returns
-        how many."""
-        from sutler.engine.parts import split_text
+        """Write the pack as several complete packs of at most `size` each, in the budget's unit;
+        returns how many.
+        """
+        from sutler.pack.parts import split_text
 
         budget = self.request.budget
         count = counter_for(budget.unit, budget.counter)
@@ -90,7 +95,9 @@ class Packing:
         return PackRun(self.project, self.request, self._ask, count_tokens=self._count_tokens)
 
     def _started(self) -> PackRun:
-        """A new run, since a pack may be read more than once and the tree may have changed between."""
+        """A new run, since a pack may be read more than once and the tree may have changed
+        between.
+        """
         self._run = run = self._new_run()
         run.progress, run.watch = self.progress, self.watch
         return run

@@ -1,21 +1,22 @@
 """One ordered pool of worker processes: the answers of `work(0)`, `work(1)` … in order.
 
-Workers are forked, so they inherit what the parent has loaded and start within a millisecond. Nothing depends on them:
-where a fork is not safe or not worth it, and where a worker dies, the parent does the work itself. Threads were tried:
-redaction is mostly Python and the tokenizer holds the interpreter's lock, so two of them took as long as one.
+Workers are forked, so they inherit what the parent has loaded and start within a millisecond.
+Nothing depends on them: where a fork is not safe or not worth it, and where a worker dies, the
+parent does the work itself. Threads were tried: redaction is mostly Python and the tokenizer holds
+the interpreter's lock, so two of them took as long as one.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Generator
 from typing import Generic, TypeVar
 
 import msgspec
 
-from sutler.disk.output import write_run
+from sutler.store.atomic import write_run
+from sutler.system import cores, may_fork
 
 _SIZE = 8  # bytes before each answer: its length
 _PIPE = 1 << 20
@@ -24,25 +25,10 @@ _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 T = TypeVar("T")
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def may_fork() -> bool:
-    """Whether a fork is safe: on Linux, with no other thread whose locks a child would inherit."""
-    if not sys.platform.startswith("linux"):
-        return False
-    try:
-        return len(os.listdir("/proc/self/task")) == 1
-    except OSError:
-        return False
-
-
 def workers_for(size: int, enough: int) -> int:
-    """How many workers a job of `size` bytes gets: none below `enough`, on one core, or where a fork is not safe."""
+    """How many workers a job of `size` bytes gets: none below `enough`, on one core, or where a
+    fork is not safe.
+    """
     return cores() if size > enough and cores() > 1 and may_fork() else 0
 
 
@@ -51,8 +37,9 @@ def ordered(
 ) -> Generator[T, None, None]:
     """Yield `work(0)` to `work(count - 1)`. Worker `n` of `w` takes the indices n, n + w, n + 2w …
 
-    Answers travel as MessagePack of `kind`. A worker whose answers are not read yet waits at its full pipe, so memory
-    stays bounded. What a worker could not do is done here, so that an error is raised where it can be handled.
+    Answers travel as MessagePack of `kind`. A worker whose answers are not read yet waits at its
+    full pipe, so memory stays bounded. What a worker could not do is done here, so that an error is
+    raised where it can be handled.
     """
     if not workers:
         yield from map(work, range(count))

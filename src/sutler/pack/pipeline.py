@@ -11,18 +11,18 @@ render    Batch               sections between their frames, in bytes
 seal      Run                 the text that leaves, its digest at the end
 record    Report              what entered, what stayed out and why; the cache is saved
 
-A pack without a limit is built in batches, by worker processes where that pays. A limited pack is one
-batch, whose files are loaded while `fit` spends the budget.
+A pack without a limit is built in batches, by worker processes where that pays. A limited pack is
+one batch, whose files are loaded while `fit` spends the budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sutler.formats.document import Run
 from sutler.pack import parallel
 from sutler.pack.report import Batch
 from sutler.pack.steps import PackRun
-from sutler.values.pack import Run
 
 
 def make(run: PackRun) -> Iterator[Run]:

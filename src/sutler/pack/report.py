@@ -8,12 +8,14 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from sutler.budget.selection import Budget
 from sutler.config import Settings
+from sutler.errors import RefusedError
+from sutler.formats.document import CleanText, Listing
+from sutler.formats.transparency import PackType
 from sutler.pack.cache import CachedFile
-from sutler.values.errors import RefusedError
-from sutler.values.pack import Budget, CleanText, Listing, PackType
-from sutler.values.paths import RelPath, quote
-from sutler.values.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
+from sutler.paths import RelPath, quote
+from sutler.scan.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
 WHOLE = ("full", "summary")
 """Levels at which nothing of a file was cut away; a summary shows facts and no text to cut."""
@@ -43,7 +45,9 @@ class Shown(Struct, frozen=True, gc=False):
 
 
 class Report(Struct, frozen=True):
-    """A finished pack's account of itself. `used` is counted on the very text, in the budget's unit."""
+    """A finished pack's account of itself. `used` is counted on the very text, in the budget's
+    unit.
+    """
 
     pack_id: str
     format: str
@@ -85,7 +89,9 @@ class Report(Struct, frozen=True):
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
-    """Counts for people. The inside of `.git` is on record, but nobody thinks of it as files of the project."""
+    """Counts for people. The inside of `.git` is on record, but nobody thinks of it as files of the
+    project.
+    """
     tally: Counter[str] = Counter()
     for item in excluded:
         if item.rule.source != "git":
@@ -94,7 +100,9 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
 
 
 def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
-    """A file in a document: `text` is what it shows, `whole` the clean file that this was taken from."""
+    """A file in a document: `text` is what it shows, `whole` the clean file that this was taken
+    from.
+    """
     data = text.encode("utf-8", "surrogatepass")
     rules = tuple(one.rule for one in whole.findings if one.confidence > 0) if whole else ()
     hidden = whole.hidden if whole else ()
@@ -118,8 +126,9 @@ class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Batch(Struct, frozen=True, array_like=True):
-    """Built sections: their account, their text, the part of it that the ending's digest covers, their
-    manifest lines."""
+    """Built sections: their account, their text, the part of it that the ending's digest covers,
+    their manifest lines.
+    """
 
     files: list[BuiltFile]
     excluded: list[tuple[int, Reason, Rule, CachedFile | None]]
@@ -159,8 +168,10 @@ def named_but_out(excluded: Iterable[Excluded], named: Sequence[RelPath]) -> lis
 def judge(
     problems: Sequence[Problem], settings: Settings, named: Sequence[RelPath], ask: Ask | None
 ) -> None:
-    """strict: any problem refuses. flexible: a problem with something the user named asks, and without anyone to
-    ask refuses; the rest is recorded. ignore: everything is recorded and nothing refuses."""
+    """strict: any problem refuses. flexible: a problem with something the user named asks, and
+    without anyone to ask refuses; the rest is recorded. ignore: everything is recorded and nothing
+    refuses.
+    """
     mode = settings.text("mode")
     if mode == "ignore":
         return

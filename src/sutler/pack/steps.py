@@ -1,7 +1,7 @@
 """The steps of the pipeline and what they share during one run.
 
-A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay in
-this process.
+A batch names files by their number, so that paths, which may hold bytes that are no Unicode, stay
+in this process.
 """
 
 from __future__ import annotations
@@ -12,9 +12,19 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from sutler.disk.root import Root
-from sutler.engine.clean import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.budget.fit import (
+    Fitted,
+    Ledger,
+    Material,
+    best_rung,
+    fit_whole_text,
+    frame_cost,
+    worth_loading,
+)
+from sutler.budget.selection import Choice, Request, Selection, display_key
 from sutler.formats import Framed, SectionFrame, assembled, frame_text, joined, section_frame, shape
+from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
+from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
 from sutler.pack.cache import NO_CACHE, PackCache, cache_for
 from sutler.pack.load import LoadedFile, Loader, batches_of
@@ -27,8 +37,10 @@ from sutler.pack.report import (
     judge,
     named_but_out,
 )
-from sutler.stages.choose import display_key
-from sutler.stages.count import (
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, Problem, Snapshot
+from sutler.secrets.cleaner import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.tokens.counter import (
     LITTLE,
     Counter,
     counter_for,
@@ -36,38 +48,18 @@ from sutler.stages.count import (
     make_ready,
     token_counter,
 )
-from sutler.stages.fit import (
-    Fitted,
-    Ledger,
-    Material,
-    best_rung,
-    fit_whole_text,
-    frame_cost,
-    worth_loading,
-)
-from sutler.stages.tree import drawing_limit, drawn_within
-from sutler.values.pack import (
-    Choice,
-    CleanText,
-    Listing,
-    Preamble,
-    Request,
-    Run,
-    Section,
-    Selection,
-)
-from sutler.values.snapshot import Excluded, Problem, Snapshot
 
 if TYPE_CHECKING:
-    from sutler.engine.changes import Changes
-    from sutler.engine.project import Classified, Project
-    from sutler.stages.task_fit import Ranking
+    from sutler.budget.task_fit import Ranking
+    from sutler.pack.changes import Changes
+    from sutler.pack.project import Classified, Project
 
 ENOUGH = 1_500_000
 """Bytes to redact or count from which worker processes are worth their start."""
 OFFERED = 4
-"""What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and the whole
-text at the end."""
+"""What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and
+the whole text at the end.
+"""
 ENOUGH_RAW = 8_000_000
 """The same for files that are only read and framed."""
 
@@ -76,7 +68,9 @@ Progress = Callable[[int, int], None]
 
 
 class PackRun:
-    """One run of the pipeline. The methods from `scan` to `record` are its steps, in their order."""
+    """One run of the pipeline. The methods from `scan` to `record` are its steps, in their
+    order.
+    """
 
     def __init__(
         self, project: Project, request: Request, ask: Ask | None, *, count_tokens: bool
@@ -156,7 +150,9 @@ class PackRun:
             yield batches
 
     def workers(self) -> int:
-        """How many worker processes build the batches; what they need is loaded before they are forked."""
+        """How many worker processes build the batches; what they need is loaded before they are
+        forked.
+        """
         request, cached = self.request, self.cache.files
         redacting = self.project.settings.flag("redact")
         if self._limited:
@@ -172,16 +168,17 @@ class PackRun:
         return workers
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
-        """Read and decode the files of a batch. Lazy under a limit, which must not read the whole tree;
-        else all at once, since reading, redacting and counting in turns evict each other's tables from
-        the processor's caches."""
+        """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
+        tree; else all at once, since reading, redacting and counting in turns evict each other's
+        tables from the processor's caches.
+        """
         choices: Iterable[Choice] = [self._order[number] for number in batch]
         if not self._limited:
             return [(choice, self._loader.load(choice)) for choice in choices]
         if self._ranking is None:
             choices = worth_loading(choices, self._ledger)
         else:
-            from sutler.stages.task_fit import task_order
+            from sutler.budget.task_fit import task_order
 
             choices = task_order(self._order, self._ranking)
         return ((choice, self._loader.load(choice)) for choice in choices)
@@ -194,7 +191,9 @@ class PackRun:
                 self._advance()
 
     def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> Fitted:
-        """Sections in display order: all that the limit has room for, each file at its best without one."""
+        """Sections in display order: all that the limit has room for, each file at its best without
+        one.
+        """
         if not self._limited:
             ready = list(materials)
             cut = self.request.cut
@@ -230,8 +229,9 @@ class PackRun:
         return Batch(files, excluded, problems, b"".join(text), bytes(covered), bytes(lines))
 
     def seal(self, built: Generator[Batch, None, None]) -> Iterator[Run]:
-        """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or about
-        what the user named."""
+        """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or
+        about what the user named.
+        """
         settings, named = self.project.settings, self.project.place.named
         with closing(built):
             runs = self._sealed(built)

@@ -18,15 +18,7 @@ from msgspec import Struct
 
 from sutler.languages import MANIFESTS, Language, entry_names, language_of_name
 from sutler.scan import key_names as names
-from sutler.values.snapshot import (
-    FileCategory,
-    FileEntry,
-    FileFacts,
-    FileType,
-    Importance,
-    Role,
-    Tag,
-)
+from sutler.scan.snapshot import FileCategory, FileEntry, FileFacts, FileType, Importance, Role, Tag
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"

@@ -28,9 +28,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from sutler.errors import UsageError
+from sutler.paths import quote
 from sutler.scan.wildmatch import MalformedError, covering, exact, view
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote
 
 GLOB_LENGTH: Final = 4096
 GLOB_COUNT: Final = 1000

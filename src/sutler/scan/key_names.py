@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.values.snapshot import FileCategory
+from sutler.scan.snapshot import FileCategory
 
 
 def words(text: str) -> frozenset[str]:

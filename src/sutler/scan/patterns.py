@@ -1,4 +1,6 @@
-"""The patterns of ignore files, exactly git's: one line, and a list in which the last match wins."""
+"""The patterns of ignore files, exactly git's: one line, and a list in which the last match
+wins.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ from sutler.scan.wildmatch import SPECIAL, literal, lower, translate
 
 
 class Pattern(Struct, frozen=True, gc=False):
-    """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and `regex` is set;
-    `lead` holds the literal first segments of a pattern with a slash, `reach` how many it may have in all."""
+    """One line of an ignore file, `text` as git shows it. Exactly one of `exact`, `suffix` and
+    `regex` is set; `lead` holds the literal first segments of a pattern with a slash, `reach` how
+    many it may have in all.
+    """
 
     text: str
     negated: bool
@@ -47,7 +51,8 @@ def parse_pattern(text: str, fold: bool = False) -> Pattern:
         return Pattern(text, negated, directory, anchored, plain(body), None, None, lead, len(lead))
     if not anchored and body.startswith("*") and not SPECIAL.search(body, 1):
         return Pattern(text, negated, directory, False, None, plain(body[1:]), None, ())
-    # With a slash in it, git compares the text before the first wildcard by itself and matches the rest
+    # With a slash in it, git compares the text before the first wildcard by itself and matches the
+    # rest
     # alone, so that `a/b**/c` reads `**/` at the start of that rest.
     start = cut if anchored else 0
     head = "".join(literal(char, fold) for char in body[:start])
@@ -74,7 +79,9 @@ class Live(NamedTuple):
 
 
 class PatternList:
-    """The patterns of one source, last match wins, indexed so that a name costs two dictionary look-ups."""
+    """The patterns of one source, last match wins, indexed so that a name costs two dictionary
+    look-ups.
+    """
 
     __slots__ = (
         "_dir_exact",
@@ -137,7 +144,9 @@ class PatternList:
         return best
 
     def by_path(self, live: Iterable[Live], path: str, directory: bool, floor: int) -> int:
-        """The last of the live patterns, above `floor`, that matches this path (a byte view), or `floor`."""
+        """The last of the live patterns, above `floor`, that matches this path (a byte view), or
+        `floor`.
+        """
         plain = lower(path) if self.fold else path
         for index, pattern, regex in live:
             if index < floor:
@@ -156,7 +165,9 @@ class PatternList:
         return self.patterns[index] if index >= 0 else None
 
     def descend(self, live: tuple[Live, ...], depth: int, name: str) -> tuple[Live, ...]:
-        """Those that may still match below the directory `name`, which lies `depth` levels under the base."""
+        """Those that may still match below the directory `name`, which lies `depth` levels under
+        the base.
+        """
         plain = lower(name) if self.fold else name
         return tuple(one for one in live if _alive(one.pattern, depth, plain))
 

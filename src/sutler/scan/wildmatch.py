@@ -135,7 +135,8 @@ def _bracket(pattern: str, index: int, fold: bool) -> tuple[str, int]:
 
 def _class_regex(ranges: Ranges, negated: bool, fold: bool) -> str:
     """Any character of the ranges, or any other one; never a slash."""
-    if fold:  # the name is in lower case: a capital letter in a class matches nothing, its small twin both
+    # the name is in lower case: a capital letter in a class matches nothing, its small twin both
+    if fold:
         ranges = [part for start, end in ranges for part in _without_capitals(start, end)]
         ranges += [
             (max(start, 97) - 32, min(end, 122) - 32)

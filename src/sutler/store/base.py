@@ -1,7 +1,8 @@
 """The seam: what the rest of sutler may ask of its memory, in domain values.
 
-Every method is one transaction. A store belongs to one project, and no method can name another. Writes are
-idempotent: a retry after a lost reply changes nothing and answers what the first try would have answered.
+Every method is one transaction. A store belongs to one project, and no method can name another.
+Writes are idempotent: a retry after a lost reply changes nothing and answers what the first try
+would have answered.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
-from sutler.values.access import (
+from sutler.store.records import (
     Approval,
     AuditEntry,
     AuditRow,
@@ -41,13 +42,17 @@ class Query(Protocol):
 
 
 class Database(Protocol):
-    """What differs between SQLite and PostgreSQL: how a transaction begins, ends and is tried again."""
+    """What differs between SQLite and PostgreSQL: how a transaction begins, ends and is tried
+    again.
+    """
 
     dialect: Literal["sqlite", "postgres"]
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
-        """Run `work` in one transaction. It may run more than once, and only the last run counts. Without `wait` a
-        commit outlives the process and reaches the disk with the next commit that waits, or with `flush`."""
+        """Run `work` in one transaction. It may run more than once, and only the last run counts.
+        Without `wait` a commit outlives the process and reaches the disk with the next commit that
+        waits, or with `flush`.
+        """
         ...
 
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
@@ -59,7 +64,9 @@ class Database(Protocol):
         ...
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
-        """Have `slot` (a short plain word) to oneself, among all processes; the end of a process frees it."""
+        """Have `slot` (a short plain word) to oneself, among all processes; the end of a process
+        frees it.
+        """
         ...
 
     def compact(self) -> None:
@@ -123,7 +130,9 @@ class Store(Protocol):
     def pending(self) -> tuple[AuditRow, ...]: ...
     def pending_count(self) -> int: ...
     def audit(self, after: int = 0, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
-    def audit_of(self, session: str, path: str | None = None, limit: int = 1_000) -> tuple[AuditRow, ...]: ...
+    def audit_of(
+        self, session: str, path: str | None = None, limit: int = 1_000
+    ) -> tuple[AuditRow, ...]: ...
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]: ...
     def head(self) -> tuple[int, str]: ...
     def drop_audit(self, through: int) -> int: ...

@@ -1,7 +1,9 @@
-"""The schema, as numbered steps. A step that has run is never edited: its digest is checked at every start.
+"""The schema, as numbered steps. A step that has run is never edited: its digest is checked at
+every start.
 
-Types are the ones both databases understand; `{blob}` is the one word that differs. PostgreSQL gets row-level
-security on top: a table only shows rows of the project that the connection named, and only to the role that owns it.
+Types are the ones both databases understand; `{blob}` is the one word that differs. PostgreSQL gets
+row-level security on top: a table only shows rows of the project that the connection named, and
+only to the role that owns it.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sutler.errors import SutlerError
 from sutler.store.base import Database, Query
-from sutler.values.errors import SutlerError
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -49,7 +51,10 @@ MIGRATIONS: tuple[Migration, ...] = (
         1,
         "first tables",
         (
-            *(f"CREATE TABLE {name} (project TEXT NOT NULL, {columns})" for name, columns in _TABLES.items()),
+            *(
+                f"CREATE TABLE {name} (project TEXT NOT NULL, {columns})"
+                for name, columns in _TABLES.items()
+            ),
             "CREATE INDEX audit_by_session ON audit (project, session, path, seq)",
             "CREATE INDEX approvals_by_state ON approvals (project, state, created)",
         ),
@@ -94,7 +99,9 @@ _TENANTS = (
 
 
 def _fence(table: str) -> tuple[str, ...]:
-    """Two conditions, because a session setting alone could be changed by any role that can log in."""
+    """Two conditions, because a session setting alone could be changed by any role that can log
+    in.
+    """
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
@@ -111,7 +118,8 @@ def statements(migration: Migration, dialect: Dialect) -> tuple[str, ...]:
     if dialect == "sqlite":
         # STRICT, because a column that silently takes another type is a bug found years later.
         return tuple(
-            sql.replace("BIGINT", "INTEGER") + " STRICT" if sql.startswith("CREATE TABLE") else sql for sql in plain
+            sql.replace("BIGINT", "INTEGER") + " STRICT" if sql.startswith("CREATE TABLE") else sql
+            for sql in plain
         )
     tenants = _TENANTS if migration.number == 1 else ()
     return (*tenants, *plain, *(sql for table in migration.tables for sql in _fence(table)))
@@ -123,7 +131,9 @@ def digest(migration: Migration, dialect: Dialect) -> str:
 
 def migrate(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) -> int:
     """Bring the schema up to date in one transaction and verify every step that had already run."""
-    return database.transact(lambda query: _migrate(query, database.dialect, migrations), write=True)
+    return database.transact(
+        lambda query: _migrate(query, database.dialect, migrations), write=True
+    )
 
 
 def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) -> int:
@@ -133,7 +143,10 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
         "CREATE TABLE IF NOT EXISTS sutler_migrations "
         "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
-    done = {row[0]: row[1] for row in query("SELECT number, digest FROM sutler_migrations ORDER BY number")}
+    done = {
+        row[0]: row[1]
+        for row in query("SELECT number, digest FROM sutler_migrations ORDER BY number")
+    }
     known = {migration.number for migration in migrations}
     if unknown := sorted(str(number) for number in done if number not in known):
         raise SutlerError(
@@ -146,7 +159,10 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
         if migration.number not in done:
             for sql in statements(migration, dialect):
                 query(sql)
-            query("INSERT INTO sutler_migrations VALUES (?, ?, ?)", (migration.number, migration.name, wanted))
+            query(
+                "INSERT INTO sutler_migrations VALUES (?, ?, ?)",
+                (migration.number, migration.name, wanted),
+            )
         elif done[migration.number] != wanted:
             raise SutlerError(
                 f"schema step {migration.number} in the store differs from the one this sutler carries",

@@ -1,7 +1,8 @@
 """PostgreSQL through psycopg 3, for when several machines share one memory.
 
-A lost connection, a serialization failure or a deadlock is tried again a bounded number of times. That is safe
-because every write of the store is idempotent: an outcome that nobody heard of is found again, not repeated.
+A lost connection, a serialization failure or a deadlock is tried again a bounded number of times.
+That is safe because every write of the store is idempotent: an outcome that nobody heard of is
+found again, not repeated.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
-from sutler.values.errors import RefusedError, SutlerError, UsageError
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,7 +49,8 @@ class PostgresDatabase:
             import psycopg
         except ImportError:
             raise UsageError(
-                "a PostgreSQL store needs psycopg", next_step="install sutler with its postgres extra"
+                "a PostgreSQL store needs psycopg",
+                next_step="install sutler with its postgres extra",
             ) from None
         again = psycopg.errors
         self._url = url
@@ -66,15 +68,21 @@ class PostgresDatabase:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
             self._connection.execute("SET synchronous_commit = on")
-            self._connection.execute("SELECT set_config('sutler.project', %s, false)", (self._project,))
+            self._connection.execute(
+                "SELECT set_config('sutler.project', %s, false)", (self._project,)
+            )
         return self._connection
 
     def claim(self) -> None:
         """Make the project this role's, unless another role has it."""
 
         def work(query: Query) -> list[Row]:
-            query("INSERT INTO tenants (project) VALUES (?) ON CONFLICT DO NOTHING", (self._project,))
-            return query("SELECT 1 FROM tenants WHERE project = ? AND owner = current_user", (self._project,))
+            query(
+                "INSERT INTO tenants (project) VALUES (?) ON CONFLICT DO NOTHING", (self._project,)
+            )
+            return query(
+                "SELECT 1 FROM tenants WHERE project = ? AND owner = current_user", (self._project,)
+            )
 
         if not self.transact(work, write=True):
             raise RefusedError(
@@ -91,7 +99,10 @@ class PostgresDatabase:
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         if os.getpid() != self._pid:
-            raise SutlerError("a store was carried into another process", next_step="open the store after the fork")
+            raise SutlerError(
+                "a store was carried into another process",
+                next_step="open the store after the fork",
+            )
         with self._lock:
             for turn in range(_TRIES):
                 try:
@@ -107,7 +118,8 @@ class PostgresDatabase:
             raise self._error(last) from last
 
     def _error(self, fault: Exception) -> SutlerError:
-        # The driver's own text can carry the host and the user of the URL, so only its kind is shown.
+        # The driver's own text can carry the host and the user of the URL, so only its kind is
+        # shown.
         return SutlerError(
             f"the PostgreSQL store cannot be used ({type(fault).__name__})",
             rule="what is not recorded does not happen",
@@ -124,7 +136,9 @@ class PostgresDatabase:
 
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
-        """An advisory lock on a connection of its own: the server frees it when the connection ends."""
+        """An advisory lock on a connection of its own: the server frees it when the connection
+        ends.
+        """
         import psycopg
 
         try:
@@ -134,7 +148,10 @@ class PostgresDatabase:
         try:
             key = int(sha256(f"sutler {self._project} {slot}".encode()).hexdigest()[:15], 16)
             try:
-                connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max(1, int(wait * 1000))}ms",))
+                connection.execute(
+                    "SELECT set_config('lock_timeout', %s, false)",
+                    (f"{max(1, int(wait * 1000))}ms",),
+                )
                 connection.execute("SELECT pg_advisory_lock(%s)", (key,))
             except psycopg.errors.LockNotAvailable:
                 raise SutlerError(
@@ -145,7 +162,9 @@ class PostgresDatabase:
             except psycopg.Error as fault:
                 raise self._error(fault) from fault
             yield
-            with suppress(psycopg.Error):  # closing frees it too, but the server takes its time over that
+            with suppress(
+                psycopg.Error
+            ):  # closing frees it too, but the server takes its time over that
                 connection.execute("SELECT pg_advisory_unlock_all()")
         finally:
             connection.close()

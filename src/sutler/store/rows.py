@@ -1,4 +1,6 @@
-"""Rows of the store: the longer statements, rows as values, and the rows that one transaction of the ledger adds."""
+"""Rows of the store: the longer statements, rows as values, and the rows that one transaction of
+the ledger adds.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from sutler.errors import DeniedError
+from sutler.paths import RelPath, quote, unquote
 from sutler.store.base import Query, Row
-from sutler.values.access import (
+from sutler.store.records import (
     Approval,
     AuditEntry,
     AuditRow,
@@ -19,14 +23,12 @@ from sutler.values.access import (
     Version,
     seal,
 )
-from sutler.values.errors import DeniedError
-from sutler.values.paths import RelPath, quote, unquote
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
-VERSION = (
-    "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
+VERSION = "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
+NEWEST = (
+    "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
 )
-NEWEST = "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
 KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
 PENDING = (
     "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body "
@@ -48,7 +50,9 @@ APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project
 
 _NOTHING, _UNLIMITED = Spent(), Limits()
 Newest = dict[str, tuple[int, str, str]]
-"""What a transaction knows of each path: the number, the digest and the call of its newest version."""
+"""What a transaction knows of each path: the number, the digest and the call of its newest
+version.
+"""
 
 
 def version_of(row: Row) -> Version:
@@ -63,19 +67,32 @@ def approval_of(row: Row) -> Approval:
     body, state, settled_by, used_by = row
     found = msgspec.json.decode(body, type=Approval)
     return msgspec.structs.replace(
-        found, path=RelPath(unquote(found.path)), state=state, settled_by=settled_by, used_by=used_by
+        found,
+        path=RelPath(unquote(found.path)),
+        state=state,
+        settled_by=settled_by,
+        used_by=used_by,
     )
 
 
 def registry_row_of(row: Row) -> RegistryRow:
     path, size, digest, mtime_ns, version, tags, sensitivity, language = row
     return RegistryRow(
-        RelPath(unquote(path)), size, digest, mtime_ns, version, tuple(tags.split()), sensitivity, language
+        RelPath(unquote(path)),
+        size,
+        digest,
+        mtime_ns,
+        version,
+        tuple(tags.split()),
+        sensitivity,
+        language,
     )
 
 
 def charge(entry: AuditEntry) -> Spent:
-    """What an entry costs its caller. A write counts when it is about to happen, a read when it is about to leave."""
+    """What an entry costs its caller. A write counts when it is about to happen, a read when it is
+    about to leave.
+    """
     if entry.phase == "intent":
         return Spent(writes=1)
     if entry.phase != "done":
@@ -107,15 +124,22 @@ class Place(NamedTuple):
     head: str
 
 
-def chain(query: Query, place: Place, entries: Sequence[AuditEntry], caller: Caller | None) -> tuple[AuditRow, ...]:
-    """Entries as rows at the chain's end. With a `caller`, a budget that is overdrawn refuses all of it."""
+def chain(
+    query: Query, place: Place, entries: Sequence[AuditEntry], caller: Caller | None
+) -> tuple[AuditRow, ...]:
+    """Entries as rows at the chain's end. With a `caller`, a budget that is overdrawn refuses all
+    of it.
+    """
     project, rows = place.project, list[AuditRow]()
     first = seq, prev = query(place.head, (project,))[0]
     for entry in entries:
         row = seal(entry, seq + 1, prev)
         if row.phase != "intent" and entry.effect == "write":
             query("DELETE FROM pending WHERE project = ? AND call = ?", (project, row.call))
-        query(CHAIN, (project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body))
+        query(
+            CHAIN,
+            (project, row.seq, row.call, row.phase, row.session, row.path, row.hash, row.body),
+        )
         if not query.changes():
             seen = query(f"{AUDIT} AND call = ? AND phase = ?", (project, entry.call, entry.phase))
             rows.append(AuditRow(*seen[0]))  # a retry after a lost reply
@@ -123,7 +147,10 @@ def chain(query: Query, place: Place, entries: Sequence[AuditEntry], caller: Cal
         rows.append(row)
         seq, prev = row.seq, row.hash
         if row.phase == "intent":
-            query("INSERT INTO pending (project, call, seq) VALUES (?, ?, ?)", (project, row.call, row.seq))
+            query(
+                "INSERT INTO pending (project, call, seq) VALUES (?, ?, ?)",
+                (project, row.call, row.seq),
+            )
         _charge(query, project, entry, caller)
     if (seq, prev) != first:
         query(MOVE, (seq, prev, project))
@@ -150,10 +177,15 @@ def add_version(query: Query, project: str, version: Version, newest: Newest) ->
     if last is not None and says_the_same(last[1], last[2], version):
         newest[path] = last
         return
-    if last is not None and version.origin == "seen":  # known before, and now something else that nobody wrote here
+    if (
+        last is not None and version.origin == "seen"
+    ):  # known before, and now something else that nobody wrote here
         version = msgspec.structs.replace(version, origin="external", author="unknown")
     number = last[0] + 1 if last is not None else 1
     what = (version.id, version.digest, version.size)
     rest = (version.at, version.author, version.origin, version.note, version.mode, version.call)
-    query("INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (project, path, number, *what, *rest))
+    query(
+        "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (project, path, number, *what, *rest),
+    )
     newest[path] = number, version.digest, version.call

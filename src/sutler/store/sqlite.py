@@ -1,8 +1,9 @@
 """SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
 
-WAL with synchronous FULL: a commit is on the disk when it returns. A commit that need not wait (a server's row about a
-read) runs with NORMAL and reaches the disk with the next commit that waits, because that one syncs the whole log.
-Writers begin IMMEDIATE and wait their turn, so no read lock is upgraded into a deadlock.
+WAL with synchronous FULL: a commit is on the disk when it returns. A commit that need not wait (a
+server's row about a read) runs with NORMAL and reaches the disk with the next commit that waits,
+because that one syncs the whole log. Writers begin IMMEDIATE and wait their turn, so no read lock
+is upgraded into a deadlock.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from sutler.errors import SutlerError
 from sutler.store.base import Query, Row, Value
 from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
 from sutler.store.volume import refuse_network
-from sutler.values.errors import SutlerError
 
 if TYPE_CHECKING:
     import apsw
@@ -70,16 +71,20 @@ class SqliteDatabase:
         self._failed = apsw.Error
         self._io_failed = apsw.IOError
         self._full = True  # the connection's `synchronous`: FULL or NORMAL
-        self._unsynced = False  # whether the log may hold commits of this process that the disk lacks
+        self._unsynced = (
+            False  # whether the log may hold commits of this process that the disk lacks
+        )
         self._broken = False
         self._slots: set[str] = set()
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
         self._query = _Statements(self._connection)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        # Else a statement may be planned anew for every value: there are no statistics here that a value could change.
+        # Else a statement may be planned anew for every value: there are no statistics here that a
+        # value could change.
         self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        # What was committed is safe in the log; moving it into the database on every close would sync twice more.
+        # What was committed is safe in the log; moving it into the database on every close would
+        # sync twice more.
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
         self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
@@ -90,10 +95,14 @@ class SqliteDatabase:
     def _open(self) -> apsw.Connection:
         import apsw
 
-        return apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW)
+        return apsw.Connection(
+            self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        )
 
     def quick_check(self) -> None:
-        """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any size."""
+        """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any
+        size.
+        """
         found = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
         if found != [("ok",)]:
             self._connection.close()
@@ -104,8 +113,10 @@ class SqliteDatabase:
             )
 
     def _retry(self, step: Callable[[], T]) -> T:
-        """SQLite waits by itself (busy_timeout), except where it fears a deadlock: two processes that turn a new file
-        into WAL are told at once, and a count of tries would be used up before the first of them is done."""
+        """SQLite waits by itself (busy_timeout), except where it fears a deadlock: two processes
+        that turn a new file into WAL are told at once, and a count of tries would be used up before
+        the first of them is done.
+        """
         until = time.monotonic() + _LONGEST
         while True:
             try:
@@ -115,9 +126,13 @@ class SqliteDatabase:
                     raise self._error("another process has held the store for too long") from None
                 time.sleep(_PAUSE)
             except self._failed as fault:
-                # After a failed sync the kernel may count pages as clean that the disk never got, so a second sync
-                # would succeed without them: with unsynced commits in the log, nothing may be built on it.
-                self._broken = self._broken or (self._unsynced and isinstance(fault, self._io_failed))
+                # After a failed sync the kernel may count pages as clean that the disk never got,
+                # so a second sync
+                # would succeed without them: with unsynced commits in the log, nothing may be built
+                # on it.
+                self._broken = self._broken or (
+                    self._unsynced and isinstance(fault, self._io_failed)
+                )
                 raise self._error(f"the store cannot be used: {fault}") from fault
 
     def _error(self, what: str) -> SutlerError:
@@ -129,7 +144,10 @@ class SqliteDatabase:
 
     def _check(self) -> None:
         if os.getpid() != self._pid:
-            raise SutlerError("a store was carried into another process", next_step="open the store after the fork")
+            raise SutlerError(
+                "a store was carried into another process",
+                next_step="open the store after the fork",
+            )
         try:
             same = os.stat(self._path).st_ino == self._inode
         except FileNotFoundError:
@@ -155,8 +173,9 @@ class SqliteDatabase:
             self._full = full
 
     def flush(self) -> None:
-        """Sync the log, including what other processes committed to it. SQLite holds its locks on other files, so
-        closing this descriptor frees none of them."""
+        """Sync the log, including what other processes committed to it. SQLite holds its locks on
+        other files, so closing this descriptor frees none of them.
+        """
         try:
             fd = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -185,15 +204,18 @@ class SqliteDatabase:
             return self._retry(lambda: self._query(sql, params))
 
     def compact(self) -> None:
-        """The file is rewritten without its holes, in one transaction: a process that ends in the middle leaves the
-        old one."""
+        """The file is rewritten without its holes, in one transaction: a process that ends in the
+        middle leaves the old one.
+        """
         with self._lock:
             self._check()
             for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
-        """A file lock beside the database: the kernel frees it when its holder ends, however it ends."""
+        """A file lock beside the database: the kernel frees it when its holder ends, however it
+        ends.
+        """
         return _Hold(self, slot, wait)
 
     def take(self, slot: str, wait: float) -> int:
@@ -234,8 +256,10 @@ class SqliteDatabase:
             self._connection.close()
 
     def _clear_log(self) -> None:
-        """A long log is moved into the database by the last one to close. Who opens it next would else read it from
-        its beginning and, not knowing what has been moved already, append to it for ever."""
+        """A long log is moved into the database by the last one to close. Who opens it next would
+        else read it from its beginning and, not knowing what has been moved already, append to it
+        for ever.
+        """
         try:
             if os.stat(f"{self._path}-wal").st_size > _LONG_LOG:
                 self._connection.config(self._keep_log, 0)

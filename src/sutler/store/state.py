@@ -1,4 +1,6 @@
-"""Where sutler keeps its own state: a private directory outside every project, made by sutler and by nobody else."""
+"""Where sutler keeps its own state: a private directory outside every project, made by sutler and
+by nobody else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from sutler.values.errors import RefusedError
+from sutler.errors import RefusedError
 
 MARKER = ".sutler-state"
 _MARK = b"sutler state directory 1\n"
@@ -15,7 +17,9 @@ _MARK = b"sutler state directory 1\n"
 
 def state_home(environ: Mapping[str, str] = os.environ) -> str:
     base = environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(base):  # the base directory specification: a relative value is to be ignored
+    if not os.path.isabs(
+        base
+    ):  # the base directory specification: a relative value is to be ignored
         base = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "sutler")
 
@@ -31,14 +35,17 @@ def private_dir(path: str) -> str:
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise _refused("is not a directory of this user") from None
-        # In this order: another process may be making it just now, and its mark is what it makes first.
+        # In this order: another process may be making it just now, and its mark is what it makes
+        # first.
         if os.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
             raise _refused("holds files but was not made by sutler") from None
         if found.st_mode & 0o077:
             os.chmod(path, 0o700)
     marker = os.path.join(path, MARKER)
     if not os.path.lexists(marker):
-        private_file(marker, _MARK, durable=False)  # that it is there is all; what is kept here will be synced after it
+        private_file(
+            marker, _MARK, durable=False
+        )  # that it is there is all; what is kept here will be synced after it
     return path
 
 
@@ -51,10 +58,13 @@ def _refused(what: str) -> RefusedError:
 
 
 def private_file(path: str, content: bytes | None = None, *, durable: bool = True) -> None:
-    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user. Unless it is `durable`,
-    a power cut may leave less of it than was written."""
+    """Create a 0600 file whatever the umask; an existing one must be a plain file of this user.
+    Unless it is `durable`, a power cut may leave less of it than was written.
+    """
     try:
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = os.open(
+            path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
     except FileExistsError:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
@@ -75,7 +85,9 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
 
 
 def refuse_inside(state: str, root: str) -> None:
-    """Refuse a state directory inside the project, compared by what the directories are and not by their names."""
+    """Refuse a state directory inside the project, compared by what the directories are and not by
+    their names.
+    """
     try:
         tree = os.stat(root)
     except OSError:
@@ -98,8 +110,9 @@ def refuse_inside(state: str, root: str) -> None:
 
 
 def install_key(home: str) -> bytes:
-    """32 random bytes of this installation, made once. Outside the database, so that who can write the one cannot
-    sign for the other."""
+    """32 random bytes of this installation, made once. Outside the database, so that who can write
+    the one cannot sign for the other.
+    """
     path = os.path.join(home, "install.key")
     for _ in range(2):
         try:
@@ -122,5 +135,7 @@ def install_key(home: str) -> bytes:
 
 
 def project_id(root: str, key: bytes) -> str:
-    """Names a project in the store. Keyed, so that equal paths on two machines never meet in one database."""
+    """Names a project in the store. Keyed, so that equal paths on two machines never meet in one
+    database.
+    """
     return hmac.new(key, os.fsencode(os.path.realpath(root)), "sha256").hexdigest()[:32]

@@ -1,11 +1,13 @@
-"""Which kind of file system a path lies on: a write-ahead log needs one whose locks and shared memory are local."""
+"""Which kind of file system a path lies on: a write-ahead log needs one whose locks and shared
+memory are local.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 
-from sutler.values.errors import RefusedError
+from sutler.errors import RefusedError
 
 NETWORK = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "9p", "orangefs",
@@ -43,6 +45,8 @@ def kind_of(path: str, mounts: str = _MOUNTS) -> str:
         if len(words) < 5 or not rest:
             continue
         point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), words[4])
-        if f"{real}/".startswith(f"{point.rstrip('/')}/") and len(point) >= best:  # a later mount hides an earlier one
+        if (
+            f"{real}/".startswith(f"{point.rstrip('/')}/") and len(point) >= best
+        ):  # a later mount hides an earlier one
             best, kind = len(point), rest.split(" ", 1)[0]
     return kind

@@ -1,5 +1,5 @@
-"""Receipts on their way into the store, a file each: whoever leaves one need not open a database, which takes longer
-than many a pack. Whoever opens the store next takes them in.
+"""Receipts on their way into the store, a file each: whoever leaves one need not open a database,
+which takes longer than many a pack. Whoever opens the store next takes them in.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from sutler.store.state import private_file
 
 FOLDER = "receipts"
 MOST = 32
-"""Receipts that may wait. Each holds a list of files, which the store keeps once for the same pack."""
+"""Receipts that may wait. Each holds a list of files, which the store keeps once for the same
+pack.
+"""
 UNFINISHED = 3600.0
 """Seconds after which nobody is still writing a receipt."""
 _PART, _DAMAGED = ".part", ".damaged"
@@ -25,7 +27,9 @@ Row = tuple[str, str, str, bytes]
 
 
 def leave(directory: str, row: Row) -> int:
-    """Keep a receipt in a project's private directory; it is on the disk then. Returns how many wait."""
+    """Keep a receipt in a project's private directory; it is on the disk then. Returns how many
+    wait.
+    """
     folder = os.path.join(directory, FOLDER)
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
@@ -41,8 +45,9 @@ def leave(directory: str, row: Row) -> int:
 
 
 def take_in(directory: str, put: Callable[[Row], None]) -> None:
-    """Put what waits into the store. Two that do it at once do no harm: the store takes a receipt once. A damaged one
-    is set aside."""
+    """Put what waits into the store. Two that do it at once do no harm: the store takes a receipt
+    once. A damaged one is set aside.
+    """
     folder = os.path.join(directory, FOLDER)
     for path in _waiting(folder):
         try:

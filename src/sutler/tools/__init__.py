@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Mapping
 
 from sutler.access.door import Door
+from sutler.errors import UsageError
+from sutler.paths import ROOT
+from sutler.store.records import Call
 from sutler.tools.declaration import MOST, Param, Tool, checked, schema
 from sutler.tools.opening import Opener, open_door, open_doors, open_store, rules_from
 from sutler.tools.table import TOOLS
-from sutler.values.access import Call
-from sutler.values.errors import UsageError
-from sutler.values.paths import ROOT
 
 __all__ = [
     "BY_NAME",
@@ -36,7 +36,9 @@ DEFAULT: tuple[str, ...] = tuple(tool.name for tool in TOOLS if tool.standard)
 
 
 def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
-    """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is skipped."""
+    """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is
+    skipped.
+    """
     try:
         tool = BY_NAME.get(name)
         if tool is None:

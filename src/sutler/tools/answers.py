@@ -6,10 +6,10 @@ import msgspec
 from msgspec import Struct
 
 from sutler.edits.file_access import delimited
+from sutler.errors import ConflictError, DeniedError, SutlerError
+from sutler.store.records import Conflict, Reading
 from sutler.tools.context import PackText
 from sutler.tools.declaration import Tool
-from sutler.values.access import Conflict, Reading
-from sutler.values.errors import ConflictError, DeniedError, SutlerError
 
 
 class Trouble(Struct, frozen=True, omit_defaults=True):
@@ -23,7 +23,9 @@ class Trouble(Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The answer of a tool that did not do what it was asked. `pending_approval` names what waits for a person."""
+    """The answer of a tool that did not do what it was asked. `pending_approval` names what waits
+    for a person.
+    """
 
     error: Trouble
     success: bool
@@ -50,21 +52,29 @@ def as_object(answer: object) -> object:
 def output_schema(tool: Tool) -> dict[str, object]:
     """A tool's answer, or a failure, as a JSON Schema whose root is an object."""
     kind = tool.answer
-    (schema, failed), components = msgspec.json.schema_components([kind, Failure], ref_template="#/$defs/{name}")
+    (schema, failed), components = msgspec.json.schema_components(
+        [kind, Failure], ref_template="#/$defs/{name}"
+    )
     if not (isinstance(kind, type) and issubclass(kind, Struct)):
         schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
     return {"type": "object", "anyOf": [schema, failed], "$defs": components}
 
 
 def text_of(answer: object) -> str:
-    """What a model reads: file content between delimiters, errors as sentences, the rest as JSON."""
+    """What a model reads: file content between delimiters, errors as sentences, the rest as
+    JSON.
+    """
     if isinstance(answer, Reading):
         return _reading(answer)
     if isinstance(answer, PackText):
         return answer.text + (f"\n[more: cursor {answer.next}]\n" if answer.next else "")
     if isinstance(answer, Failure):
         error = answer.error
-        lines = [error.what, f"rule: {error.rule}" if error.rule else "", f"next: {error.next}" if error.next else ""]
+        lines = [
+            error.what,
+            f"rule: {error.rule}" if error.rule else "",
+            f"next: {error.next}" if error.next else "",
+        ]
         if error.conflict is not None:
             lines.append(msgspec.json.encode(error.conflict).decode())
         return "\n".join(line for line in lines if line)

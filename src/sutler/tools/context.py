@@ -1,4 +1,6 @@
-"""pack, rank and why at the door: the engine's answers for a caller, inside its policy and on the ledger."""
+"""pack, rank and why at the door: the engine's answers for a caller, inside its policy and on the
+ledger.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +9,23 @@ import re
 from msgspec import Struct, convert
 
 from sutler.access.door import Args, Door
-from sutler.engine import receipts
-from sutler.engine.clean import told, told_all
-from sutler.engine.project import Project
-from sutler.engine.why import Verdict, verdict
-from sutler.values.access import Outcome
-from sutler.values.errors import ConflictError, UsageError
-from sutler.values.facts import Ranked
-from sutler.values.paths import RelPath, quote
+from sutler.errors import ConflictError, UsageError
+from sutler.pack import receipts
+from sutler.pack.project import Project
+from sutler.pack.why import Verdict, verdict
+from sutler.paths import RelPath, quote
+from sutler.ranking.score import Ranked
+from sutler.secrets.cleaner import told, told_all
+from sutler.store.records import Outcome
 
 MOST_TOKENS = 1_000_000
 _CURSOR = re.compile(r"([0-9]{1,9})@([0-9a-f]{16})")
 
 
 class PackText(Struct, frozen=True):
-    """A pack, or the part of it that fits one answer: characters `first` up to `last` of `total`."""
+    """A pack, or the part of it that fits one answer: characters `first` up to `last` of
+    `total`.
+    """
 
     pack: str
     text: str
@@ -44,7 +48,13 @@ class RankedFile(Struct, frozen=True):
 
 
 def pack(
-    door: Door, goal: str, globs: tuple[str, ...], max_tokens: int, since: str, diff: bool, cursor: str
+    door: Door,
+    goal: str,
+    globs: tuple[str, ...],
+    max_tokens: int,
+    since: str,
+    diff: bool,
+    cursor: str,
 ) -> PackText:
     """What `sutler pack` would print for the files this caller may read."""
     wanted = ("goal", goal), ("max_tokens", str(max_tokens)), ("since", since), ("cursor", cursor)
@@ -58,12 +68,20 @@ def pack(
             raise UsageError(f"a pack of {max_tokens:,} tokens", rule=f"at most {MOST_TOKENS:,}")
         project = _project(door)
         packing = project.pack(
-            goal=goal, include=globs, max_tokens=max_tokens, since=since, diff=diff, mode="ignore", format="markdown"
+            goal=goal,
+            include=globs,
+            max_tokens=max_tokens,
+            since=since,
+            diff=diff,
+            mode="ignore",
+            format="markdown",
         )
         packing.progress = door.progress
         text, report = packing.text(), packing.report
         if known and not report.pack_id.startswith(known):
-            raise ConflictError("the project has changed since the cursor was given", next_step="pack it again")
+            raise ConflictError(
+                "the project has changed since the cursor was given", next_step="pack it again"
+            )
         end = _within(door, text, start)
         notes: tuple[str, ...] = ()
         if not start:
@@ -76,10 +94,24 @@ def pack(
             trouble = receipts.recorded_in(door.gate.store, door.gate.ledger.key, receipt)[1]
             notes = (trouble,) if trouble else ()
         # Of what else stays out not even the number is told: it would say what exists.
-        shown, out = text[start:end], sum(item.count for item in report.excluded if item.reason == "budget")
+        shown, out = (
+            text[start:end],
+            sum(item.count for item in report.excluded if item.reason == "budget"),
+        )
         tokens = door.setup.count(shown)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""
-        answer = PackText(report.pack_id, shown, start, end, len(text), tokens, len(report.shown), out, more, notes)
+        answer = PackText(
+            report.pack_id,
+            shown,
+            start,
+            end,
+            len(text),
+            tokens,
+            len(report.shown),
+            out,
+            more,
+            notes,
+        )
         return answer, Outcome(bytes=len(shown.encode("utf-8", "replace")), tokens=tokens)
 
     return door.enter("pack", "", args, perform)
@@ -92,14 +124,17 @@ def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
         project = _project(door)
         found = tuple(map(_ranked, project.ranking(project.scan(), goal).ranked[:limit]))
         text = "\n".join(f"{one.path} {' '.join(one.reasons)}" for one in found)
-        return found, Outcome(bytes=len(text.encode("utf-8", "replace")), tokens=door.setup.count(text))
+        return found, Outcome(
+            bytes=len(text.encode("utf-8", "replace")), tokens=door.setup.count(text)
+        )
 
     return door.enter("rank", "", (("goal", goal), ("limit", str(limit))), perform)
 
 
 def why(door: Door, path: str) -> Verdict:
-    """The verdict of the pipeline on one path. A path that policy denies is denied here too, whether it exists or
-    not."""
+    """The verdict of the pipeline on one path. A path that policy denies is denied here too,
+    whether it exists or not.
+    """
 
     def perform(where: RelPath) -> tuple[Verdict, Outcome]:
         found = verdict(_project(door), door.root, where)
@@ -122,12 +157,16 @@ def _position(cursor: str) -> tuple[int, str]:
         return 0, ""
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise UsageError("not a cursor of this tool", next_step="use `next` of the last answer, or none")
+        raise UsageError(
+            "not a cursor of this tool", next_step="use `next` of the last answer, or none"
+        )
     return int(match[1]), match[2]
 
 
 def _within(door: Door, text: str, start: int) -> int:
-    """Where an answer that begins at `start` has to end to stay inside the caller's bounds; at a line's end."""
+    """Where an answer that begins at `start` has to end to stay inside the caller's bounds; at a
+    line's end.
+    """
     profile = door.gate.caller.profile
     end = min(len(text), start + profile.max_chars)
     while (used := door.setup.count(text[start:end])) > profile.max_tokens and end - start > 1_000:

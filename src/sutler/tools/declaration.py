@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.values.access import Effect
-from sutler.values.errors import UsageError
+from sutler.errors import UsageError
+from sutler.store.records import Effect
 
 ParamType = Literal["string", "integer", "boolean", "strings"]
 MOST = 12

@@ -1,4 +1,6 @@
-"""The door in working order: policy from the config, the store, the redactor, the counter, put together."""
+"""The door in working order: policy from the config, the store, the redactor, the counter, put
+together.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.access.setup import Setup
 from sutler.config import Layer, parse_size
 from sutler.edits.recovery import recover
-from sutler.engine import home
-from sutler.engine.place import project_config
-from sutler.engine.project import Project
-from sutler.stages.count import token_counter
-from sutler.stages.redact import rules_digest
+from sutler.errors import RefusedError, UsageError
+from sutler.pack.project import Project
+from sutler.scan.place import project_config
+from sutler.secrets import rules_digest
+from sutler.store import home
 from sutler.store.base import Store
-from sutler.values.access import Caller, Limits, stamp
-from sutler.values.errors import RefusedError, UsageError
+from sutler.store.records import Caller, Limits, stamp
+from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
 
 _SHORT = 20_000
@@ -50,7 +52,9 @@ def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
     added += [PolicyRule("allow", glob, ("write",), source) for glob in globs("writable")]
     limits = _limits(globs("limits"), layer.origin) or rules.limits
     portable = bool(layer.values.get("portable_names", rules.portable))
-    return msgspec.structs.replace(rules, rules=(*rules.rules, *added), limits=limits, portable=portable)
+    return msgspec.structs.replace(
+        rules, rules=(*rules.rules, *added), limits=limits, portable=portable
+    )
 
 
 def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
@@ -60,7 +64,8 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
         name, _, size = word.partition("=")
         if name not in Limits.__struct_fields__:
             raise UsageError(
-                f"{origin}: limits: no budget {name[:40]!r}", next_step=f"use {', '.join(Limits.__struct_fields__)}"
+                f"{origin}: limits: no budget {name[:40]!r}",
+                next_step=f"use {', '.join(Limits.__struct_fields__)}",
             )
         values[name] = parse_size(size, f"{origin}: limits")
     return Limits(**values) if values else None
@@ -94,19 +99,27 @@ Opener = Callable[[Caller, Ask | None], Door]
 
 @contextmanager
 def open_doors(
-    path: str, *, environ: Mapping[str, str] | None = None, clock: Clock | None = None, strict: bool = True
+    path: str,
+    *,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    strict: bool = True,
 ) -> Iterator[tuple[Opener, Ledger]]:
-    """Doors into one project over one store, for as many callers as come; closing signs the ledger's head. Without
-    `strict` the rows of reads and outcomes are committed and reach the disk with the next write."""
+    """Doors into one project over one store, for as many callers as come; closing signs the
+    ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
+    with the next write.
+    """
     import time
 
-    from sutler.disk.root import Root
     from sutler.goals.review import reviewer
     from sutler.goals.summarise import teller_of
+    from sutler.scan.root import Root
 
     env = os.environ if environ is None else environ
     now = clock or time.time
-    project = Project(cwd=os.path.abspath(path))  # exactly this folder is the root, wherever one stands
+    project = Project(
+        cwd=os.path.abspath(path)
+    )  # exactly this folder is the root, wherever one stands
     rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
     store, ledger = open_store(project.place.root, env)
     try:
@@ -120,7 +133,11 @@ def open_doors(
             setup = Setup(scan, _count, ruleset, teller, review)
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
-                return Door(root, Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict), setup)
+                return Door(
+                    root,
+                    Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict),
+                    setup,
+                )
 
             yield door_for, ledger
         ledger.close(stamp(now()))

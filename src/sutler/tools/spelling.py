@@ -37,8 +37,18 @@ def spelled(style: Style) -> list[dict[str, object]]:
     if style == "mcp":
         return [definition(tool) for tool in TOOLS]
     if style == "anthropic":
-        return [{"name": one.name, "description": described(one), "input_schema": schema(one)} for one in TOOLS]
+        return [
+            {"name": one.name, "description": described(one), "input_schema": schema(one)}
+            for one in TOOLS
+        ]
     return [
-        {"type": "function", "function": {"name": one.name, "description": described(one), "parameters": schema(one)}}
+        {
+            "type": "function",
+            "function": {
+                "name": one.name,
+                "description": described(one),
+                "parameters": schema(one),
+            },
+        }
         for one in TOOLS
     ]

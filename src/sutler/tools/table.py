@@ -6,11 +6,11 @@ from sutler.access.outline import Symbol
 from sutler.access.search import Found
 from sutler.access.setup import SessionView
 from sutler.edits.writer import Writer
-from sutler.engine.why import Verdict
+from sutler.pack.why import Verdict
+from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import context
 from sutler.tools.context import PackText, RankedFile
 from sutler.tools.declaration import Param, Tool, table
-from sutler.values.access import Listing, PatchResult, Reading, Version
 
 _PATH = Param(
     "path", "string", "path relative to the project root, as list_files returns it", required=True
@@ -31,22 +31,18 @@ _KNOWN = Param(
 _BASE = Param(
     "base",
     "string",
-    "the version you read; empty: the last one this session read; `any`: overwrite whatever is "
-    "there",
+    "the version you read; empty: the last one this session read; `any`: overwrite whatever is there",
     "",
 )
 _REASON = Param("reason", "string", "why you make this change; recorded in the history", "")
 _DRY = Param("dry_run", "boolean", "only report what would change", False)
-_WRITTEN = (
-    "success, message, diff, version_id, merged, and digests and sizes of each file before and after"
-)
+_WRITTEN = "success, message, diff, version_id, merged, and digests and sizes of each file before and after"
 
 TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="list_files",
         effect="list",
-        help="List the files you may read, sorted by path. For a long list, pass `next` as "
-        "`cursor`.",
+        help="List the files you may read, sorted by path. For a long list, pass `next` as `cursor`.",
         params=(_GLOBS, _CURSOR),
         returns="paths, the number of problems during the scan, for a person the number of files "
         "that policy "
@@ -59,11 +55,9 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="read_file",
         effect="read",
-        help="Read a text file from its beginning. For a long file, pass the answer's `next` as "
-        "`cursor`.",
+        help="Read a text file from its beginning. For a long file, pass the answer's `next` as `cursor`.",
         params=(_PATH, _CURSOR, _KNOWN),
-        returns="text with its version, first and last line, total lines, and `next` if there is "
-        "more",
+        returns="text with its version, first and last line, total lines, and `next` if there is more",
         answer=Reading,
         example={"path": "README.md"},
         run=lambda door, args: door.read_file(
@@ -102,8 +96,7 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="search",
         effect="read",
-        help="Search the text of all files you may read. Only redacted text is searched, so "
-        "secrets never match.",
+        help="Search the text of all files you may read. Only redacted text is searched, so secrets never match.",
         params=(
             Param("query", "string", "the text or regular expression to find", required=True),
             Param(
@@ -152,8 +145,7 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="get_diff",
         effect="read",
-        help="Show the changes between two recorded versions of a file, or from one to its "
-        "current content.",
+        help="Show the changes between two recorded versions of a file, or from one to its current content.",
         params=(
             _PATH,
             Param(
@@ -183,11 +175,9 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="get_session",
         effect="list",
-        help="Show what this session has read and written, what waits for approval, and which "
-        "files changed since.",
+        help="Show what this session has read and written, what waits for approval, and which files changed since.",
         params=(),
-        returns="files with the lines that were read, edits, pending approvals, and paths whose "
-        "file has changed since",
+        returns="files with the lines that were read, edits, pending approvals, and paths whose file has changed since",
         answer=SessionView,
         example={},
         run=lambda door, args: door.session(),
@@ -202,8 +192,7 @@ TOOLS: tuple[Tool, ...] = table(
             Param(
                 "mode",
                 "string",
-                "truncate: replace the whole content; append: add to the end; create: only if "
-                "the file is new",
+                "truncate: replace the whole content; append: add to the end; create: only if the file is new",
                 "truncate",
                 choices=("truncate", "append", "create"),
             ),
@@ -220,8 +209,7 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="apply_patch",
         effect="write",
-        help="Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to all "
-        "its files or to none.",
+        help="Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to all its files or to none.",
         params=(
             Param("patch", "string", "the patch", required=True),
             Param("path", "string", "the only file that the patch may change; empty: any", ""),
@@ -230,8 +218,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns=_WRITTEN,
         answer=PatchResult,
         example={
-            "patch": "--- a/src/app.py\n+++ b/src/app.py\n"
-            "@@ -1 +1 @@\n-debug = True\n+debug = False\n"
+            "patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-debug = True\n+debug = False\n"
         },
         run=lambda door, args: Writer(door).apply_patch(args.pop("patch"), **args),
         standard=True,
@@ -302,8 +289,7 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="rank",
         effect="read",
-        help="Rank the files by relevance to a task, with reasons. Read the first few of them "
-        "next.",
+        help="Rank the files by relevance to a task, with reasons. Read the first few of them next.",
         params=(
             Param(
                 "goal",

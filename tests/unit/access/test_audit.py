@@ -6,15 +6,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.conftest import FUZZ
-from tests.stores import entry
 
 from sutler.access.audit import EVERY, Ledger, export, verify_export
+from sutler.errors import RefusedError, SutlerError
+from sutler.store.records import AuditRow, canonical, seal, sha256, unseal
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import open_sqlite
 from sutler.store.state import private_dir
-from sutler.values.access import AuditRow, canonical, seal, sha256, unseal
-from sutler.values.errors import RefusedError, SutlerError
+from tests.conftest import FUZZ
+from tests.stores import entry
 
 KEY = b"k" * 32
 AT = "2026-01-01T00:00:00Z"
@@ -34,7 +34,9 @@ def fill(ledger: Ledger, rows: int, first: int = 0) -> None:
 def sql(ledger: Ledger, *statements: tuple[str, tuple[str | int, ...]]) -> None:
     store = ledger.store
     assert isinstance(store, SqlStore)
-    store._database.transact(lambda query: [query(*statement) for statement in statements], write=True)
+    store._database.transact(
+        lambda query: [query(*statement) for statement in statements], write=True
+    )
 
 
 @pytest.mark.parametrize("rows", [0, 1, EVERY - 1, EVERY, EVERY + 1])
@@ -46,7 +48,8 @@ def test_an_untouched_ledger_verifies(ledger: Ledger, rows: int) -> None:
     assert (checked.ok, checked.rows, checked.checkpoint) == (True, rows, rows)
 
 
-# Mutations. Each takes the rows and a random source, and changes the database as someone who can write it would.
+# Mutations. Each takes the rows and a random source, and changes the database as someone who can
+# write it would.
 
 Mutation = Callable[[Ledger, list[AuditRow], random.Random], None]
 PUT = "INSERT INTO audit VALUES ('p', ?, ?, ?, ?, ?, ?, ?)"
@@ -70,7 +73,9 @@ def edit_a_byte(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> Non
 def edit_and_rehash(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
     row = rng.choice(rows)
     body = canonical(msgspec.structs.replace(unseal(row), caller=f"someone else {rng.random()}"))
-    sql(ledger, ("UPDATE audit SET body = ?, hash = ? WHERE seq = ?", (body, sha256(body), row.seq)))
+    sql(
+        ledger, ("UPDATE audit SET body = ?, hash = ? WHERE seq = ?", (body, sha256(body), row.seq))
+    )
 
 
 def delete_one(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
@@ -84,18 +89,29 @@ def delete_the_front(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -
 def swap_two(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
     one, two = rng.sample(rows, 2)
     moved = [msgspec.structs.replace(one, seq=two.seq), msgspec.structs.replace(two, seq=one.seq)]
-    sql(ledger, ("DELETE FROM audit WHERE seq IN (?, ?)", (one.seq, two.seq)), *((PUT, row_values(r)) for r in moved))
+    sql(
+        ledger,
+        ("DELETE FROM audit WHERE seq IN (?, ?)", (one.seq, two.seq)),
+        *((PUT, row_values(r)) for r in moved),
+    )
 
 
 def insert_one(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
-    sql(ledger, (PUT, row_values(seal(entry(f"forged {rng.random()}"), len(rows) + 1, rows[-1].hash))))
+    sql(
+        ledger,
+        (PUT, row_values(seal(entry(f"forged {rng.random()}"), len(rows) + 1, rows[-1].hash))),
+    )
 
 
 def cut_the_tail(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
     """Below the last checkpoint, with the head set to match, as a careful forger would."""
     last = rng.randrange(0, EVERY * (len(rows) // EVERY) - 1)
     hash = rows[last - 1].hash if last else "0" * 64
-    sql(ledger, ("DELETE FROM audit WHERE seq > ?", (last,)), ("UPDATE heads SET seq = ?, hash = ?", (last, hash)))
+    sql(
+        ledger,
+        ("DELETE FROM audit WHERE seq > ?", (last,)),
+        ("UPDATE heads SET seq = ?, hash = ?", (last, hash)),
+    )
 
 
 def rewrite_from_here(ledger: Ledger, rows: list[AuditRow], rng: random.Random) -> None:
@@ -136,7 +152,12 @@ def test_every_mutation_is_detected(ledger: Ledger) -> None:
         assert not checked.ok, mutate.__name__
         assert checked.bad, mutate.__name__
         restore = [(PUT, row_values(row)) for row in rows]
-        sql(ledger, ("DELETE FROM audit", ()), *restore, ("UPDATE heads SET seq = ?, hash = ?", head))
+        sql(
+            ledger,
+            ("DELETE FROM audit", ()),
+            *restore,
+            ("UPDATE heads SET seq = ?, hash = ?", head),
+        )
     assert ledger.verify().ok
 
 
@@ -158,7 +179,9 @@ def test_every_byte_of_the_checkpoints_counts(ledger: Ledger) -> None:
 
 
 def test_a_checkpoint_is_there_with_the_row_that_is_due(ledger: Ledger) -> None:
-    """Nothing but the transaction itself signs: whatever happens after its commit, the checkpoint is there."""
+    """Nothing but the transaction itself signs: whatever happens after its commit, the checkpoint
+    is there.
+    """
     fill(ledger, EVERY)
     assert [one.seq for one in ledger.checkpoints()] == [EVERY - 1]
     checkpoint_file(ledger).unlink()

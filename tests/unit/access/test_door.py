@@ -5,16 +5,16 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.conftest import Plant
-from tests.doors import OpenDoor
 
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.registry import opening, refresh
 from sutler.edits.file_access import FileAccess, delimited
+from sutler.errors import ConflictError, DeniedError, RefusedError, SutlerError, UsageError
+from sutler.store.records import LOCAL, REVIEW, Limits, unseal
 from sutler.tools import TOOLS, call
-from sutler.values.access import LOCAL, REVIEW, Limits, unseal
-from sutler.values.errors import ConflictError, DeniedError, RefusedError, SutlerError, UsageError
+from tests.conftest import Plant
+from tests.doors import OpenDoor
 
 NUMBERS = "".join(f"line {n}\n" for n in range(1, 201))
 CANARY = "canary-0123456789ab"
@@ -27,7 +27,13 @@ def root_of(door: Door) -> Path:
 
 def test_reading_gives_text_version_and_lines(open_door: OpenDoor) -> None:
     found = open_door({"a": "one\ntwo\n"}).read_file("a")
-    assert (found.text, found.first, found.last, found.total, found.truncated) == ("one\ntwo\n", 1, 2, 2, False)
+    assert (found.text, found.first, found.last, found.total, found.truncated) == (
+        "one\ntwo\n",
+        1,
+        2,
+        2,
+        False,
+    )
     assert len(found.version) == 32
     assert found.trust == "untrusted"
 
@@ -88,7 +94,11 @@ def test_unchanged_is_only_said_to_who_received_it(open_door: OpenDoor) -> None:
     version = door.read_lines("a", 1, 50).version
     assert door.read_lines("a", 10, 20, known=version).unchanged
     assert not door.read_lines("a", 10, 60, known=version).unchanged
-    assert not open_door({"a": NUMBERS}, session="other").read_lines("a", 10, 20, known=version).unchanged
+    assert (
+        not open_door({"a": NUMBERS}, session="other")
+        .read_lines("a", 10, 20, known=version)
+        .unchanged
+    )
     (root_of(door) / "a").write_text(NUMBERS.replace("line 15\n", "changed\n"))
     assert "changed" in door.read_lines("a", 10, 20, known=version).text
 
@@ -120,7 +130,14 @@ def test_an_excerpt_shows_both_ends_and_says_what_is_missing(open_door: OpenDoor
 
 def test_listing_shows_only_what_may_be_read(open_door: OpenDoor) -> None:
     rules = Rules((PolicyRule("deny", "private"),))
-    tree = {"a.py": "x", "b.md": "x", ".env": "x", "private/c": "x", f"{CANARY}.txt": "x", "no\nname": "x"}
+    tree = {
+        "a.py": "x",
+        "b.md": "x",
+        ".env": "x",
+        "private/c": "x",
+        f"{CANARY}.txt": "x",
+        "no\nname": "x",
+    }
     door = open_door(tree, rules=rules)
     found = door.list_files()
     assert found.paths == ("a.py", "b.md", '"no\\nname"')
@@ -136,14 +153,18 @@ def test_a_glob_that_reaches_out_is_refused(open_door: OpenDoor, glob: str) -> N
 
 
 def test_search_finds_lines_in_path_order(open_door: OpenDoor) -> None:
-    door = open_door({"b.py": "x\nneedle 2\n", "a.py": "needle 1 needle\n", "c.dat": b"\0needle"}, profile=REVIEW)
+    door = open_door(
+        {"b.py": "x\nneedle 2\n", "a.py": "needle 1 needle\n", "c.dat": b"\0needle"}, profile=REVIEW
+    )
     found = door.search("needle")
     assert [(hit.path, hit.line, hit.first, hit.text) for hit in found.hits] == [
         ("a.py", 1, 1, "needle 1 needle\n"),
         ("b.py", 2, 1, "x\nneedle 2\n"),
     ]
     assert (found.files, found.skipped) == (2, 1)
-    assert [hit.path for hit in door.search("NEEDLE", ignore_case=True, globs=("b*",)).hits] == ["b.py"]
+    assert [hit.path for hit in door.search("NEEDLE", ignore_case=True, globs=("b*",)).hits] == [
+        "b.py"
+    ]
 
 
 def test_search_takes_linear_regular_expressions_only(open_door: OpenDoor) -> None:
@@ -185,7 +206,11 @@ def test_a_summary_without_structure_shows_the_beginning(open_door: OpenDoor) ->
 
 def test_outlines_follow_the_kind_of_file(open_door: OpenDoor) -> None:
     door = open_door(
-        {"a.md": "# A\n```\n# no\n```\n## B\n", "b.rs": "pub fn x() {\n    struct Y {\n", "c.toml": "[t]\na = 1\n"}
+        {
+            "a.md": "# A\n```\n# no\n```\n## B\n",
+            "b.rs": "pub fn x() {\n    struct Y {\n",
+            "c.toml": "[t]\na = 1\n",
+        }
     )
     assert [(one.line, one.text) for one in door.outline("a.md")] == [(1, "# A"), (5, "## B")]
     assert [(one.line, one.level) for one in door.outline("b.rs")] == [(1, 0), (2, 2)]
@@ -234,7 +259,11 @@ def test_special_files_are_refused_at_once(open_door: OpenDoor) -> None:
     os.mkfifo(root / "fifo")
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind(os.path.relpath(root / "socket"))
-        for name, target in [("zero", "/dev/zero"), ("proc", "/proc/self/environ"), ("fd", "/proc/self/fd/0")]:
+        for name, target in [
+            ("zero", "/dev/zero"),
+            ("proc", "/proc/self/environ"),
+            ("fd", "/proc/self/fd/0"),
+        ]:
             (root / name).symlink_to(target)
         for name in ("fifo", "socket", "zero", "proc", "fd", "."):
             with pytest.raises(RefusedError):
@@ -242,7 +271,9 @@ def test_special_files_are_refused_at_once(open_door: OpenDoor) -> None:
 
 
 @pytest.mark.parametrize("target", ["/etc/hostname", "/no/such/file", "a", ".env"])
-def test_a_link_gives_the_same_answer_whatever_it_points_at(open_door: OpenDoor, target: str) -> None:
+def test_a_link_gives_the_same_answer_whatever_it_points_at(
+    open_door: OpenDoor, target: str
+) -> None:
     door = open_door({"a": "x", ".env": "y"})
     (root_of(door) / "link").symlink_to(target)
     with pytest.raises(RefusedError) as caught:
@@ -250,7 +281,9 @@ def test_a_link_gives_the_same_answer_whatever_it_points_at(open_door: OpenDoor,
     assert caught.value.what == "link is a symbolic link"
 
 
-@pytest.mark.parametrize("path", ["../secret", "/etc/hostname", "a/../../secret", ".env", "deep/.env", "denied/x"])
+@pytest.mark.parametrize(
+    "path", ["../secret", "/etc/hostname", "a/../../secret", ".env", "deep/.env", "denied/x"]
+)
 def test_a_refusal_does_not_tell_what_exists(open_door: OpenDoor, plant: Plant, path: str) -> None:
     door = open_door({".aiexclude": "denied/\n"})
     answers = []
@@ -264,7 +297,9 @@ def test_a_refusal_does_not_tell_what_exists(open_door: OpenDoor, plant: Plant, 
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("name", ["~", "~root", "$HOME", "%2e%2e/secret", "..%2fsecret", "file:///etc/hostname"])
+@pytest.mark.parametrize(
+    "name", ["~", "~root", "$HOME", "%2e%2e/secret", "..%2fsecret", "file:///etc/hostname"]
+)
 def test_nothing_is_expanded(open_door: OpenDoor, name: str) -> None:
     door = open_door({name if "://" not in name else "x": "mine"})
     if "://" not in name:
@@ -295,7 +330,9 @@ def test_refusals_leave_a_row_on_one_line(open_door: OpenDoor) -> None:
         assert len(caught.value.what) < 300
     rows = door.gate.store.audit()
     assert len(rows) == 5
-    assert all(row.body.isprintable() and row.body.isascii() and CANARY not in row.body for row in rows)
+    assert all(
+        row.body.isprintable() and row.body.isascii() and CANARY not in row.body for row in rows
+    )
 
 
 def test_every_tool_of_the_table_leaves_exactly_one_row(open_door: OpenDoor) -> None:
@@ -345,10 +382,19 @@ def test_the_registry_reads_only_what_changed(open_door: OpenDoor) -> None:
 
 def test_a_session_opens_with_the_entry_documents(open_door: OpenDoor) -> None:
     door = open_door(
-        {"README.md": f"# R {CANARY}\n", "AGENTS.md": "# A\n", "a.py": "x", "pyproject.toml": "[project]\n"}
+        {
+            "README.md": f"# R {CANARY}\n",
+            "AGENTS.md": "# A\n",
+            "a.py": "x",
+            "pyproject.toml": "[project]\n",
+        }
     )
     found = opening(door)
-    assert [document.path for document in found.documents] == ["AGENTS.md", "README.md", "pyproject.toml"]
+    assert [document.path for document in found.documents] == [
+        "AGENTS.md",
+        "README.md",
+        "pyproject.toml",
+    ]
     assert CANARY not in found.documents[1].text
     assert (found.files, found.changed) == (4, 4)
 

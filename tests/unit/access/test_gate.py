@@ -10,13 +10,13 @@ import pytest
 from sutler.access.audit import Ledger
 from sutler.access.gate import APPROVAL_SECONDS, Gate
 from sutler.access.policy import PolicyRule, Rules
+from sutler.errors import DeniedError, SutlerError
+from sutler.formats.document import CleanText
+from sutler.paths import RelPath
+from sutler.store.records import Approval, Call, Caller, Effect, Limits, Outcome, Spent, unseal
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase, open_sqlite
 from sutler.store.state import private_dir
-from sutler.values.access import Approval, Call, Caller, Effect, Limits, Outcome, Spent, unseal
-from sutler.values.errors import DeniedError, SutlerError
-from sutler.values.pack import CleanText
-from sutler.values.paths import RelPath
 
 SECRET = "hunter2hunter2"
 
@@ -168,7 +168,9 @@ def test_an_approval_is_for_these_bytes_only(gate: Gate, change: dict[str, str])
 
 
 @pytest.mark.parametrize("caller", [Caller("other", "s"), Caller("c", "other")])
-def test_an_approval_is_for_this_caller_and_session(gate: Gate, ledger: Ledger, clock: Clock, caller: Caller) -> None:
+def test_an_approval_is_for_this_caller_and_session(
+    gate: Gate, ledger: Ledger, clock: Clock, caller: Caller
+) -> None:
     one = call(effect="write")
     refused_then(gate, one, lambda found: gate.store.settle(found.id, "approved", "ann"))
     with pytest.raises(DeniedError):
@@ -199,7 +201,9 @@ def test_asking_twice_waits_for_one_approval(gate: Gate) -> None:
     assert len(gate.store.approvals("pending")) == 1
 
 
-@pytest.mark.parametrize(("answer", "state"), [(True, "used"), (False, "denied"), (None, "pending")])
+@pytest.mark.parametrize(
+    ("answer", "state"), [(True, "used"), (False, "denied"), (None, "pending")]
+)
 def test_a_front_can_ask(ledger: Ledger, answer: bool | None, state: str) -> None:
     gate = Gate(ledger, Rules(), Caller("c", "s"), clean, ask=lambda _: answer)
     if answer:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sutler.access.policy import CONTROL, CREDENTIALS, PolicyRule, Rules, decide, narrow
-from sutler.values.access import LOCAL, Call, Caller, Decision, Effect, Limits, Spent, Standing
-from sutler.values.paths import RelPath
+from sutler.paths import RelPath
+from sutler.store.records import LOCAL, Call, Caller, Decision, Effect, Limits, Spent, Standing
 
 EVERYTHING = Rules((PolicyRule("allow", "**"),), write="allow")
 
@@ -20,7 +20,9 @@ def named_by(glob: str) -> str:
 
 
 @pytest.mark.parametrize("glob", CREDENTIALS)
-@pytest.mark.parametrize("spell", [str, str.upper, "a/b/{}".format, "{}/inside".format, "{}.".format])
+@pytest.mark.parametrize(
+    "spell", [str, str.upper, "a/b/{}".format, "{}/inside".format, "{}.".format]
+)
 def test_credentials_are_denied_even_under_allow_all(glob: str, spell: type[str]) -> None:
     effects: tuple[Effect, ...] = ("read", "write")
     for effect in effects:
@@ -37,14 +39,17 @@ def test_writing_a_control_file_asks_even_under_allow_all(glob: str, spell: type
     assert ask(spell(named_by(glob))).verdict == "allow"
 
 
-@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".git", "sub/.GIT/config", ".hg/hgrc", ".git./config"])
+@pytest.mark.parametrize(
+    "path", [".git/hooks/pre-commit", ".git", "sub/.GIT/config", ".hg/hgrc", ".git./config"]
+)
 @pytest.mark.parametrize("effect", ["read", "write"])
 def test_version_control_is_out_of_reach(path: str, effect: Effect) -> None:
     assert ask(path, effect).rule.startswith("internal: ")
 
 
 @pytest.mark.parametrize(
-    "path", ["src/environment.py", "tests/test_env.py", "gitignore.md", "tests/token_test.py", "keys.py"]
+    "path",
+    ["src/environment.py", "tests/test_env.py", "gitignore.md", "tests/token_test.py", "keys.py"],
 )
 def test_ordinary_names_are_not_over_refused(path: str) -> None:
     assert ask(path).verdict == "allow"
@@ -57,7 +62,9 @@ def test_the_user_may_name_an_exception_and_a_project_may_not() -> None:
     assert ask(".env.example", "read", narrow(Rules(), mine)).verdict == "deny"
 
 
-@pytest.mark.parametrize(("standing", "verdict"), [("open", "allow"), ("ignored", "ask"), ("ai_denied", "deny")])
+@pytest.mark.parametrize(
+    ("standing", "verdict"), [("open", "allow"), ("ignored", "ask"), ("ai_denied", "deny")]
+)
 def test_ignore_files_speak(standing: Standing, verdict: str) -> None:
     call = Call(id="1", tool="t", effect="read", path=RelPath("a"), standing=standing)
     assert decide(call, EVERYTHING, Caller("c", "s")).verdict == verdict
@@ -77,14 +84,17 @@ def test_writing_asks_by_default_and_an_allow_rule_opens() -> None:
 
 def test_a_project_cannot_open() -> None:
     project = Rules(
-        (PolicyRule("allow", "**", (), "project"), PolicyRule("deny", "private", (), "project")), write="allow"
+        (PolicyRule("allow", "**", (), "project"), PolicyRule("deny", "private", (), "project")),
+        write="allow",
     )
     joined = narrow(Rules(), project)
     assert ask("a", "write", joined).verdict == "ask"
     assert ask("private/a", "read", joined).rule == "project: deny private"
 
 
-@pytest.mark.parametrize(("limits", "effect"), [(Limits(reads=1), "read"), (Limits(writes=1), "write")])
+@pytest.mark.parametrize(
+    ("limits", "effect"), [(Limits(reads=1), "read"), (Limits(writes=1), "write")]
+)
 def test_a_spent_budget_closes(limits: Limits, effect: Effect) -> None:
     call = Call(id="1", tool="t", effect=effect, path=RelPath("a"))
     caller = Caller("c", "s", limits=limits)

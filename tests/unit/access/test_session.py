@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.stores import entry
 
 from sutler.access.session import Buffer, fold, join_spans, received, stale
-from sutler.values.access import AuditEntry
-from sutler.values.paths import Span
+from sutler.paths import Span
+from sutler.store.records import AuditEntry
+from tests.stores import entry
 
 
 def read(seq: int, version: str, first: int, last: int, path: str = "a") -> AuditEntry:
@@ -20,7 +20,9 @@ def test_reads_of_one_version_join_and_another_version_replaces() -> None:
 
 
 def test_an_intent_is_pending_until_its_outcome() -> None:
-    intent = entry("w", seq=1, phase="intent", effect="write", before="b", after="r", tool="write_file")
+    intent = entry(
+        "w", seq=1, phase="intent", effect="write", before="b", after="r", tool="write_file"
+    )
     assert [edit.pending for edit in fold("s", [intent]).edits] == [True]
     assert fold("s", [intent]).tasks == ("write_file",)
     done = entry("w", seq=2, phase="done", effect="write", before="b", after="r")
@@ -37,9 +39,16 @@ def test_refusals_and_waiting_approvals_are_counted() -> None:
 
 @pytest.mark.parametrize(
     ("version", "span", "expected"),
-    [("v", Span(1, 9), True), ("v", Span(2, 3), True), ("v", Span(9, 10), False), ("w", Span(1, 2), False)],
+    [
+        ("v", Span(1, 9), True),
+        ("v", Span(2, 3), True),
+        ("v", Span(9, 10), False),
+        ("w", Span(1, 2), False),
+    ],
 )
-def test_received_means_these_lines_of_this_version(version: str, span: Span, expected: bool) -> None:
+def test_received_means_these_lines_of_this_version(
+    version: str, span: Span, expected: bool
+) -> None:
     assert received([read(1, "v", 1, 5), read(2, "v", 6, 9)], version, span) is expected
 
 

@@ -23,7 +23,9 @@ def test_a_row_without_good_runs_is_not_judged() -> None:
     assert judge(rows) == []
 
 
-@pytest.mark.parametrize(("tier", "word"), [("small", "NOT met"), ("medium", "goal met"), ("large", "goal met")])
+@pytest.mark.parametrize(
+    ("tier", "word"), [("small", "NOT met"), ("medium", "goal met"), ("large", "goal met")]
+)
 def test_memory_of_a_full_pack(tier: str, word: str) -> None:
     (found,) = judge([row("full", "sutler", 1.0, "cold", tier)])
     assert (found.metric, found.word) == ("peak MB", word)
@@ -37,7 +39,9 @@ def test_absent_yek_is_derived_from_the_floor_and_says_so() -> None:
 
 
 def test_large_tree_has_its_own_factor() -> None:
-    (found,) = derive([row("raw", "sutler", 4.0, "cold", "large"), row("raw", "floor", 1.0, tier="large")])
+    (found,) = derive(
+        [row("raw", "sutler", 4.0, "cold", "large"), row("raw", "floor", 1.0, tier="large")]
+    )
     assert found.value == pytest.approx(4.0 / (10.5 / 2.6))
 
 
@@ -53,4 +57,9 @@ def test_both_token_peers_are_derived_from_each_measured_base() -> None:
         row("tokens", "floor", 0.1),
         row("tokens", "gitingest", 30.0),
     ]
-    assert [v.against.split(",")[0] for v in derive(rows)] == ["yek", "yek", "code2prompt", "code2prompt"]
+    assert [v.against.split(",")[0] for v in derive(rows)] == [
+        "yek",
+        "yek",
+        "code2prompt",
+        "code2prompt",
+    ]

@@ -13,11 +13,16 @@ def row(tool: str, wall: float, work: str = "raw", runs: int = 5) -> Row:
 def test_shortest_first_without_the_floor_and_without_failures() -> None:
     rows = [row("yek", 2.0), row("sutler", 1.0), row("floor", 0.1), row("gitingest", 0.0, runs=0)]
     (group,) = groups(rows)
-    assert [(bar.label, bar.ours) for bar in group.bars] == [("sutler 1.0", True), ("yek 1.0", False)]
+    assert [(bar.label, bar.ours) for bar in group.bars] == [
+        ("sutler 1.0", True),
+        ("yek 1.0", False),
+    ]
 
 
 def test_each_class_is_a_group_of_its_own() -> None:
-    assert [g.title for g in groups([row("a", 1.0), row("b", 1.0, "full"), row("c", 1.0, "budgeted")])] == [
+    assert [
+        g.title for g in groups([row("a", 1.0), row("b", 1.0, "full"), row("c", 1.0, "budgeted")])
+    ] == [
         "small, raw: wall time",
         "small, full: wall time",
     ]

@@ -11,7 +11,10 @@ from bench.selection import commits
 from bench.selection.data import load_instances
 from tests.limits import LIMIT
 
-MESSAGE = "Fix the cart's wheels\n\n" + "They fell off whenever the road was long, which nobody noticed. " * 2
+MESSAGE = (
+    "Fix the cart's wheels\n\n"
+    + "They fell off whenever the road was long, which nobody noticed. " * 2
+)
 
 
 def commit(root: Path, message: str, **files: str) -> str:
@@ -25,14 +28,23 @@ def commit(root: Path, message: str, **files: str) -> str:
     ).stdout.strip()
 
 
-def test_a_commit_that_mends_something_is_a_task(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_commit_that_mends_something_is_a_task(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     root = tmp_path / "work"
     subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=LIMIT)
     base = commit(root, "Begin", wheels="a = 1\nb = 2\nc = 3\n", test_wheels="x = 1\n")
-    mended = commit(root, f"{MESSAGE}\nSigned-off-by: a", wheels="a = 1\nb = 3\nc = 3\nd = 4\n", test_wheels="x = 2\n")
+    mended = commit(
+        root,
+        f"{MESSAGE}\nSigned-off-by: a",
+        wheels="a = 1\nb = 3\nc = 3\nd = 4\n",
+        test_wheels="x = 2\n",
+    )
     commit(root, "Fix", wheels="a = 2\n")  # says nothing
     subprocess.run(
-        ["git", "clone", "-q", "--bare", str(root), str(tmp_path / "a+cart" / "repo")], check=True, timeout=LIMIT
+        ["git", "clone", "-q", "--bare", str(root), str(tmp_path / "a+cart" / "repo")],
+        check=True,
+        timeout=LIMIT,
     )
     assert commits.main(["--repos", str(tmp_path), "a/cart"]) == 0
     kept = tmp_path / "kept.jsonl"

@@ -9,7 +9,9 @@ def row(tool: str, wall: float = 1.0, *, work: str = "raw", state: str = "-", ru
 
 
 @pytest.mark.parametrize(
-    ("values", "middle"), [([3.0], 3.0), ([3.0, 1.0, 2.0], 2.0), ([4.0, 1.0, 2.0, 3.0], 2.5)], ids=str
+    ("values", "middle"),
+    [([3.0], 3.0), ([3.0, 1.0, 2.0], 2.0), ([4.0, 1.0, 2.0, 3.0], 2.5)],
+    ids=str,
 )
 def test_median(values: list[float], middle: float) -> None:
     assert median(values) == middle
@@ -26,12 +28,18 @@ def test_ratio_over_nothing_meets_no_bar() -> None:
 
 
 def test_medians_leave_out_failed_and_late_runs() -> None:
-    good, bad, late = Sample(2, 1, 30, 0, False), Sample(9, 9, 9, 1, False), Sample(9, 9, 9, -9, True)
+    good, bad, late = (
+        Sample(2, 1, 30, 0, False),
+        Sample(9, 9, 9, 1, False),
+        Sample(9, 9, 9, -9, True),
+    )
     assert medians([bad, good, late]) == (1, 2, 1, 30)
     assert medians([bad]) == (0, 0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize(("value", "word"), [(0.5, "goal met"), (0.8, "met"), (1.0, "met"), (1.01, "NOT met")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.5, "goal met"), (0.8, "met"), (1.0, "met"), (1.01, "NOT met")]
+)
 def test_verdict(value: float, word: str) -> None:
     assert Verdict("a", "b", "wall", value, 1.0, 0.6).word == word
 

@@ -3,7 +3,10 @@ from bench.growth import judge, show
 
 
 def rows(times: list[float]) -> list[Row]:
-    return [Row(f"t x{i}", "", "full", "sutler", "cold", "1.0", 3, t, t, 20.0, 0.1) for i, t in enumerate(times)]
+    return [
+        Row(f"t x{i}", "", "full", "sutler", "cold", "1.0", 3, t, t, 20.0, 0.1)
+        for i, t in enumerate(times)
+    ]
 
 
 def test_growth_over_eight_times_the_tree() -> None:

@@ -11,8 +11,9 @@ def command(tmp_path: Path, script: str) -> Command:
 
 
 def test_a_run_has_its_own_memory_and_status(tmp_path: Path) -> None:
-    """A child's peak cannot be seen below that of its parent, and a test worker may be large: the two runs are told
-    apart from above, by an amount that no worker has."""
+    """A child's peak cannot be seen below that of its parent, and a test worker may be large: the
+    two runs are told apart from above, by an amount that no worker has.
+    """
     floor = own_peak_mb()
     small = measure(command(tmp_path, "pass"), 60)
     size = int(floor + 200) * 1_000_000

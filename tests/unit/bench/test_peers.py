@@ -36,7 +36,9 @@ def test_two_programs_named_code2prompt_are_told_apart_by_version(
     assert "yek" in [tool.name for tool in missing]
 
 
-def test_children_keep_their_caches_apart_and_see_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_keep_their_caches_apart_and_see_no_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SUTLER_FORMAT", "xml")
     monkeypatch.setenv("PYTHONPATH", "src")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -58,6 +60,8 @@ def test_the_floor_writes_the_bytes_of_the_listed_files(tmp_path: Path) -> None:
     files[1].write_bytes(b"end")
     listing = write_list([str(file) for file in files], str(tmp_path / "list"))
     words = (*floor.words, listing, str(tmp_path / "out"))
-    sample = measure(Command(words, {}, str(tmp_path / "1"), str(tmp_path / "2"), str(tmp_path)), 60)
+    sample = measure(
+        Command(words, {}, str(tmp_path / "1"), str(tmp_path / "2"), str(tmp_path)), 60
+    )
     assert sample.status == 0
     assert (tmp_path / "out").read_bytes() == b"x" * 3_000_000 + b"end"

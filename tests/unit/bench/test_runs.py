@@ -42,7 +42,9 @@ def test_rows_hold_runs_cost_and_output(tree: Corpus, tmp_path: Path) -> None:
 
 
 def test_a_crash_is_a_note_with_the_last_words(tree: Corpus, tmp_path: Path) -> None:
-    bad, good = race(tree, tmp_path, [tool("bad", "raise SystemExit('no such flag')"), tool("good", COPY)])
+    bad, good = race(
+        tree, tmp_path, [tool("bad", "raise SystemExit('no such flag')"), tool("good", COPY)]
+    )
     assert (bad.runs, bad.note) == (0, "crashed (1): no such flag")
     assert good.runs == 2
 
@@ -66,5 +68,8 @@ def test_cold_runs_find_no_cache_and_warm_runs_find_one(tree: Corpus, tmp_path: 
         "os.makedirs(mark, exist_ok=True)\n"
     )
     race(tree, tmp_path, [tool("tool", script, states=("cold", "warm"))])
-    sizes = [os.path.getsize(tmp_path / "scratch" / f"t-tool-raw-{state}.out") for state in ("cold", "warm")]
+    sizes = [
+        os.path.getsize(tmp_path / "scratch" / f"t-tool-raw-{state}.out")
+        for state in ("cold", "warm")
+    ]
     assert sizes == [1, 2]

@@ -7,7 +7,7 @@ from bench.selection.data import Gold, Instance, list_tree
 from bench.selection.kept import Shelf
 from bench.selection.measure import visible_share
 from bench.selection.packs import Bench, visible_lines
-from sutler.stages.rank import rank
+from sutler.ranking import rank
 from tests.limits import LIMIT
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false")
@@ -20,7 +20,12 @@ def _repository(folder: Path) -> str:
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "All"]):
         subprocess.run([*GIT, *words], cwd=folder, check=True, timeout=LIMIT)
     return subprocess.run(
-        [*GIT, "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True, timeout=LIMIT
+        [*GIT, "rev-parse", "HEAD"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
     ).stdout
 
 

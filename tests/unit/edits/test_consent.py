@@ -11,8 +11,8 @@ from sutler.access.door import Door
 from sutler.edits.consent import Waiting, settle, waiting, whole
 from sutler.edits.replacement import held
 from sutler.edits.writer import Writer
-from sutler.values.errors import ConflictError, DeniedError, UsageError
-from sutler.values.paths import RelPath
+from sutler.errors import ConflictError, DeniedError, UsageError
+from sutler.paths import RelPath
 from tests.doors import OpenDoor
 
 OLD, NEW = "x = 1\n", "x = 2\n"
@@ -102,7 +102,7 @@ def test_settled_once_and_only_while_it_waits(open_door: OpenDoor) -> None:
 
 
 def test_settling_leaves_a_row(open_door: OpenDoor) -> None:
-    from sutler.values.access import unseal
+    from sutler.store.records import unseal
 
     door = open_door({"a.py": OLD})
     one = asked(door)
@@ -111,7 +111,9 @@ def test_settling_leaves_a_row(open_door: OpenDoor) -> None:
     assert (last.tool, last.args) == ("approval_approved", (("id", one.approval.id),))
 
 
-@pytest.mark.parametrize("text", ["3 changed lines; 12 lines of the diff are not shown", "a.bin: not text"])
+@pytest.mark.parametrize(
+    "text", ["3 changed lines; 12 lines of the diff are not shown", "a.bin: not text"]
+)
 def test_previews_say_themselves_what_they_leave_out(text: str) -> None:
     assert not whole(f"change a: 1 -> 2 bytes\n{text}\n+x")
     assert whole("change a: 1 -> 2 bytes\n1 changed lines\n+x")

@@ -8,8 +8,8 @@ import pytest
 
 from sutler.edits.hunks import apply, replace_once
 from sutler.edits.patch import parse
-from sutler.stages.difference import unified
-from sutler.values.errors import ConflictError, SutlerError, UsageError
+from sutler.errors import ConflictError, SutlerError, UsageError
+from sutler.scan.difference import unified
 from tests.limits import LIMIT
 from tests.stores import FUZZ
 
@@ -46,7 +46,11 @@ def test_a_hunk_applies_and_line_ends_stay(patch: str, before: str, after: str) 
 def test_the_form_of_agents() -> None:
     text = "*** Begin Patch\n*** Update File: x\n@@ def f():\n-    return 1\n+    return 2\n*** Add File: y\n+new\n"
     found = parse(f"{text}*** Delete File: z\n*** End Patch\n")
-    assert [(one.path, one.kind) for one in found] == [("x", "change"), ("y", "create"), ("z", "delete")]
+    assert [(one.path, one.kind) for one in found] == [
+        ("x", "change"),
+        ("y", "create"),
+        ("z", "delete"),
+    ]
     assert apply(found[0].pieces, "def f():\n    return 1\n") == "def f():\n    return 2\n"
 
 
@@ -118,14 +122,20 @@ def test_malformed_patches_end_in_our_errors_alone() -> None:
 def test_our_diff_is_applied_by_us_and_by_git(tmp_path: Path) -> None:
     for seed in range(int(40 * FUZZ)):
         rnd = random.Random(seed)
-        old, new = ("".join(rnd.choice("abc\n") for _ in range(rnd.randrange(60))) for _ in range(2))
+        old, new = (
+            "".join(rnd.choice("abc\n") for _ in range(rnd.randrange(60))) for _ in range(2)
+        )
         if old == new or not old or not new:
             continue
         patch = unified(old.splitlines(True), new.splitlines(True), "a/x", "b/x")
         assert _apply(patch, old) == new
         (tmp_path / "x").write_text(old)
         subprocess.run(
-            ["git", "apply", "--unidiff-zero", "-"], input=patch.encode(), cwd=tmp_path, check=True, timeout=LIMIT
+            ["git", "apply", "--unidiff-zero", "-"],
+            input=patch.encode(),
+            cwd=tmp_path,
+            check=True,
+            timeout=LIMIT,
         )
         assert (tmp_path / "x").read_text() == new
 

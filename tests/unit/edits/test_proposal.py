@@ -6,7 +6,10 @@ BASE = "import os\n\n\ndef one():\n    return 1\n"
 
 
 def test_functions_that_both_sides_added() -> None:
-    ours, theirs = f"{BASE}\n\ndef two():\n    return 2\n", f"{BASE}\n\ndef three():\n    return 3\n"
+    ours, theirs = (
+        f"{BASE}\n\ndef two():\n    return 2\n",
+        f"{BASE}\n\ndef three():\n    return 3\n",
+    )
     found = propose("a.py", BASE, ours, theirs)
     assert found is not None
     assert found.text == f"{ours}\n\ndef three():\n    return 3\n"
@@ -36,7 +39,10 @@ def test_the_same_name_twice_has_no_proposal() -> None:
 
 
 def test_what_does_not_parse_has_no_proposal() -> None:
-    assert propose("a.py", BASE, f"{BASE}\n\ndef two(:\n", f"{BASE}\n\ndef three():\n    pass\n") is None
+    assert (
+        propose("a.py", BASE, f"{BASE}\n\ndef two(:\n", f"{BASE}\n\ndef three():\n    pass\n")
+        is None
+    )
 
 
 def test_a_line_added_below_a_changed_one() -> None:

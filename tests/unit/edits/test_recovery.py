@@ -9,8 +9,8 @@ import pytest
 
 from sutler.edits.replacement import held
 from sutler.edits.writer import Writer
-from sutler.values.access import AuditEntry
-from sutler.values.paths import RelPath
+from sutler.paths import RelPath
+from sutler.store.records import AuditEntry
 from tests.stores import entry
 from tests.writers import free_door
 
@@ -39,12 +39,20 @@ def intend(places: tuple[str, str]) -> None:
         before = held(door.root, PATH, 100)
         after = sha256(b"new\n").hexdigest()
         row: AuditEntry = entry(
-            "1.0", phase="intent", effect="write", path=PATH, before=before.digest, after=after, caller="c"
+            "1.0",
+            phase="intent",
+            effect="write",
+            path=PATH,
+            before=before.digest,
+            after=after,
+            caller="c",
         )
         door.gate.store.record([row], blobs=[(after, b"new\n"), (before.digest, before.data)])
 
 
-def test_a_write_that_was_interrupted_before_the_exchange_was_not_done(places: tuple[str, str]) -> None:
+def test_a_write_that_was_interrupted_before_the_exchange_was_not_done(
+    places: tuple[str, str],
+) -> None:
     intend(places)
     assert after_the_next_start(places) == ("old\n", 0, [])
 

@@ -1,4 +1,6 @@
-"""Replacing a file: the old one is whole until the new one is in place, and an undone step leaves nothing."""
+"""Replacing a file: the old one is whole until the new one is in place, and an undone step leaves
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sutler.disk.root import Root
 from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all
-from sutler.values.errors import ConflictError
-from sutler.values.paths import RelPath
+from sutler.errors import ConflictError
+from sutler.paths import RelPath
+from sutler.scan.root import Root
 
 PATH = RelPath("d/a.txt")
 
@@ -34,7 +36,10 @@ def test_the_old_file_stays_until_it_is_known_to_be_the_expected_one(root: Root)
     step.exchange()
     assert len(os.listdir(f"{root.host_path}/d")) == 2
     step.finish()
-    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100)[:3]) == (["a.txt"], content(b"new\n")[:3])
+    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100)[:3]) == (
+        ["a.txt"],
+        content(b"new\n")[:3],
+    )
 
 
 def test_undoing_a_staged_file_leaves_nothing(root: Root) -> None:
@@ -58,7 +63,10 @@ def test_another_files_bytes_go_back(root: Root) -> None:
     with pytest.raises(ConflictError):
         step.exchange()
     step.undo()
-    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100).data) == (["a.txt"], b"theirs\n")
+    assert (os.listdir(f"{root.host_path}/d"), held(root, PATH, 100).data) == (
+        ["a.txt"],
+        b"theirs\n",
+    )
 
 
 def test_a_mark_is_of_one_file_untouched(root: Root) -> None:

@@ -8,7 +8,7 @@ from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.reply import read_reply
 from sutler.edits.writer import Writer
-from sutler.values.errors import ConflictError, DeniedError, RefusedError, UsageError
+from sutler.errors import ConflictError, DeniedError, RefusedError, UsageError
 from tests.doors import OpenDoor
 
 FREE = Rules(rules=(PolicyRule("allow", "**", ("write",)),))
@@ -33,10 +33,14 @@ FREE = Rules(rules=(PolicyRule("allow", "**", ("write",)),))
 def test_a_fenced_file_and_its_name(head: str) -> None:
     fence = "~~~" if "~~~" in head else "```"
     found = read_reply(f"Here you are.\n\n{head}\nx = 1\n\ny = 2\n{fence}\nDone.\n")
-    assert [(one.path, one.kind, one.text) for one in found.changes] == [("src/app.py", "file", "x = 1\n\ny = 2\n")]
+    assert [(one.path, one.kind, one.text) for one in found.changes] == [
+        ("src/app.py", "file", "x = 1\n\ny = 2\n")
+    ]
 
 
-@pytest.mark.parametrize("head", ["```python", "We use json:\n```json", "Run this:\n```sh", "For example:\n```"])
+@pytest.mark.parametrize(
+    "head", ["```python", "We use json:\n```json", "Run this:\n```sh", "For example:\n```"]
+)
 def test_a_block_without_a_name_is_left_alone_and_named(head: str) -> None:
     found = read_reply(f"{head}\nx = 1\n```\n\n```text b.txt\nb\n```\n")
     assert [one.path for one in found.changes] == ["b.txt"]
@@ -150,7 +154,11 @@ B
 def test_a_reply_is_applied_whole(door: Door) -> None:
     done = Writer(door).apply_reply(REPLY, reason="asked")
     assert [one.path for one in done.files] == ["new/c.txt", "a.txt", "b.txt"]
-    assert (text(door, "new/c.txt"), text(door, "a.txt")[:4], text(door, "b.txt")) == ("c\n", "ONE\n", "B\n")
+    assert (text(door, "new/c.txt"), text(door, "a.txt")[:4], text(door, "b.txt")) == (
+        "c\n",
+        "ONE\n",
+        "B\n",
+    )
     Writer(door).rollback_call(done.call)
     assert (text(door, "a.txt")[:4], text(door, "b.txt")) == ("one\n", "b\n")
     assert not (Path(door.root.host_path) / "new/c.txt").exists()
@@ -162,7 +170,9 @@ def test_a_dry_run_shows_and_leaves_all(door: Door) -> None:
     assert text(door, "b.txt") == "b\n"
 
 
-def test_nothing_is_applied_when_one_part_does_not_fit_and_all_misfits_are_named(door: Door) -> None:
+def test_nothing_is_applied_when_one_part_does_not_fit_and_all_misfits_are_named(
+    door: Door,
+) -> None:
     bad = REPLY.replace("-one", "-eins").replace("SEARCH\nb", "SEARCH\nno such")
     with pytest.raises(ConflictError, match=r"2 of 3 files .* a\.txt: .*; b\.txt: "):
         Writer(door).apply_reply(bad)
@@ -192,7 +202,9 @@ def test_what_a_pack_showed_is_the_base(door: Door) -> None:
     assert text(door, "a.txt") == "ONE\ntwo\nthree\nfour\nFIVE\n"
 
 
-@pytest.mark.parametrize("line", ["# ... rest of the code ...", "// ... existing code ...", "... (unchanged) ..."])
+@pytest.mark.parametrize(
+    "line", ["# ... rest of the code ...", "// ... existing code ...", "... (unchanged) ..."]
+)
 def test_a_file_that_leaves_something_out_is_refused(door: Door, line: str) -> None:
     door.read_file("a.txt")
     with pytest.raises(RefusedError, match="leaves out code on reply line 3"):

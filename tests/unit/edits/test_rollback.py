@@ -11,7 +11,7 @@ from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.replay import replay
 from sutler.edits.writer import Writer
-from sutler.values.errors import ConflictError, RefusedError, UsageError
+from sutler.errors import ConflictError, RefusedError, UsageError
 from tests.doors import OpenDoor
 
 FREE = Rules(rules=(PolicyRule("allow", "**", ("write",)),))
@@ -55,7 +55,9 @@ def test_a_call_of_several_files_is_taken_back_whole(doors: tuple[Door, Door]) -
     assert (at(doors[0], "b.txt").read_text(), at(doors[0], "c.txt").exists()) == ("b\n", False)
 
 
-def test_what_somebody_created_again_is_not_overwritten_by_an_undo(doors: tuple[Door, Door]) -> None:
+def test_what_somebody_created_again_is_not_overwritten_by_an_undo(
+    doors: tuple[Door, Door],
+) -> None:
     done = Writer(doors[0]).apply_patch("*** Begin Patch\n*** Delete File: b.txt\n*** End Patch")
     at(doors[0], "b.txt").write_text("mine\n")
     with pytest.raises(ConflictError):
@@ -63,7 +65,9 @@ def test_what_somebody_created_again_is_not_overwritten_by_an_undo(doors: tuple[
     assert at(doors[0], "b.txt").read_text() == "mine\n"
 
 
-def test_a_session_is_taken_back_and_what_others_wrote_in_between_stays(doors: tuple[Door, Door]) -> None:
+def test_a_session_is_taken_back_and_what_others_wrote_in_between_stays(
+    doors: tuple[Door, Door],
+) -> None:
     change(doors[0], 2, "two")
     change(doors[1], 6, "six")
     change(doors[0], 10, "ten")
@@ -86,10 +90,16 @@ def write_some(doors: tuple[Door, Door]) -> None:
     Writer(doors[0]).apply_patch("*** Begin Patch\n*** Delete File: b.txt\n*** End Patch")
 
 
-def test_a_replay_onto_a_new_folder_is_the_session_alone(doors: tuple[Door, Door], tmp_path: Path) -> None:
+def test_a_replay_onto_a_new_folder_is_the_session_alone(
+    doors: tuple[Door, Door], tmp_path: Path
+) -> None:
     write_some(doors)
     done = replay(doors[0], "one", str(tmp_path / "copy"))
-    found = {str(one.relative_to(tmp_path / "copy")) for one in (tmp_path / "copy").rglob("*") if one.is_file()}
+    found = {
+        str(one.relative_to(tmp_path / "copy"))
+        for one in (tmp_path / "copy").rglob("*")
+        if one.is_file()
+    }
     assert (done.success, found) == (True, {"a.txt", "n/new.txt"})
     assert (tmp_path / "copy/a.txt").read_text() == TEXT.replace("line 2", "two")
 
@@ -101,11 +111,15 @@ def test_a_replay_merges_with_what_the_copy_holds(doors: tuple[Door, Door], tmp_
     (copy / "a.txt").write_text(TEXT.replace("line 11", "eleven"))
     (copy / "b.txt").write_text("b\n")
     assert replay(doors[0], "one", str(copy)).merged
-    assert (copy / "a.txt").read_text() == TEXT.replace("line 2", "two").replace("line 11", "eleven")
+    assert (copy / "a.txt").read_text() == TEXT.replace("line 2", "two").replace(
+        "line 11", "eleven"
+    )
     assert not (copy / "b.txt").exists()
 
 
-def test_a_replay_that_does_not_fit_changes_nothing(doors: tuple[Door, Door], tmp_path: Path) -> None:
+def test_a_replay_that_does_not_fit_changes_nothing(
+    doors: tuple[Door, Door], tmp_path: Path
+) -> None:
     write_some(doors)
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -115,7 +129,9 @@ def test_a_replay_that_does_not_fit_changes_nothing(doors: tuple[Door, Door], tm
     assert [one.name for one in copy.iterdir()] == ["a.txt"]
 
 
-def test_a_replay_stops_where_it_is_told_and_a_dry_run_makes_nothing(doors: tuple[Door, Door], tmp_path: Path) -> None:
+def test_a_replay_stops_where_it_is_told_and_a_dry_run_makes_nothing(
+    doors: tuple[Door, Door], tmp_path: Path
+) -> None:
     write_some(doors)
     copy = tmp_path / "copy"
     assert replay(doors[0], "one", str(copy), dry_run=True).dry_run
@@ -146,10 +162,14 @@ def test_extended_attributes_stay(doors: tuple[Door, Door]) -> None:
 
 
 def test_an_access_list_stays(doors: tuple[Door, Door]) -> None:
-    """Owner rw-, user 1 r--, group ---, mask r--, others ---: the mode shows the mask as the group's bits."""
+    """Owner rw-, user 1 r--, group ---, mask r--, others ---: the mode shows the mask as the
+    group's bits.
+    """
     rows = [(1, 6, -1), (2, 4, 1), (4, 0, -1), (16, 4, -1), (32, 0, -1)]
     data = (2).to_bytes(4, "little") + b"".join(
-        tag.to_bytes(2, "little") + bits.to_bytes(2, "little") + (who & 0xFFFFFFFF).to_bytes(4, "little")
+        tag.to_bytes(2, "little")
+        + bits.to_bytes(2, "little")
+        + (who & 0xFFFFFFFF).to_bytes(4, "little")
         for tag, bits, who in rows
     )
     path = at(doors[0], "a.txt")

@@ -9,8 +9,8 @@ import pytest
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.edits.writer import Writer
-from sutler.values.access import Conflict, unseal
-from sutler.values.errors import ConflictError, DeniedError, RefusedError, SutlerError
+from sutler.errors import ConflictError, DeniedError, RefusedError, SutlerError
+from sutler.store.records import Conflict, unseal
 from tests.doors import OpenDoor
 
 FREE = Rules(rules=(PolicyRule("allow", "**", ("write",)),))
@@ -64,7 +64,10 @@ def test_a_patch_and_its_rollback(door: Door, writer: Writer) -> None:
     assert "+TWO" in done.diff
     assert _bytes(door, "a.txt") == before.replace(b"two", b"TWO")
     history = door.gate.store.versions("a.txt")
-    assert [(one.origin, one.note) for one in history] == [("written", "louder"), ("seen", "found before a write")]
+    assert [(one.origin, one.note) for one in history] == [
+        ("written", "louder"),
+        ("seen", "found before a write"),
+    ]
     writer.rollback("a.txt", history[1].id)
     assert _bytes(door, "a.txt") == before
     assert (Path(door.root.host_path) / "a.txt").stat().st_mode & 0o777 == 0o700
@@ -90,7 +93,11 @@ def test_an_outside_edit_is_merged_and_recorded(door: Door, writer: Writer) -> N
     (Path(door.root.host_path) / "a.txt").write_text("one\ntwo\nthree\nfour\n5\n")
     assert writer.apply_patch(PATCH).merged
     assert _bytes(door, "a.txt") == b"one\nTWO\nthree\nfour\n5\n"
-    assert [one.origin for one in door.gate.store.versions("a.txt")] == ["written", "external", "seen"]
+    assert [one.origin for one in door.gate.store.versions("a.txt")] == [
+        "written",
+        "external",
+        "seen",
+    ]
 
 
 def test_two_changes_of_one_line_are_a_conflict_with_all_sides(door: Door, writer: Writer) -> None:
@@ -128,9 +135,12 @@ def test_paths_in_patches_go_through_the_gate(door: Door, writer: Writer, path: 
 
 
 @pytest.mark.parametrize(
-    "path", ["AGENTS.md", ".github/workflows/x.yml", ".vscode/settings.json", "conftest.py", "Claude.MD"]
+    "path",
+    ["AGENTS.md", ".github/workflows/x.yml", ".vscode/settings.json", "conftest.py", "Claude.MD"],
 )
-def test_files_that_give_power_need_approval_even_when_all_is_allowed(door: Door, writer: Writer, path: str) -> None:
+def test_files_that_give_power_need_approval_even_when_all_is_allowed(
+    door: Door, writer: Writer, path: str
+) -> None:
     with pytest.raises(DeniedError, match="needs approval"):
         writer.write_file(path, "x", mode="create")
     assert not (Path(door.root.host_path) / path).exists()
@@ -170,7 +180,13 @@ def test_a_secret_survives_an_edit_beside_it(open_door: OpenDoor) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"a\r\nb\nc\r\n", b"\xef\xbb\xbfa\nb\nc", b"a\x0c\nb\nc\n", b"a \xe9\nb\nc\n", "a\nb\nc\n".encode("utf-16")],
+    [
+        b"a\r\nb\nc\r\n",
+        b"\xef\xbb\xbfa\nb\nc",
+        b"a\x0c\nb\nc\n",
+        b"a \xe9\nb\nc\n",
+        "a\nb\nc\n".encode("utf-16"),
+    ],
     ids=["mixed", "bom", "form feed", "latin-1", "utf-16"],
 )
 def test_bytes_outside_the_edit_stay(open_door: OpenDoor, data: bytes) -> None:
@@ -226,7 +242,9 @@ def test_a_conflict_suggests_what_the_structure_allows_and_applies_nothing(door:
     assert b"three" not in _bytes(door, "m.py")
     done = Writer(door).apply_patch(one.diff, base=fault.conflict.current_version)
     assert done.success
-    assert _bytes(door, "m.py").endswith(b"def two():\n    return 2\n\n\ndef three():\n    return 3\n")
+    assert _bytes(door, "m.py").endswith(
+        b"def two():\n    return 2\n\n\ndef three():\n    return 3\n"
+    )
 
 
 def test_the_review_command_is_asked_and_only_asked(door: Door) -> None:

@@ -18,8 +18,12 @@ def test_one_file_is_five_lines() -> None:
 
 
 def test_names_never_meet_the_content_variable_of_another() -> None:
-    """`a` has the variables spec_a and spec_aContent, so a file named aContent gets another name."""
-    names = re.findall(r"^@(\w+) assign", assign_text([("a", "1"), ("aContent", "2"), ("a.md", "3")]), re.M)
+    """`a` has the variables spec_a and spec_aContent, so a file named aContent gets another
+    name.
+    """
+    names = re.findall(
+        r"^@(\w+) assign", assign_text([("a", "1"), ("aContent", "2"), ("a.md", "3")]), re.M
+    )
     assert len(names) == len(set(names)) == 6
 
 

@@ -5,11 +5,11 @@ from hashlib import sha256
 import pytest
 from msgspec.structs import replace
 
+from sutler.errors import RefusedError
 from sutler.formats import json, markdown, parse, render, xml
 from sutler.formats.assembly import numbered
-from sutler.values.errors import RefusedError
-from sutler.values.pack import CleanText, Listing, Pack, Preamble, Section
-from sutler.values.paths import RelPath
+from sutler.formats.document import CleanText, Listing, Pack, Preamble, Section
+from sutler.paths import RelPath
 
 
 def section_of(path: str, text: str) -> Section:
@@ -37,7 +37,13 @@ def test_a_fence_is_longer_than_any_run_inside(text: str, fence: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "heading"),
-    [("a.py", "`a.py`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("``", "``` `` ```"), ('"\n', r'`"\"\n"`')],
+    [
+        ("a.py", "`a.py`"),
+        ("a`b", "``a`b``"),
+        ("`a", "`` `a ``"),
+        ("``", "``` `` ```"),
+        ('"\n', r'`"\"\n"`'),
+    ],
 )
 def test_a_heading_holds_any_name_on_one_line(path: str, heading: str) -> None:
     assert markdown.frame(section_of(path, ""))[0].splitlines()[1] == f"## {heading}"
@@ -62,7 +68,9 @@ def test_a_boundary_moves_until_the_body_does_not_hold_it() -> None:
 
 
 def test_xml_escapes_names_and_leaves_bodies_alone() -> None:
-    text = "".join(render(Preamble("<p>"), [section_of('<"&">', "a < b && c\n")], Listing(), format="xml"))
+    text = "".join(
+        render(Preamble("<p>"), [section_of('<"&">', "a < b && c\n")], Listing(), format="xml")
+    )
     assert 'path="&quot;&lt;\\&quot;&amp;\\&quot;&gt;&quot;">\na < b && c\n</file-' in text
     assert "<p>" not in text
     manifest = text[text.index("<manifest>") :]
@@ -138,5 +146,7 @@ def test_line_numbers_grow_with_the_file() -> None:
         "100000| x",
     ]
     pack = Pack(Preamble("p"), (section_of("a", "x\n" * 123_456),), Listing(), line_numbers=True)
-    text = "".join(render(pack.preamble, pack.sections, pack.listing, format="markdown", line_numbers=True))
+    text = "".join(
+        render(pack.preamble, pack.sections, pack.listing, format="markdown", line_numbers=True)
+    )
     assert parse(text) == pack

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from sutler.errors import RefusedError, UsageError
 from sutler.formats import group, merge, parse, portion, render, section_text, shape
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.pack import CleanText, Format, Listing, Pack, Part, Preamble, Section
-from sutler.values.paths import RelPath
+from sutler.formats.document import CleanText, Format, Listing, Pack, Part, Preamble, Section
+from sutler.paths import RelPath
 
 
 def section_of(path: str, text: str) -> Section:
@@ -68,7 +68,9 @@ def split(pack: Pack, size: int, format: Format) -> list[str]:
         ends = pieces.opening(preamble, False) + pieces.closing(preamble, listing, False)
         return len(ends + pieces.ending("0" * 64))
 
-    priced = [(one.path, len(pieces.GLUE + "".join(section_text(one, format)))) for one in pack.sections]
+    priced = [
+        (one.path, len(pieces.GLUE + "".join(section_text(one, format)))) for one in pack.sections
+    ]
     first = fixed(replace(pack.preamble, part=many), Listing())
     rest = fixed(replace(pack.preamble, part=many, tree=CleanText("")), Listing())
     whole = fixed(replace(pack.preamble, part=many), pack.listing)
@@ -86,7 +88,9 @@ def split(pack: Pack, size: int, format: Format) -> list[str]:
     st.lists(st.text("abc", min_size=1), max_size=5),
     st.sampled_from(("markdown", "xml", "json")),
 )
-def test_every_part_fits_and_all_parts_make_the_whole(texts: list[str], listed: list[str], format: Format) -> None:
+def test_every_part_fits_and_all_parts_make_the_whole(
+    texts: list[str], listed: list[str], format: Format
+) -> None:
     sections = tuple(section_of(f"f{at}", text) for at, text in enumerate(texts))
     preamble = Preamble("p", CleanText("goal"), CleanText("tree\n"))
     pack = Pack(preamble, sections, Listing(tuple(map(RelPath, listed)), 3))

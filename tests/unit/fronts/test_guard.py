@@ -30,7 +30,9 @@ OWN = {"host": HOST}
         ("POST", OWN | {"origin": ""}, 403),
     ],
 )
-def test_strangers_are_turned_away_before_any_key(method: str, headers: dict[str, str], status: int) -> None:
+def test_strangers_are_turned_away_before_any_key(
+    method: str, headers: dict[str, str], status: int
+) -> None:
     found = foreign(method, headers, Keys(HOST))
     assert found is not None
     assert found[0] == status
@@ -50,11 +52,19 @@ def test_the_page_itself_may_speak(method: str, headers: dict[str, str]) -> None
 
 
 async def _app(scope: Any, receive: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-path", scope["path"].encode())]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"x-path", scope["path"].encode())],
+        }
+    )
     await send({"type": "http.response.body", "body": b""})
 
 
-def reply(keys: Keys, path: str, *headers: tuple[str, str], method: str = "GET") -> tuple[int, dict[str, str]]:
+def reply(
+    keys: Keys, path: str, *headers: tuple[str, str], method: str = "GET"
+) -> tuple[int, dict[str, str]]:
     """The status and headers that the guard lets out."""
     sent: list[Any] = []
 
@@ -66,7 +76,13 @@ def reply(keys: Keys, path: str, *headers: tuple[str, str], method: str = "GET")
 
     where, _, query = path.partition("?")
     given = [(name.encode(), value.encode()) for name, value in (("host", HOST), *headers)]
-    scope = {"type": "http", "method": method, "path": where, "query_string": query.encode(), "headers": given}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": where,
+        "query_string": query.encode(),
+        "headers": given,
+    }
     with pytest.raises(StopIteration):  # nothing here waits for anything: one step is all
         Guard(_app, keys)(scope, receive, send).__await__().__next__()
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
@@ -81,7 +97,9 @@ def test_the_key_works_once_and_becomes_a_cookie() -> None:
     cookie = headers["set-cookie"]
     assert f"Path={keys.folder}; HttpOnly; SameSite=Strict" in cookie
     assert reply(keys, first)[0] == 401
-    status, headers = reply(keys, f"{keys.folder}api/pack", ("cookie", f"other=1; {cookie.partition(';')[0]}"))
+    status, headers = reply(
+        keys, f"{keys.folder}api/pack", ("cookie", f"other=1; {cookie.partition(';')[0]}")
+    )
     assert status == 200
     assert headers["x-path"] == "/api/pack"
     assert headers["x-frame-options"] == "DENY"
@@ -115,6 +133,8 @@ def test_outside_the_folder_even_the_cookie_finds_nothing() -> None:
 @pytest.mark.parametrize("name", ["host", "origin", "cookie"])
 def test_a_header_that_is_there_twice_is_refused(name: str) -> None:
     keys = Keys(HOST)
-    value = HOST if name == "host" else keys.origin if name == "origin" else f"{COOKIE}={keys.cookie}"
+    value = (
+        HOST if name == "host" else keys.origin if name == "origin" else f"{COOKIE}={keys.cookie}"
+    )
     pair = (name, value)
     assert reply(keys, keys.folder, pair, *(() if name == "host" else (pair,)))[0] == 400

@@ -10,7 +10,9 @@ from tests.limits import LIMIT
 
 
 def test_the_reasons_of_the_summary_add_up(tmp_path: Path) -> None:
-    """More reasons than are named: the rest is counted, so that nobody looks for a file that is nowhere."""
+    """More reasons than are named: the rest is counted, so that nobody looks for a file that is
+    nowhere.
+    """
     root = tmp_path / "project"
     for name in (
         "node_modules/a.js",
@@ -32,8 +34,12 @@ def test_the_reasons_of_the_summary_add_up(tmp_path: Path) -> None:
     os.mkfifo(root / "pipe")
     home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     words = [sys.executable, "-m", "sutler", "pack", "-e", "out.py", "-o", "../pack.md"]
-    done = subprocess.run(words, cwd=root, env=home, capture_output=True, text=True, check=True, timeout=LIMIT)
+    done = subprocess.run(
+        words, cwd=root, env=home, capture_output=True, text=True, check=True, timeout=LIMIT
+    )
     (line,) = (line for line in done.stderr.splitlines() if line.lstrip().startswith("out "))
-    total, *parts = (int(number.replace(",", "")) for number in re.findall(r"(?<![\w.])[\d,]*\d", line))
+    total, *parts = (
+        int(number.replace(",", "")) for number in re.findall(r"(?<![\w.])[\d,]*\d", line)
+    )
     assert "other" in line
     assert total == sum(parts)

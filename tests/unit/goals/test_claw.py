@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.goals.claw import KEYS, Claw, ClawFile, load_claw
-from sutler.values.errors import UsageError
 
 
 def load(text: str) -> Claw:

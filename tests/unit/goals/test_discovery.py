@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.goals.discovery import check_name, claw_files, find_bases, find_goal, list_goals
-from sutler.values.errors import UsageError
 from tests.conftest import Plant
 from tests.goalkit import PLAIN, write_goal
 
@@ -18,12 +18,17 @@ def environ(home: Path) -> dict[str, str]:
 
 
 def origins(cwd: Path, home: Path) -> list[tuple[str, str]]:
-    return [(base.origin, os.path.basename(base.path)) for base in find_bases(str(cwd), environ(home))]
+    return [
+        (base.origin, os.path.basename(base.path)) for base in find_bases(str(cwd), environ(home))
+    ]
 
 
 def test_the_nearest_ancestor_wins(plant: Plant, tmp_path: Path) -> None:
     folder = plant({".claw": {"x": ""}, "in": {".sutler": {"x": ""}, "deep": {"er": {"x": ""}}}})
-    assert origins(folder / "in/deep/er", tmp_path)[:2] == [("local", ".sutler"), ("shipped", "shipped")]
+    assert origins(folder / "in/deep/er", tmp_path)[:2] == [
+        ("local", ".sutler"),
+        ("shipped", "shipped"),
+    ]
     assert origins(folder, tmp_path)[0] == ("local", ".claw")
 
 
@@ -50,7 +55,9 @@ def test_a_folder_in_home_is_the_users_own(plant: Plant) -> None:
 
 
 def test_local_before_global_before_shipped(plant: Plant) -> None:
-    home = plant({".config": {"sutler": {"goals": {"review": {"prompt.yaml": PLAIN}}}}, "w": {"x": ""}})
+    home = plant(
+        {".config": {"sutler": {"goals": {"review": {"prompt.yaml": PLAIN}}}}, "w": {"x": ""}}
+    )
     bases = find_bases(str(home / "w"), environ(home))
     assert find_goal("review", bases).base.origin == "global"
     write_goal(home / "w", "review")
@@ -58,7 +65,9 @@ def test_local_before_global_before_shipped(plant: Plant) -> None:
     assert find_goal("explain", bases).base.origin == "shipped"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\\b", ".hidden", "a\0b", "C:x", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "/etc", "a\\b", ".hidden", "a\0b", "C:x", "a\nb"]
+)
 def test_names_with_path_parts_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="is not a goal name"):
         check_name(name)
@@ -89,7 +98,11 @@ def test_a_broken_goal_is_listed_with_its_problem(plant: Plant, tmp_path: Path) 
 def test_duplicates_are_both_listed_nearest_first(plant: Plant, tmp_path: Path) -> None:
     folder = plant({})
     write_goal(folder, "review")
-    found = [one.origin for one in list_goals(find_bases(str(folder), environ(tmp_path))) if one.id == "review"]
+    found = [
+        one.origin
+        for one in list_goals(find_bases(str(folder), environ(tmp_path)))
+        if one.id == "review"
+    ]
     assert found == ["local", "shipped"]
 
 

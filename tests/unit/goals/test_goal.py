@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.goals.goal import Parameter, Script, parse_goal
-from sutler.values.errors import UsageError
 
 WHOLE = b"""\
 name: "Review"
@@ -28,7 +28,11 @@ prompt: |
 
 def test_whole_goal() -> None:
     goal = parse_goal(WHOLE, "p")
-    assert (goal.name, goal.description, goal.prompt) == ("Review", "reviews", "Hi {{ Args.scope }}\n")
+    assert (goal.name, goal.description, goal.prompt) == (
+        "Review",
+        "reviews",
+        "Hi {{ Args.scope }}\n",
+    )
     assert goal.parameters[0] == Parameter("scope", "what", True, "string")
     assert goal.scripts == (Script("zeta", "echo z"), Script("alpha", "echo a\necho b\n"))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.goals.goal import Goal, Parameter, Script
 from sutler.goals.params import explain, parse_words, validate
-from sutler.values.errors import UsageError
 
 SCOPE = Parameter("scope", "The scope.", True, "string")
 COUNT = Parameter("count", "How many.", False, "number", "3")
@@ -40,7 +40,9 @@ def test_words(words: list[str], values: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("words", [["x"], ["--a", "1", "2"], ["-x"]])
 def test_other_words_are_refused(words: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"Invalid goal argument: '.*'\. All goal arguments must be flags"):
+    with pytest.raises(
+        UsageError, match=r"Invalid goal argument: '.*'\. All goal arguments must be flags"
+    ):
         parse_words(words)
 
 
@@ -61,7 +63,9 @@ def test_without_declarations_everything_is_accepted() -> None:
     assert validate(Goal("G", "p"), "g", {"any": "thing"}).values == {"any": "thing"}
 
 
-@pytest.mark.parametrize(("key", "value"), [("count", "many"), ("count", ""), ("count", "0x1"), ("loud", "yes")])
+@pytest.mark.parametrize(
+    ("key", "value"), [("count", "many"), ("count", ""), ("count", "0x1"), ("loud", "yes")]
+)
 def test_types_hold_but_not_in_compat(key: str, value: str) -> None:
     with pytest.raises(UsageError, match=f"--{key} must be a"):
         validate(GOAL, "g", {"scope": "x", key: value})
@@ -76,7 +80,9 @@ def test_numbers(value: str) -> None:
 def test_an_unknown_parameter_is_passed_with_a_note() -> None:
     found = validate(GOAL, "g", {"scope": "x", "cuont": "1"})
     assert found.values["cuont"] == "1"
-    assert found.notes == ("--cuont is not a declared parameter of this goal; did you mean --count?",)
+    assert found.notes == (
+        "--cuont is not a declared parameter of this goal; did you mean --count?",
+    )
 
 
 def test_explain_names_everything() -> None:

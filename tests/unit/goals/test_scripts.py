@@ -11,15 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import SutlerError
 from sutler.goals.goal import Script
 from sutler.goals.process import Bounds, capture
 from sutler.goals.scripts import run_scripts, variable
-from sutler.values.errors import SutlerError
 
 
-def outputs(folder: Path, *commands: str, args: dict[str, str] | None = None, seconds: float = 20) -> list[str]:
+def outputs(
+    folder: Path, *commands: str, args: dict[str, str] | None = None, seconds: float = 20
+) -> list[str]:
     scripts = [Script(f"s{n}", command) for n, command in enumerate(commands)]
-    return list(run_scripts(scripts, args or {}, cwd=str(folder), env=dict(os.environ), seconds=seconds).values())
+    return list(
+        run_scripts(
+            scripts, args or {}, cwd=str(folder), env=dict(os.environ), seconds=seconds
+        ).values()
+    )
 
 
 def test_in_declaration_order_in_the_working_directory(tmp_path: Path) -> None:
@@ -32,7 +38,9 @@ def test_output_is_trimmed_on_both_ends(tmp_path: Path) -> None:
 
 
 def test_commands_are_templates_with_args_only(tmp_path: Path) -> None:
-    assert outputs(tmp_path, "echo {{ Args.who | default(value='x') }}", args={"who": "me"}) == ["me"]
+    assert outputs(tmp_path, "echo {{ Args.who | default(value='x') }}", args={"who": "me"}) == [
+        "me"
+    ]
     with pytest.raises(SutlerError, match=r"Context\.s0"):
         outputs(tmp_path, "echo a", "echo {{ Context.s0 }}")
 
@@ -43,7 +51,9 @@ def test_args_arrive_as_variables_that_no_shell_parses(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
-@pytest.mark.parametrize(("name", "expected"), [("a", "A"), ("dash-key", "DASH_KEY"), ("é.x", "__X")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a", "A"), ("dash-key", "DASH_KEY"), ("é.x", "__X")]
+)
 def test_variable_names(name: str, expected: str) -> None:
     assert variable(name) == f"SUTLER_ARG_{expected}"
 
@@ -52,7 +62,10 @@ def test_failure_in_the_originals_words(tmp_path: Path) -> None:
     with pytest.raises(SutlerError) as caught:
         outputs(tmp_path, "echo out; echo oops >&2; exit 7")
     command = "echo out; echo oops >&2; exit 7"
-    assert caught.value.what == f"Context script 's0' (`{command}`) failed with status exit status: 7:\noops\n"
+    assert (
+        caught.value.what
+        == f"Context script 's0' (`{command}`) failed with status exit status: 7:\noops\n"
+    )
 
 
 def test_a_failure_stops_the_rest(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import ModelCommandError, UsageError
 from sutler.goals.send import PROFILES, Target, plan, profile, send, status, target_of_line
-from sutler.values.errors import ModelCommandError, UsageError
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, configured, program
 
@@ -21,7 +21,9 @@ def fake(tmp_path: Path) -> str:
     return str(program(tmp_path / "bin", "fake", SHOW))
 
 
-def sent(target: Target, prompt: str, capfd: pytest.CaptureFixture[str], seconds: float = 30) -> str:
+def sent(
+    target: Target, prompt: str, capfd: pytest.CaptureFixture[str], seconds: float = 30
+) -> str:
     delivery = plan(target, prompt, os.environ)
     send(delivery, prompt, environ=os.environ, cwd="/", seconds=seconds)
     return capfd.readouterr().out
@@ -40,12 +42,18 @@ def sent(target: Target, prompt: str, capfd: pytest.CaptureFixture[str], seconds
     ],
 )
 def test_argument_and_stdin_mode(
-    fake: str, template: str, shown: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fake: str,
+    template: str,
+    shown: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert sent(Target(fake, template), "a 'b'\n$c", capfd) == shown
 
 
-def test_a_long_prompt_goes_by_stdin_with_a_note(fake: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_long_prompt_goes_by_stdin_with_a_note(
+    fake: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     prompt = "x" * 200_000
     delivery = plan(Target(fake, "-p {{prompt}}"), prompt, os.environ)
     assert delivery.how == "stdin"
@@ -63,7 +71,9 @@ def test_a_long_prompt_inside_a_word_is_refused(fake: str) -> None:
 
 
 def test_a_missing_command() -> None:
-    with pytest.raises(ModelCommandError, match="LLM command 'nope-x' not found in your PATH") as caught:
+    with pytest.raises(
+        ModelCommandError, match="LLM command 'nope-x' not found in your PATH"
+    ) as caught:
         plan(Target("nope-x"), "p", os.environ)
     assert caught.value.exit_code == 6
 
@@ -83,7 +93,9 @@ def test_bad_quotes_in_the_template(fake: str) -> None:
 )
 def test_failure_is_reported(tmp_path: Path, body: str, message: str) -> None:
     dying = str(program(tmp_path, "dying", body))
-    with pytest.raises(ModelCommandError, match=f"'{dying}' exited with non-zero status: {message}"):
+    with pytest.raises(
+        ModelCommandError, match=f"'{dying}' exited with non-zero status: {message}"
+    ):
         send(plan(Target(dying, ""), "p", os.environ), "p" * 500_000, environ=os.environ, cwd="/")
 
 
@@ -132,17 +144,32 @@ def test_a_command_line_as_target() -> None:
 
 
 def test_status() -> None:
-    assert [status(0), status(3), status(-9)] == ["exit status: 0", "exit status: 3", "signal: 9 (SIGKILL)"]
+    assert [status(0), status(3), status(-9)] == [
+        "exit status: 0",
+        "exit status: 3",
+        "signal: 9 (SIGKILL)",
+    ]
 
 
 # Through the command line
 
 
-def test_run_sends_and_writes_a_receipt(plant: Plant, fake: str, tmp_path: Path, capfdbinary: Capture) -> None:
+def test_run_sends_and_writes_a_receipt(
+    plant: Plant, fake: str, tmp_path: Path, capfdbinary: Capture
+) -> None:
     """The receipt says what went where, by digest, and holds no text of the prompt."""
     folder = plant({"a.txt": "unique-content", **configured()})
     receipt = tmp_path / "receipt.json"
-    words = ["run", "plain", "-c", "a.txt", "--command", f"{fake} {{{{prompt}}}}", "--receipt", str(receipt)]
+    words = [
+        "run",
+        "plain",
+        "-c",
+        "a.txt",
+        "--command",
+        f"{fake} {{{{prompt}}}}",
+        "--receipt",
+        str(receipt),
+    ]
     ran = cli(capfdbinary, folder, *words)
     assert ran.code == 0
     assert b"unique-content" in ran.out

@@ -15,7 +15,9 @@ def fails(text: str, files: dict[str, str] | None = None) -> str:
 
 
 def test_an_undefined_variable_in_teras_words() -> None:
-    assert "Variable `Args.nope` not found in context while rendering 'prompt'" in fails("{{ Args.nope }}")
+    assert "Variable `Args.nope` not found in context while rendering 'prompt'" in fails(
+        "{{ Args.nope }}"
+    )
 
 
 def test_a_syntax_error_names_line_and_column() -> None:
@@ -27,7 +29,9 @@ def test_an_error_in_an_include_names_the_file() -> None:
 
 
 def test_an_error_names_the_template_by_the_callers_name() -> None:
-    with pytest.raises(TemplateError, match=r"template 'diff': Variable `x` .* while rendering 'diff'"):
+    with pytest.raises(
+        TemplateError, match=r"template 'diff': Variable `x` .* while rendering 'diff'"
+    ):
         render("{{ x }}", {}, name="diff")
 
 
@@ -51,16 +55,24 @@ def test_cycles_end_in_an_error(files: dict[str, str]) -> None:
 
 
 def test_extends_cycles() -> None:
-    assert "Circular" in fails("{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"})
+    assert "Circular" in fails(
+        "{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"}
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
         ("{% for i in range(end=99999999999) %}{% endfor %}", "memory limit"),
-        ("{% set_global s='x' %}{% for i in range(end=60) %}{% set_global s = s ~ s %}{% endfor %}", "memory limit"),
+        (
+            "{% set_global s='x' %}{% for i in range(end=60) %}{% set_global s = s ~ s %}{% endfor %}",
+            "memory limit",
+        ),
         ("{{ range(end=1, step_by=0) }}", "memory limit"),
-        ("{% for i in range(end=9) %}{% set_global s = i %}" * 50_000 + "{% endfor %}" * 50_000, "depth limit"),
+        (
+            "{% for i in range(end=9) %}{% set_global s = i %}" * 50_000 + "{% endfor %}" * 50_000,
+            "depth limit",
+        ),
         ("{{ " + "(" * 300_000 + "1" + ")" * 300_000 + " }}", "depth limit"),
     ],
     ids=["range", "doubling", "no step", "nested loops", "parentheses"],
@@ -84,7 +96,9 @@ def test_a_panic_of_tera_is_an_error() -> None:
     assert "stopped Tera: cannot sample empty range" in fails("{{ get_random(start=5, end=5) }}")
 
 
-@pytest.mark.parametrize("text", ["{{ ''.__class__ }}", "{{ Args.__class__ }}", "{{ Args['__init__'] }}", "{{ self }}"])
+@pytest.mark.parametrize(
+    "text", ["{{ ''.__class__ }}", "{{ Args.__class__ }}", "{{ Args['__init__'] }}", "{{ self }}"]
+)
 def test_no_way_to_python(text: str) -> None:
     fails(text)
 
@@ -104,13 +118,18 @@ def test_the_environment_comes_from_the_caller(monkeypatch: pytest.MonkeyPatch) 
     ("text", "variable"),
     [("{{ a }}", None), ("{{ get_env(name='K') }}", "K"), ("{{ get_env ( name = Args.a ) }}", "")],
 )
-def test_a_read_of_the_environment_is_seen_before_it_happens(text: str, variable: str | None) -> None:
+def test_a_read_of_the_environment_is_seen_before_it_happens(
+    text: str, variable: str | None
+) -> None:
     assert environment_read(text) == variable
 
 
 def test_only_referenced_files_are_loaded() -> None:
     beside = {"a": "{%- import 'b' as b -%}", "b": "", "c": "{{ bad", 'd"': "", "prompt": ""}
-    assert referenced("{% include ['x', \"a\"] ignore missing %} 'c'", beside.get) == {"a": beside["a"], "b": ""}
+    assert referenced("{% include ['x', \"a\"] ignore missing %} 'c'", beside.get) == {
+        "a": beside["a"],
+        "b": "",
+    }
 
 
 def test_a_folder_may_have_the_prompts_name() -> None:
@@ -118,7 +137,9 @@ def test_a_folder_may_have_the_prompts_name() -> None:
 
 
 def test_objects_iterate_in_sorted_order() -> None:
-    assert render("{% for k, v in o %}{{ k }}{% endfor %}", {"o": {"b": 1, "a": 2, "C": 3}}) == "Cab"
+    assert (
+        render("{% for k, v in o %}{{ k }}{% endfor %}", {"o": {"b": 1, "a": 2, "C": 3}}) == "Cab"
+    )
 
 
 def test_a_lone_percent_or_brace_is_text() -> None:

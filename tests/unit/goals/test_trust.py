@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import DeniedError, UsageError
 from sutler.goals.runner import target_of
 from sutler.goals.trust import TrustStore, digest_of
-from sutler.values.errors import DeniedError, UsageError
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, go, job, trusted, write_goal
 
@@ -64,7 +64,9 @@ def test_the_users_own_goals_need_none(plant: Plant, monkeypatch: pytest.MonkeyP
     assert go(job(place / "w", "s")).text == "out"
 
 
-def test_the_environment_is_for_trusted_templates(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_for_trusted_templates(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A project's template could print a secret of the user's into a prompt."""
     monkeypatch.setenv("MY_SECRET", "hunter2")
     place = plant({})
@@ -132,4 +134,12 @@ def test_a_broken_store_is_an_error_and_trusts_nothing(tmp_path: Path, text: str
 
 def test_the_digest_covers_names_and_contents() -> None:
     assert digest_of({"a": b"1", "b": b"2"}) == digest_of({"b": b"2", "a": b"1"})
-    assert len({digest_of(files) for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})}) == 5
+    assert (
+        len(
+            {
+                digest_of(files)
+                for files in ({"a": b"1"}, {"a": b"2"}, {"b": b"1"}, {}, {"a": b"1", "b": b""})
+            }
+        )
+        == 5
+    )

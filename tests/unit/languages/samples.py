@@ -43,7 +43,16 @@ def close(): ...
         ("open", "method", "Shop"),
         ("close", "function", ""),
     ],
-    ["__future__", "__future__.annotations", "os", "sys", ".sibling", ".sibling.one", ".sibling.two", "json"],
+    [
+        "__future__",
+        "__future__.annotations",
+        "os",
+        "sys",
+        ".sibling",
+        ".sibling.one",
+        ".sibling.two",
+        "json",
+    ],
 )
 JAVASCRIPT = Sample(
     "src/app.js",

@@ -10,7 +10,10 @@ from tests.unit.languages.samples import SAMPLES, Sample
 def test_finds_every_definition(language: str) -> None:
     sample = SAMPLES[language]
     facts = extract(sample.path, sample.text)
-    found = [(s.name, s.kind, facts.symbols[s.parent].name if s.parent >= 0 else "") for s in facts.symbols]
+    found = [
+        (s.name, s.kind, facts.symbols[s.parent].name if s.parent >= 0 else "")
+        for s in facts.symbols
+    ]
     assert found == sample.symbols
     assert (facts.language, facts.status) == (language, "parsed")
 
@@ -18,7 +21,9 @@ def test_finds_every_definition(language: str) -> None:
 @pytest.mark.parametrize("language", SAMPLES)
 def test_finds_every_import(language: str) -> None:
     sample: Sample = SAMPLES[language]
-    found = [target for item in extract(sample.path, sample.text).imports for target in item.targets]
+    found = [
+        target for item in extract(sample.path, sample.text).imports for target in item.targets
+    ]
     assert found == sample.targets
 
 
@@ -91,7 +96,9 @@ def test_status_says_how_a_file_was_read(name: str, status: str) -> None:
 
 
 def test_a_parse_that_stalls_is_given_up() -> None:
-    """Thousands of unclosed quotes on short lines pass the size and line checks and take a grammar quadratic time."""
+    """Thousands of unclosed quotes on short lines pass the size and line checks and take a grammar
+    quadratic time.
+    """
     facts = extract("a.js", ('"' * 250 + "\n") * 2_500)
     assert facts.status in ("timeout", "partial")
     assert facts.lines == 2_500

@@ -39,7 +39,11 @@ def test_stem(word: str, root: str) -> None:
 
 
 def test_prose_meets_code() -> None:
-    assert set(split("parse_url_parts")) & set(terms_of("parsing the parts of URLs")) == {"pars", "part", "url"}
+    assert set(split("parse_url_parts")) & set(terms_of("parsing the parts of URLs")) == {
+        "pars",
+        "part",
+        "url",
+    }
 
 
 def test_phrases_are_word_triples() -> None:

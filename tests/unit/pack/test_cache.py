@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 import sutler
-from sutler.engine import home
-from sutler.engine.clean import SECRET_NAME
+from sutler.secrets.cleaner import SECRET_NAME
+from sutler.store import home
 
 SECRET = "ghp_" + "x7Kq2mZ9pLw4Rt8Yb3Nc6Vd1Sf5Hg0Jk2aQe"
 
@@ -42,7 +42,9 @@ def facts() -> list[Path]:
 
 def test_a_second_pack_is_the_same(tmp_path: Path) -> None:
     root = tree(tmp_path)
-    (root / "src" / "hidden.txt").write_text("a\u200bb\n\nTOKEN=" + SECRET + "\nlast line without an end")
+    (root / "src" / "hidden.txt").write_text(
+        "a\u200bb\n\nTOKEN=" + SECRET + "\nlast line without an end"
+    )
     first = pack(root)
     report = sutler.Project(root).pack(max_bytes=0)
     assert facts()
@@ -93,7 +95,9 @@ def test_one_lost_bit_and_the_memory_is_not_believed(tmp_path: Path) -> None:
         assert kept.read_bytes() != damaged  # made anew, and more in it when files grew old enough
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93", b"not msgpack", b"\x92\x01\x81\xa1a\x93\xa1b\xc0\xc0"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"\x93", b"not msgpack", b"\x92\x01\x81\xa1a\x93\xa1b\xc0\xc0"]
+)
 def test_a_damaged_memory_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     root = tree(tmp_path)
     first = pack(root)
@@ -139,7 +143,9 @@ def test_children_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert pack(root) == alone
 
 
-def test_a_secret_in_a_name_stays_here_with_children_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_in_a_name_stays_here_with_children_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file whose name holds a secret leaves no trace, whoever does the work."""
     root = tree(tmp_path)
     (root / "src" / f"{SECRET}.py").write_text("x = 1\n")
@@ -153,11 +159,13 @@ def test_a_secret_in_a_name_stays_here_with_children_too(tmp_path: Path, monkeyp
     assert pack(root) == (text, report.tokens)
 
 
-def test_new_code_of_the_redactor_has_a_new_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_code_of_the_redactor_has_a_new_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What an older redactor let pass is looked at again."""
     root = tree(tmp_path)
     pack(root)
-    monkeypatch.setattr("sutler.engine.clean._newest", lambda _: 1)
+    monkeypatch.setattr("sutler.secrets.cleaner._newest", lambda _: 1)
     pack(root)
     assert len(facts()) == 2
 
@@ -174,7 +182,7 @@ def test_files_that_are_cut_are_kept_too(
         use_children(monkeypatch)
     first = pack(root)
     monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: False)
-    monkeypatch.setattr("sutler.engine.project.cleaner", _unused)
+    monkeypatch.setattr("sutler.pack.project.cleaner", _unused)
     monkeypatch.setattr("sutler.pack.steps.token_counter", _unused)
     assert pack(root) == first
     assert SECRET not in first[0]

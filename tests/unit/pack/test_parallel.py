@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from sutler.pack.parallel import may_fork, ordered
+from sutler.pack.parallel import ordered
+from sutler.system import may_fork
 
 
 def work(index: int) -> bytes:

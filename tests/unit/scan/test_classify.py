@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sutler.languages import LANGUAGES, language_of_shebang
+from sutler.paths import RelPath
 from sutler.scan.classify import KeyLimits, extractable, facts_of, key_files
 from sutler.scan.key_names import words
-from sutler.values.paths import RelPath
-from sutler.values.snapshot import FileEntry
+from sutler.scan.snapshot import FileEntry
 
 TESTS = words("""
 tests/test_app.py pkg/foo_test.py conftest.py app/tests.py src/x_test.go web/button.test.tsx
@@ -100,7 +100,9 @@ def test_names_that_only_look_like_tests(path: str) -> None:
         ("kernel/sched/core.c", "text", "source", "code", "c", None),
     ],
 )
-def test_facts(path: str, type_: str, category: str, tag: str, language: str, importance: str | None) -> None:
+def test_facts(
+    path: str, type_: str, category: str, tag: str, language: str, importance: str | None
+) -> None:
     facts = facts_of(path)
     shown = (facts.type, facts.category, facts.tag, facts.language, facts.importance)
     assert shown == (type_, category, tag, language, importance)
@@ -135,7 +137,9 @@ def test_generated_files_are_never_key_files(path: str) -> None:
     assert (facts.generated, facts.importance) == (True, None)
 
 
-@pytest.mark.parametrize("path", ["generate.py", "admin.js", "generator.go", "genome.c", "mapper.js"])
+@pytest.mark.parametrize(
+    "path", ["generate.py", "admin.js", "generator.go", "genome.c", "mapper.js"]
+)
 def test_not_generated(path: str) -> None:
     assert not facts_of(path).generated
 
@@ -162,7 +166,9 @@ def test_shebang(head: str, language: str) -> None:
     assert (spoken.name if spoken else "") == language
 
 
-@pytest.mark.parametrize(("path", "shown"), [("a.py", True), ("a.csv", True), ("a.db", False), ("a.png", False)])
+@pytest.mark.parametrize(
+    ("path", "shown"), [("a.py", True), ("a.csv", True), ("a.db", False), ("a.png", False)]
+)
 def test_extractable(path: str, shown: bool) -> None:
     assert extractable(facts_of(path)) is shown
 
@@ -173,7 +179,14 @@ def _keys(sizes: dict[str, int], limits: KeyLimits | None = None) -> list[str]:
 
 
 def test_key_files_order_is_importance_size_depth_path() -> None:
-    sizes = {"auth.py": 1, "z/main.py": 9, "main.py": 9, "app.py": 5, "src/db/x.py": 1, "util.py": 1}
+    sizes = {
+        "auth.py": 1,
+        "z/main.py": 9,
+        "main.py": 9,
+        "app.py": 5,
+        "src/db/x.py": 1,
+        "util.py": 1,
+    }
     assert _keys(sizes) == ["app.py", "main.py", "z/main.py", "auth.py", "src/db/x.py"]
 
 

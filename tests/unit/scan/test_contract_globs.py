@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.scan.globs import GlobSet
-from sutler.stages.task.contract import contract_globs
-from sutler.values.errors import UsageError
+from sutler.tasks.contract import contract_globs
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.scan.globs import CALL_GLOBS, GLOB_COUNT, GlobSet, expand_braces, literal, require_globs
-from sutler.values.errors import UsageError
 
 
 @pytest.mark.parametrize(

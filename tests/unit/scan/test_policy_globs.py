@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.errors import UsageError
 from sutler.scan.globs import allows, denies, fold
-from sutler.values.errors import UsageError
 
 ROWS = [
     ("*.py", "a.py", True),
@@ -36,7 +36,8 @@ ROWS = [
 @pytest.mark.parametrize(("pattern", "path", "expected"), ROWS)
 def test_a_rule_matches(pattern: str, path: str, expected: bool) -> None:
     assert denies(pattern, path) is expected
-    # A policy does not know what is at a path: only a rule that closes takes a directory's glob for it.
+    # A policy does not know what is at a path: only a rule that closes takes a directory's glob for
+    # it.
     assert allows(pattern, path) is (expected and (pattern, path) != ("src/**", "src"))
 
 
@@ -52,7 +53,9 @@ def test_a_glob_that_can_match_nothing_is_refused(pattern: str) -> None:
     "pattern", ["*a" * 200, "**/" * 200 + "b", "/".join(["*a*a*a*"] * 100), "[!-~]" * 150]
 )
 def test_hostile_globs_end(pattern: str) -> None:
-    """The work is bounded by the product of the lengths; a backtracking matcher would not finish these."""
+    """The work is bounded by the product of the lengths; a backtracking matcher would not finish
+    these.
+    """
     assert not denies(pattern, "/".join(["a" * 60] * 60) + "/c")
 
 

@@ -20,7 +20,9 @@ from sutler.scan.wildmatch import covering, exact, translate, unview, view
     ],
 )
 def test_no_pattern_can_stall(pattern: str, name: str) -> None:
-    """T19: measured in the number of ways the engine may try, not in time: no group can give back what it took."""
+    """T19: measured in the number of ways the engine may try, not in time: no group can give back
+    what it took.
+    """
     sources = [translate(view(pattern)), exact(view(pattern))]
     sources += [covering(view(pattern), directory=directory) for directory in (False, True)]
     for source in sources:

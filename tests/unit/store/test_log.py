@@ -8,7 +8,9 @@ from sutler.store.sqlite import open_sqlite
 
 
 def test_the_log_does_not_grow_for_ever(tmp_path: Path) -> None:
-    """A command opens, writes and closes; however often that happens, the log stays short and nothing is lost."""
+    """A command opens, writes and closes; however often that happens, the log stays short and
+    nothing is lost.
+    """
     path = tmp_path / "state.db"
     for number in range(40):
         store = open_sqlite(str(path), "p")

@@ -5,15 +5,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.conftest import FUZZ, Plant
-from tests.stores import entry
 
+from sutler.errors import RefusedError, SutlerError
 from sutler.store.postgres import PostgresDatabase, open_postgres
+from sutler.store.records import Caller
 from sutler.store.rows import chain
 from sutler.store.sql import SqlStore
 from sutler.tools import open_door
-from sutler.values.access import Caller
-from sutler.values.errors import RefusedError, SutlerError
+from tests.conftest import FUZZ, Plant
+from tests.stores import entry
 
 
 @pytest.fixture
@@ -68,7 +68,9 @@ def test_two_roles_cannot_read_each_other(postgres_url: str, admin: Any) -> None
         if not admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchall():
             admin.execute(f"CREATE ROLE {role} LOGIN")
             admin.execute(f"GRANT USAGE, CREATE ON SCHEMA public TO {role}")
-            admin.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")
+            admin.execute(
+                f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+            )
         urls[role] = postgres_url.replace("postgres:@", f"{role}:@", 1)
     project = uuid.uuid4().hex
     store = open_postgres(urls["ann"], project)

@@ -7,9 +7,16 @@ from pathlib import Path
 import apsw
 import pytest
 
+from sutler.errors import RefusedError, SutlerError
 from sutler.store.sqlite import open_sqlite
-from sutler.store.state import install_key, private_dir, private_file, project_id, refuse_inside, state_home
-from sutler.values.errors import RefusedError, SutlerError
+from sutler.store.state import (
+    install_key,
+    private_dir,
+    private_file,
+    project_id,
+    refuse_inside,
+    state_home,
+)
 
 
 def mode(path: Path | str) -> int:
@@ -114,7 +121,9 @@ def test_a_damaged_database_is_refused_at_start(home: str) -> None:
     for n in range(200):
         store.put_fact(f"{n:064d}", "k", "t", b"x" * 500)
     store.close()
-    apsw.Connection(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log has the pages, whole
+    apsw.Connection(path).execute(
+        "PRAGMA wal_checkpoint(TRUNCATE)"
+    )  # else the log has the pages, whole
     with open(path, "r+b") as file:
         for page in range(3, 20):
             file.seek(page * 4096)

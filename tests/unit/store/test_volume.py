@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import RefusedError
 from sutler.store.volume import NETWORK, kind_of, refuse_network
-from sutler.values.errors import RefusedError
 
 
 @pytest.fixture
 def mounts(tmp_path: Path) -> str:
-    """As the kernel lists mounts: an ordinary disk, a home on another machine, one with a space in its name."""
+    """As the kernel lists mounts: an ordinary disk, a home on another machine, one with a space in
+    its name.
+    """
     table = tmp_path / "mountinfo"
     table.write_text(
         "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"

@@ -1,4 +1,6 @@
-"""`sutler mcp` serves agents, `sutler mcp install` tells a client about it, `sutler call` calls one tool."""
+"""`sutler mcp` serves agents, `sutler mcp install` tells a client about it, `sutler call` calls one
+tool.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ import sys
 
 import msgspec
 
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, caller
-from sutler.values.access import PROFILES, Approval
-from sutler.values.errors import SutlerError, UsageError
+from sutler.store.records import PROFILES, Approval
 
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex", "zed", "gemini")
 
@@ -24,30 +26,53 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         help="install: add the server to a client's configuration; skill: print the skill file",
     )
     parser.add_argument(
-        "--root", default=".", metavar="DIR", help="folder of the project (default: the current folder)"
+        "--root",
+        default=".",
+        metavar="DIR",
+        help="folder of the project (default: the current folder)",
     )
     parser.add_argument(
         "--tools",
         metavar="NAMES",
         help="names of the tools to serve, comma-separated (at most 12; see 'sutler schema tools')",
     )
-    parser.add_argument("--profile", choices=sorted(PROFILES), default="cloud", help="limits on the size of an answer")
     parser.add_argument(
-        "--max-tokens", type=int, default=25_000, metavar="N", help="maximum tokens in one answer (default 25000)"
+        "--profile",
+        choices=sorted(PROFILES),
+        default="cloud",
+        help="limits on the size of an answer",
     )
     parser.add_argument(
-        "--strict-ledger", action="store_true", help="sync the ledger to disk for every read, not only for writes"
+        "--max-tokens",
+        type=int,
+        default=25_000,
+        metavar="N",
+        help="maximum tokens in one answer (default 25000)",
+    )
+    parser.add_argument(
+        "--strict-ledger",
+        action="store_true",
+        help="sync the ledger to disk for every read, not only for writes",
     )
     http = parser.add_argument_group("over HTTP")
     http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
     http.add_argument("--port", type=int, default=8377, help="port to bind (default 8377; 0: any)")
     http.add_argument(
-        "--token-file", default="", metavar="FILE", help="file with the token (default: in the state folder)"
+        "--token-file",
+        default="",
+        metavar="FILE",
+        help="file with the token (default: in the state folder)",
     )
-    http.add_argument("--no-token", action="store_true", help="require no token; only on a loopback address")
     http.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="accept this Host header too (repeatable)"
+        "--no-token", action="store_true", help="require no token; only on a loopback address"
+    )
+    http.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="accept this Host header too (repeatable)",
     )
     http.add_argument(
         "--allow-origin",
@@ -58,13 +83,19 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     )
     install = parser.add_argument_group("install")
     install.add_argument("--client", choices=CLIENTS, help="client to configure")
-    install.add_argument("--name", default="sutler", help="name of the server in the client (default sutler)")
+    install.add_argument(
+        "--name", default="sutler", help="name of the server in the client (default sutler)"
+    )
     where = install.add_mutually_exclusive_group()
     where.add_argument(
-        "--project", action="store_true", help="write the project's configuration file, shared by its users"
+        "--project",
+        action="store_true",
+        help="write the project's configuration file, shared by its users",
     )
     where.add_argument("--user", action="store_true", help="write your own configuration file")
-    install.add_argument("--print", action="store_true", help="print the configuration without writing it")
+    install.add_argument(
+        "--print", action="store_true", help="print the configuration without writing it"
+    )
 
 
 def run_mcp(args: argparse.Namespace, console: Console) -> int:
@@ -79,7 +110,9 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
     if args.action == "install":
         return _install(args, console, root)
     if not args.http and sys.stdin.isatty():
-        console.note("this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install --help'")
+        console.note(
+            "this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install --help'"
+        )
     from sutler.fronts.mcp.streams import claim_streams
 
     streams = None if args.http else claim_streams()
@@ -123,32 +156,47 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
     if console.as_json:
         console.answer_json({"file": path, "changed": change.changed, "backup": backup})
     elif change.changed:
-        console.answer(f"{path} now starts {args.name}" + (f"; the old file is {backup}" if backup else ""))
+        console.answer(
+            f"{path} now starts {args.name}" + (f"; the old file is {backup}" if backup else "")
+        )
     else:
         console.answer(f"{path} already starts {args.name}")
     return 0
 
 
 def configure_call(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="TOOL", help="name of a tool; 'sutler schema tools' lists them")
     parser.add_argument(
-        "arguments", nargs="?", default="{}", metavar="JSON", help="arguments as a JSON object; '-' is stdin"
+        "tool", metavar="TOOL", help="name of a tool; 'sutler schema tools' lists them"
+    )
+    parser.add_argument(
+        "arguments",
+        nargs="?",
+        default="{}",
+        metavar="JSON",
+        help="arguments as a JSON object; '-' is stdin",
     )
     add_profile(parser)
     parser.set_defaults(profile="cloud")
 
 
 def run_call(args: argparse.Namespace, console: Console) -> int:
-    """With --json the answer is what a protocol client gets as structured content; an error is one as well."""
+    """With --json the answer is what a protocol client gets as structured content; an error is one
+    as well.
+    """
     from sutler.tools import call, open_door
     from sutler.tools.answers import as_object, failure, text_of
 
-    text = sys.stdin.buffer.read() if args.arguments == "-" else args.arguments.encode("utf-8", "surrogateescape")
+    text = (
+        sys.stdin.buffer.read()
+        if args.arguments == "-"
+        else args.arguments.encode("utf-8", "surrogateescape")
+    )
     try:
         given = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as fault:
         raise UsageError(
-            f"the arguments are not JSON: {fault}", next_step="""give an object, as '{"path": "a.py"}'"""
+            f"the arguments are not JSON: {fault}",
+            next_step="""give an object, as '{"path": "a.py"}'""",
         ) from None
     if not isinstance(given, dict):
         raise UsageError("the arguments are not a JSON object")

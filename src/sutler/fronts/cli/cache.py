@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from sutler.engine import home
-from sutler.engine.clean import told
 from sutler.fronts.cli.console import Console
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.secrets.cleaner import told
+from sutler.store import home
 
 
 def configure_cache(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 
-from sutler.values.errors import RefusedError, SutlerError
+from sutler.errors import RefusedError, SutlerError
 
 _PROGRAMS = (
     ("WAYLAND_DISPLAY", ("wl-copy",)),
@@ -38,17 +38,23 @@ def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
 
 
 def _given(command: tuple[str, ...], data: bytes) -> bool:
-    """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would wait for ever."""
+    """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would
+    wait for ever.
+    """
     null = subprocess.DEVNULL
     try:
-        done = subprocess.run(command, input=data, stdout=null, stderr=null, check=False, timeout=SECONDS)
+        done = subprocess.run(
+            command, input=data, stdout=null, stderr=null, check=False, timeout=SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
 
 
 def _by_terminal(data: bytes) -> str:
-    """OSC 52 asks the terminal to set the clipboard; it works over SSH. Only base64 of the pack is sent."""
+    """OSC 52 asks the terminal to set the clipboard; it works over SSH. Only base64 of the pack is
+    sent.
+    """
     _check(data)
     try:
         with open("/dev/tty", "wb", buffering=0) as terminal:

@@ -1,4 +1,6 @@
-"""The two streams: stdout is data, stderr is notes and progress. Nothing from a project reaches a terminal raw."""
+"""The two streams: stdout is data, stderr is notes and progress. Nothing from a project reaches a
+terminal raw.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sutler.values.errors import SutlerError
+    from sutler.errors import SutlerError
 
 SCHEMA_VERSION = 1
 
@@ -31,7 +33,9 @@ def harmless(text: str) -> str:
 
 
 class Console:
-    """What one command may say. `quiet` silences notes, never errors; `as_json` asks for machine-readable answers."""
+    """What one command may say. `quiet` silences notes, never errors; `as_json` asks for
+    machine-readable answers.
+    """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False, color: str = "auto") -> None:
         self.quiet = quiet
@@ -66,17 +70,27 @@ class Console:
 
     def answer(self, text: str) -> None:
         """Data for a person: one text on stdout."""
-        self.stream([(text if text.endswith("\n") or not text else f"{text}\n").encode("utf-8", "surrogateescape")])
+        self.stream(
+            [
+                (text if text.endswith("\n") or not text else f"{text}\n").encode(
+                    "utf-8", "surrogateescape"
+                )
+            ]
+        )
 
     def answer_json(self, body: Mapping[str, object]) -> None:
         self.stream([json_text(body).encode()])
 
     def stream(self, blocks: Iterable[bytes | memoryview]) -> None:
-        """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made harmless."""
+        """Data as it comes. Into a file or a pipe the bytes are exact; on a terminal they are made
+        harmless.
+        """
         if sys.stdout is None:
-            from sutler.values.errors import SutlerError
+            from sutler.errors import SutlerError
 
-            raise SutlerError("stdout is closed", next_step="write to a file with -o, or open stdout")
+            raise SutlerError(
+                "stdout is closed", next_step="write to a file with -o, or open stdout"
+            )
         terminal = sys.stdout.isatty()
         for block in blocks:
             if terminal:
@@ -88,7 +102,9 @@ class Console:
         _write(b"")
 
     def progress(self, what: str) -> Progress:
-        """A bar on stderr while work is long: on a terminal only, and not when notes are unwanted."""
+        """A bar on stderr while work is long: on a terminal only, and not when notes are
+        unwanted.
+        """
         self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
         return self._progress
 
@@ -97,8 +113,10 @@ class Console:
 
 
 class Progress:
-    """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken `DELAY` seconds, at
-    most ten times a second, and leaves nothing behind. Where nobody knows the whole, there is a count and no bar."""
+    """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken
+    `DELAY` seconds, at most ten times a second, and leaves nothing behind. Where nobody knows the
+    whole, there is a count and no bar.
+    """
 
     DELAY = 0.5
     PAUSE = 0.1
@@ -145,7 +163,9 @@ class Progress:
 
 
 def _write(block: bytes | memoryview) -> None:
-    """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left is not."""
+    """Into stdout's buffer, an empty block empties it. A full disk is our error, a reader who left
+    is not.
+    """
     try:
         if block:
             sys.stdout.buffer.write(block)
@@ -155,10 +175,11 @@ def _write(block: bytes | memoryview) -> None:
         raise
     except OSError as error:
         forget_stdout()
-        from sutler.values.errors import SutlerError
+        from sutler.errors import SutlerError
 
         raise SutlerError(
-            f"cannot write to stdout: {error.strerror}", next_step="make room, or write elsewhere with -o"
+            f"cannot write to stdout: {error.strerror}",
+            next_step="make room, or write elsewhere with -o",
         ) from None
 
 
@@ -174,11 +195,15 @@ def _wants_color(choice: str) -> bool:
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    )
 
 
 def json_text(body: Mapping[str, object]) -> str:
-    """One JSON document with the schema version first, indented for people, final newline for tools."""
+    """One JSON document with the schema version first, indented for people, final newline for
+    tools.
+    """
     import msgspec
 
     whole = {"schema_version": SCHEMA_VERSION, **body}

@@ -8,27 +8,35 @@ import sys
 
 import msgspec
 
-from sutler.disk.git import find_repository, read_tracked, repository_config
-from sutler.engine.project import Project
+from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
-from sutler.stages.task.changes import changes_from_diff, changes_from_names
-from sutler.stages.task.contract import contract_check, idle_globs
-from sutler.stages.task.spec import parse_contract
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import normalize_path, quote
-from sutler.values.snapshot import Problem
-from sutler.values.task import Change, ContractReport
+from sutler.pack.project import Project
+from sutler.paths import normalize_path, quote
+from sutler.scan.git import find_repository, read_tracked, repository_config
+from sutler.scan.snapshot import Problem
+from sutler.tasks.contract import contract_check, idle_globs
+from sutler.tasks.spec import parse_contract
+from sutler.tasks.touched import changes_from_diff, changes_from_names
+from sutler.tasks.wire import Change, ContractReport
 
 
 def configure_contract(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("check",), help="check: compare the change with the contract")
-    parser.add_argument("task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin")
+    parser.add_argument(
+        "action", choices=("check",), help="check: compare the change with the contract"
+    )
+    parser.add_argument(
+        "task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin"
+    )
     given = parser.add_argument_group("change (at least one)")
     given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
-    given.add_argument("--new", nargs="+", default=[], metavar="FILE", help="files that are created")
     given.add_argument(
-        "--stdin", action="store_true", help="read names from stdin, as git diff --name-status prints them"
+        "--new", nargs="+", default=[], metavar="FILE", help="files that are created"
+    )
+    given.add_argument(
+        "--stdin",
+        action="store_true",
+        help="read names from stdin, as git diff --name-status prints them",
     )
     given.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
 
@@ -50,7 +58,10 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         console.answer_json(msgspec.to_builtins(report))
     else:
-        rows = [f"{one.reason.replace('_', ' '):<19}  {quote(one.file)}  ({one.rule})\n" for one in report.violations]
+        rows = [
+            f"{one.reason.replace('_', ' '):<19}  {quote(one.file)}  ({one.rule})\n"
+            for one in report.violations
+        ]
         console.answer("".join(rows) or f"{report.checked:,} files keep to the contract")
     if report.violations:
         raise RefusedError(
@@ -71,7 +82,8 @@ def _changes(args: argparse.Namespace) -> list[Change]:
         found += changes_from_diff(read_text(args.diff))
     if not (args.changed or args.new or args.stdin or args.diff):
         raise UsageError(
-            "no change is given", next_step="use --changed FILE, --new FILE, --stdin or --diff FILE ('-' for stdin)"
+            "no change is given",
+            next_step="use --changed FILE, --new FILE, --stdin or --diff FILE ('-' for stdin)",
         )
     merged: dict[str, bool] = {}
     for one in found:
@@ -81,7 +93,9 @@ def _changes(args: argparse.Namespace) -> list[Change]:
 
 
 class _Newness:
-    """Whether a bare name is a new file: git does not track it; without git, no such file exists."""
+    """Whether a bare name is a new file: git does not track it; without git, no such file
+    exists.
+    """
 
     def __init__(self) -> None:
         here = os.getcwd()

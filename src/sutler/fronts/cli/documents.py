@@ -9,25 +9,27 @@ from typing import cast
 from msgspec.structs import replace
 
 from sutler.config import Settings
-from sutler.disk.output import write_atomic
-from sutler.engine import documents, receipts
-from sutler.engine.clean import told
-from sutler.engine.project import Project
-from sutler.engine.sending import Sending, send
-from sutler.engine.tasks import ContextPacker
+from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, summary, without_outputs
+from sutler.pack import documents, receipts
+from sutler.pack.delivery import Sending, send
+from sutler.pack.project import Project
 from sutler.pack.report import judge
-from sutler.stages.task.spec import MAX_TASK_CHARS, parse_task
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote
-from sutler.values.task import TaskSpec, Tier
+from sutler.pack.task_packs import ContextPacker
+from sutler.paths import quote
+from sutler.secrets.cleaner import told
+from sutler.store.atomic import write_atomic
+from sutler.tasks.spec import MAX_TASK_CHARS, parse_task
+from sutler.tasks.wire import TaskSpec, Tier
 
 _WIRE = ("json", "msgpack")
 _SUMMARY = ("markdown", *_WIRE)
 
 
-def run_document(args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None) -> int:
+def run_document(
+    args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None
+) -> int:
     """One rule: with --type or --task, json and msgpack are the wire documents."""
     project = without_outputs(args, project)
     if args.task:
@@ -36,9 +38,14 @@ def run_document(args: argparse.Namespace, console: Console, project: Project, g
     kind = project.settings.values["type"] or "full"
     shown_as = wanted or project.settings.text("format")
     if shown_as == "prompt":
-        raise UsageError("--format prompt needs a task", next_step="add --task FILE, or choose another format")
+        raise UsageError(
+            "--format prompt needs a task", next_step="add --task FILE, or choose another format"
+        )
     if shown_as not in _SUMMARY and kind != "full":
-        raise UsageError(f"a summary has no {shown_as} form", next_step="use markdown, json or msgpack, or --type full")
+        raise UsageError(
+            f"a summary has no {shown_as} form",
+            next_step="use markdown, json or msgpack, or --type full",
+        )
     reason = "asked for"
     if kind == "auto":
         kind, reason = project.select_pack()
@@ -46,13 +53,20 @@ def run_document(args: argparse.Namespace, console: Console, project: Project, g
         return run_rendered(args, console, project, goal, reason)
     _refuse_flags(args, console, shown_as)
     sending = _document(project, str(kind), shown_as, goal, console)
-    return _leave(args, console, project, replace(sending, report=replace(sending.report, selection_reason=reason)))
+    return _leave(
+        args,
+        console,
+        project,
+        replace(sending, report=replace(sending.report, selection_reason=reason)),
+    )
 
 
 def _document(project: Project, kind: str, shown_as: str, goal: str, console: Console) -> Sending:
     if shown_as in _WIRE:
         if goal:
-            raise UsageError(f"a {kind} pack in {shown_as} has no place for a goal", next_step="use --task FILE")
+            raise UsageError(
+                f"a {kind} pack in {shown_as} has no place for a goal", next_step="use --task FILE"
+            )
         if kind == "full" and project.settings.limit()[1] == "tokens":
             raise UsageError(
                 "a full pack on the wire cannot be limited in tokens",
@@ -66,17 +80,26 @@ def _document(project: Project, kind: str, shown_as: str, goal: str, console: Co
     return send(project, made, shown_as, goal, count_tokens=not console.quiet)
 
 
-def _task(args: argparse.Namespace, project: Project, wanted: str | None, goal: str, console: Console) -> Sending:
+def _task(
+    args: argparse.Namespace, project: Project, wanted: str | None, goal: str, console: Console
+) -> Sending:
     if goal:
-        raise UsageError("--task and --goal are given together", next_step="write the goal into the task")
+        raise UsageError(
+            "--task and --goal are given together", next_step="write the goal into the task"
+        )
     if args.stdin and args.task == "-":
-        raise UsageError("--stdin and --task - both want stdin", next_step="give the task as a file")
+        raise UsageError(
+            "--stdin and --task - both want stdin", next_step="give the task as a file"
+        )
     if args.max_tokens or args.max_bytes or args.no_budget:
         raise UsageError(
-            "a task pack is limited in characters", next_step="use --tier, --max-chars, or modelTier in the task"
+            "a task pack is limited in characters",
+            next_step="use --tier, --max-chars, or modelTier in the task",
         )
     if wanted not in (None, "prompt", *_SUMMARY):
-        raise UsageError(f"a task pack has no {wanted} form", next_step="use prompt, markdown, json or msgpack")
+        raise UsageError(
+            f"a task pack has no {wanted} form", next_step="use prompt, markdown, json or msgpack"
+        )
     made = _packer(project).make(read_task_file(args.task))
     judge(made.problems, project.settings, project.place.named, asker())
     return send(project, made, wanted or "prompt", count_tokens=not console.quiet)
@@ -102,7 +125,9 @@ def read_text(name: str) -> str:
             with open(name, "rb") as stream:
                 data = stream.read(limit)
     except OSError as error:
-        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
+        ) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -111,9 +136,14 @@ def read_text(name: str) -> str:
 
 def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> None:
     if args.since or args.diff or args.log:
-        raise UsageError("--since, --diff and --log are for rendered packs", next_step="write the diff into the task")
+        raise UsageError(
+            "--since, --diff and --log are for rendered packs",
+            next_step="write the diff into the task",
+        )
     if args.split:
-        raise UsageError("--split is for rendered packs", next_step="leave out --type and --task, or --split")
+        raise UsageError(
+            "--split is for rendered packs", next_step="leave out --type and --task, or --split"
+        )
     on_screen = sys.stdout.isatty() and not args.output and not console.as_json
     if wanted == "msgpack" and (args.copy or on_screen):
         raise UsageError("msgpack is no text", next_step="write it to a file with -o, or pipe it")
@@ -132,12 +162,15 @@ def _leave(args: argparse.Namespace, console: Console, project: Project, sending
         console.stream([sending.data])
     report = sending.report
     receipt = receipts.receipt_of(
-        report, project=told(project.name), destination=destination, redacted=project.settings.flag("redact")
+        report,
+        project=told(project.name),
+        destination=destination,
+        redacted=project.settings.flag("redact"),
     )
     receipt = leave_receipt(project, receipt, args.receipt, console)
     if args.report:
-        from sutler.engine.view import Watch
         from sutler.fronts.cli.report import write_report
+        from sutler.pack.page.build import Watch
 
         write_report(args.report, report, Watch(), project, "", receipt)
     if args.json:

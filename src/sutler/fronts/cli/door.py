@@ -1,6 +1,8 @@
-"""`sutler ls|read|search|summarize|session` and the ledger's `log|verify|approve|deny|stats`: the door from a shell.
+"""`sutler ls|read|search|summarize|session` and the ledger's `log|verify|approve|deny|stats`: the
+door from a shell.
 
-The caller is the user who runs the command, as the system knows it; nothing in the arguments says who asks.
+The caller is the user who runs the command, as the system knows it; nothing in the arguments says
+who asks.
 """
 
 from __future__ import annotations
@@ -20,11 +22,22 @@ import msgspec
 from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
+from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli.console import Console
+from sutler.paths import ROOT, quote
+from sutler.store.records import (
+    PROFILES,
+    Approval,
+    AuditRow,
+    Call,
+    Caller,
+    Listing,
+    Outcome,
+    Reading,
+    stamp,
+    unseal,
+)
 from sutler.tools import TOOLS, call, open_door, open_store
-from sutler.values.access import PROFILES, Approval, AuditRow, Call, Caller, Listing, Outcome, Reading, stamp, unseal
-from sutler.values.errors import DeniedError, SutlerError, UsageError
-from sutler.values.paths import ROOT, quote
 
 _RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?$", re.DOTALL)
 
@@ -36,7 +49,10 @@ def caller(args: argparse.Namespace) -> Caller:
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--profile", choices=sorted(PROFILES), default="person", help="limits on the size of an answer (default person)"
+        "--profile",
+        choices=sorted(PROFILES),
+        default="person",
+        help="limits on the size of an answer (default person)",
     )
 
 
@@ -87,8 +103,12 @@ def answer(console: Console, body: object, text: str) -> int:
 
 
 def configure_ls(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only files that match one of these")
-    parser.add_argument("-l", "--long", action="store_true", help="add size, version, tag and sensitivity")
+    parser.add_argument(
+        "globs", nargs="*", metavar="GLOB", help="only files that match one of these"
+    )
+    parser.add_argument(
+        "-l", "--long", action="store_true", help="add size, version, tag and sensitivity"
+    )
     add_profile(parser)
 
 
@@ -111,15 +131,21 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_read(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH[:A-B]", help="a file of this project, or lines A to B of it")
-    parser.add_argument("--cursor", default="", help="continue a long answer: 'next' of the previous answer")
+    parser.add_argument(
+        "path", metavar="PATH[:A-B]", help="a file of this project, or lines A to B of it"
+    )
+    parser.add_argument(
+        "--cursor", default="", help="continue a long answer: 'next' of the previous answer"
+    )
     parser.add_argument(
         "--known",
         default="",
         metavar="VERSION",
         help="version that you already have; if it is current, no text is printed",
     )
-    parser.add_argument("--excerpt", type=int, metavar="LINES", help="only beginning and end, at most LINES lines")
+    parser.add_argument(
+        "--excerpt", type=int, metavar="LINES", help="only beginning and end, at most LINES lines"
+    )
     add_profile(parser)
 
 
@@ -130,10 +156,17 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
             found = call(door, "get_excerpt", {"path": args.path, "max_lines": args.excerpt})
         elif span:
             start = int(span["start"])
-            given = {"path": span["path"], "start": start, "end": int(span["end"] or start), "known": args.known}
+            given = {
+                "path": span["path"],
+                "start": start,
+                "end": int(span["end"] or start),
+                "known": args.known,
+            }
             found = call(door, "read_lines", given)
         else:
-            found = call(door, "read_file", {"path": args.path, "cursor": args.cursor, "known": args.known})
+            found = call(
+                door, "read_file", {"path": args.path, "cursor": args.cursor, "known": args.known}
+            )
     assert isinstance(found, Reading)  # noqa: S101  # the table says so
     for note in found.notes:
         console.note(note)
@@ -151,9 +184,14 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="TEXT", help="text to find")
-    parser.add_argument("globs", nargs="*", metavar="GLOB", help="only in files that match one of these")
     parser.add_argument(
-        "-E", "--regex", action="store_true", help="interpret TEXT as a regular expression (RE2: linear time)"
+        "globs", nargs="*", metavar="GLOB", help="only in files that match one of these"
+    )
+    parser.add_argument(
+        "-E",
+        "--regex",
+        action="store_true",
+        help="interpret TEXT as a regular expression (RE2: linear time)",
     )
     parser.add_argument("-I", "--ignore-case", action="store_true", help="case-insensitive search")
     add_profile(parser)
@@ -162,20 +200,28 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
 def run_search(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
         kind: Literal["literal", "regex"] = "regex" if args.regex else "literal"
-        found = door.search(args.query, kind=kind, globs=tuple(args.globs), ignore_case=args.ignore_case)
+        found = door.search(
+            args.query, kind=kind, globs=tuple(args.globs), ignore_case=args.ignore_case
+        )
     console.note(f"{len(found.hits)} hits in {found.files:,} files, {found.skipped:,} skipped")
     if found.stopped:
         console.note(f"stopped at {found.stopped}; narrow the search")
     rows = []
     for hit in found.hits:
-        rows += [f"{hit.path}:{hit.first + n}: {line}\n" for n, line in enumerate(hit.text.split("\n"))]
+        rows += [
+            f"{hit.path}:{hit.first + n}: {line}\n" for n, line in enumerate(hit.text.split("\n"))
+        ]
     return answer(console, found, "".join(rows))
 
 
 def configure_summarize(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
     parser.add_argument(
-        "--max-tokens", type=int, default=400, metavar="N", help="maximum tokens of the summary (default 400)"
+        "--max-tokens",
+        type=int,
+        default=400,
+        metavar="N",
+        help="maximum tokens of the summary (default 400)",
     )
     add_profile(parser)
 
@@ -188,7 +234,9 @@ def run_summarize(args: argparse.Namespace, console: Console) -> int:
 
 def configure_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--open", action="store_true", help="open a session: refresh the registry, show the entry documents"
+        "--open",
+        action="store_true",
+        help="open a session: refresh the registry, show the entry documents",
     )
     add_profile(parser)
 
@@ -197,7 +245,9 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
         if args.open:
             start = opening(door, tuple(tool.name for tool in TOOLS))
-            documents = "".join(f"\n== {one.path} ({one.version[:12]})\n{one.text}" for one in start.documents)
+            documents = "".join(
+                f"\n== {one.path} ({one.version[:12]})\n{one.text}" for one in start.documents
+            )
             head = f"{start.files:,} files, {start.bytes:,} bytes, {start.changed:,} changed since last time\n"
             return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
         view = door.session()
@@ -216,39 +266,69 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_log(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", type=int, default=20, metavar="N", help="the newest N rows (default 20)")
+    parser.add_argument(
+        "-n", type=int, default=20, metavar="N", help="the newest N rows (default 20)"
+    )
     parser.add_argument("--session", default="", help="only rows of this session")
-    parser.add_argument("--packs", action="store_true", help="list receipts of packs instead of calls")
-    parser.add_argument("--export", metavar="FILE", help="write every row as JSON lines ('-': stdout)")
+    parser.add_argument(
+        "--packs", action="store_true", help="list receipts of packs instead of calls"
+    )
+    parser.add_argument(
+        "--export", metavar="FILE", help="write every row as JSON lines ('-': stdout)"
+    )
     keep = parser.add_argument_group("rotation and retention")
-    keep.add_argument("--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows")
-    keep.add_argument("--keep-versions", type=int, metavar="N", help="drop all but the newest N versions of each file")
-    keep.add_argument("--compact", action="store_true", help="free the disk space of dropped rows and versions")
-    keep.add_argument("--clear-cache", action="store_true", help="delete summaries and other cached facts")
+    keep.add_argument(
+        "--rotate", type=int, metavar="KEEP", help="archive all but the newest KEEP rows"
+    )
+    keep.add_argument(
+        "--keep-versions",
+        type=int,
+        metavar="N",
+        help="drop all but the newest N versions of each file",
+    )
+    keep.add_argument(
+        "--compact", action="store_true", help="free the disk space of dropped rows and versions"
+    )
+    keep.add_argument(
+        "--clear-cache", action="store_true", help="delete summaries and other cached facts"
+    )
 
 
 def run_log(args: argparse.Namespace, console: Console) -> int:
     if args.packs:
-        from sutler.engine import receipts
         from sutler.fronts.cli.secrets import list_receipts
+        from sutler.pack import receipts
 
-        return list_receipts(receipts.receipts(os.getcwd(), os.environ, max(1, args.n), files=False), console)
+        return list_receipts(
+            receipts.receipts(os.getcwd(), os.environ, max(1, args.n), files=False), console
+        )
     with opened(args, console) as door:
         ledger = door.gate.ledger
         if args.rotate is not None:
-            path = _recorded(door, "rotate_log", lambda: ledger.rotate(args.rotate, stamp(door.gate.clock())))
+            path = _recorded(
+                door, "rotate_log", lambda: ledger.rotate(args.rotate, stamp(door.gate.clock()))
+            )
             console.note(f"archived to {path}" if path else "nothing to archive")
         if args.keep_versions is not None:
             dropped = _recorded(
-                door, "keep_versions", lambda: door.gate.store.keep_versions(max(1, args.keep_versions))
+                door,
+                "keep_versions",
+                lambda: door.gate.store.keep_versions(max(1, args.keep_versions)),
             )
             console.note(f"{dropped:,} versions dropped")
         if args.clear_cache:
-            console.note(f"{_recorded(door, 'clear_cache', door.gate.store.forget_facts):,} facts forgotten")
+            console.note(
+                f"{_recorded(door, 'clear_cache', door.gate.store.forget_facts):,} facts forgotten"
+            )
         if args.compact:
             _recorded(door, "compact", door.gate.store.compact)
             console.note("compacted")
-        if args.rotate is not None or args.keep_versions is not None or args.clear_cache or args.compact:
+        if (
+            args.rotate is not None
+            or args.keep_versions is not None
+            or args.clear_cache
+            or args.compact
+        ):
             return 0
         if args.export:
             return _export(args.export, door, console)
@@ -294,7 +374,10 @@ def _export(target: str, door: Door, console: Console) -> int:
 
 def configure_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a pack, or an exported ledger; default: this project's ledger"
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a pack, or an exported ledger; default: this project's ledger",
     )
 
 
@@ -320,12 +403,19 @@ def run_verify(args: argparse.Namespace, console: Console) -> int:
             rule="every row carries the hash of the one before",
             next_step="export it, and compare with a backup",
         )
-    return answer(console, found, f"{found.rows:,} rows hold; last signed: row {found.checkpoint:,} of {found.head:,}")
+    return answer(
+        console,
+        found,
+        f"{found.rows:,} rows hold; last signed: row {found.checkpoint:,} of {found.head:,}",
+    )
 
 
 def configure_approve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "id", nargs="?", metavar="ID", help="id of the approval; without one, list the pending approvals"
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="id of the approval; without one, list the pending approvals",
     )
 
 
@@ -340,15 +430,26 @@ def run_deny(args: argparse.Namespace, console: Console) -> int:
     return _settle(args, console, "denied")
 
 
-def _settle(args: argparse.Namespace, console: Console, state: Literal["approved", "denied"]) -> int:
+def _settle(
+    args: argparse.Namespace, console: Console, state: Literal["approved", "denied"]
+) -> int:
     with opened(args, console) as door:
         store = door.gate.store
         if not args.id:
-            waiting = [one for one in store.approvals("pending") if stamp(door.gate.clock()) < one.expires]
-            return answer(console, {"pending": waiting}, "\n\n".join(map(describe, waiting)) or "nothing waits")
+            waiting = [
+                one for one in store.approvals("pending") if stamp(door.gate.clock()) < one.expires
+            ]
+            return answer(
+                console,
+                {"pending": waiting},
+                "\n\n".join(map(describe, waiting)) or "nothing waits",
+            )
         found = store.approval(args.id)
         if found is None or found.state != "pending" or stamp(door.gate.clock()) >= found.expires:
-            raise UsageError(f"no approval {args.id[:40]!r} waits", next_step="`sutler approve` lists those that do")
+            raise UsageError(
+                f"no approval {args.id[:40]!r} waits",
+                next_step="`sutler approve` lists those that do",
+            )
         console.note(describe(found))
         if state == "approved":
             _need_a_person(console)
@@ -358,17 +459,23 @@ def _settle(args: argparse.Namespace, console: Console, state: Literal["approved
 
 
 def _need_a_person(console: Console) -> None:
-    """An agent with a shell must not approve for itself by accident; it can still lie about a terminal."""
+    """An agent with a shell must not approve for itself by accident; it can still lie about a
+    terminal.
+    """
     if not sys.stdin.isatty():
         raise DeniedError(
-            "approving needs a terminal", rule="a person approves", next_step="run this command in a terminal yourself"
+            "approving needs a terminal",
+            rule="a person approves",
+            next_step="run this command in a terminal yourself",
         )
     if not _confirm("approve exactly this, once?"):
         raise DeniedError("not approved", rule="a person approves")
 
 
 def configure_stats(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Count the calls of this project by tool and outcome, and what each caller used."
+    parser.description = (
+        "Count the calls of this project by tool and outcome, and what each caller used."
+    )
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:
@@ -379,18 +486,25 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         while page := door.gate.store.audit(after, 5_000):
             after = page[-1].seq
             for entry in map(unseal, page):
-                tools[entry.tool, "refused" if entry.phase == "refused" else "ok" if entry.success else "failed"] += 1
+                tools[
+                    entry.tool,
+                    "refused" if entry.phase == "refused" else "ok" if entry.success else "failed",
+                ] += 1
                 micros[entry.tool] += entry.micros
         spent = door.gate.store.tally()
     rows = [
         {
             "tool": tool,
             **{name: tools[tool, name] for name in ("ok", "failed", "refused")},
-            "mean_micros": micros[tool] // max(1, sum(tools[tool, name] for name in ("ok", "failed", "refused"))),
+            "mean_micros": micros[tool]
+            // max(1, sum(tools[tool, name] for name in ("ok", "failed", "refused"))),
         }
         for tool in sorted({tool for tool, _ in tools})
     ]
-    used = [{"caller": one, "session": session, **msgspec.to_builtins(cost)} for one, session, cost in spent]
+    used = [
+        {"caller": one, "session": session, **msgspec.to_builtins(cost)}
+        for one, session, cost in spent
+    ]
     text = "".join(
         f"{row['tool']:<18} ok {row['ok']:>7,}  failed {row['failed']:>5,}  refused {row['refused']:>5,}"
         f"  {row['mean_micros']:>7,} us\n"

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
-from sutler.engine.clean import told, told_all
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goals import (
     add_target,
@@ -24,17 +23,30 @@ from sutler.fronts.cli.goals import (
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.runner import Job
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.secrets.cleaner import told, told_all
 
 PROPOSED = 8
 """Files that `gather --rank` proposes before the model is asked."""
 
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin")
+    parser.add_argument(
+        "prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin"
+    )
     add_target(parser)
-    parser.add_argument("--root", default=".", metavar="DIR", help="folder of the project; nothing outside it is read")
-    parser.add_argument("--max-chars", type=whole_number, metavar="N", help="maximum characters of all files together")
+    parser.add_argument(
+        "--root",
+        default=".",
+        metavar="DIR",
+        help="folder of the project; nothing outside it is read",
+    )
+    parser.add_argument(
+        "--max-chars",
+        type=whole_number,
+        metavar="N",
+        help="maximum characters of all files together",
+    )
     parser.add_argument("--rank", action="store_true", help="propose the first files by ranking")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines to FILE")
 
@@ -43,7 +55,9 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     text = sys.stdin.read() if args.prompt == ["-"] else " ".join(args.prompt)
     job = Job(goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file())
     target = target_of(args, job) or _answering(job)
-    model = gather.command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
+    model = gather.command_model(
+        target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0
+    )
     hooks = hooks_of(console, False)
     ground = gather.Ground(os.path.abspath(args.root), hooks.clean, args.max_chars)
     first = _proposed(args.root) if args.rank else None
@@ -53,7 +67,9 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
         model,
         first=first,
         leaving=lambda one: record(
-            _sent(f"gather, round {one.number}", target.command, one.prompt, one.files), job, console
+            _sent(f"gather, round {one.number}", target.command, one.prompt, one.files),
+            job,
+            console,
         ),
         progress=lambda step: console.note(_told(step)),
     )
@@ -63,8 +79,13 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     if args.output and args.output != "-":
         write_text(args.output, result.text)
     elif console.as_json:
-        rounds = [{"number": one.number, "answer": one.answer, "files": one.known} for one in result.rounds]
-        console.answer_json({"text": result.text, "files": list(result.files), "rounds": told_all(rounds)})
+        rounds = [
+            {"number": one.number, "answer": one.answer, "files": one.known}
+            for one in result.rounds
+        ]
+        console.answer_json(
+            {"text": result.text, "files": list(result.files), "rounds": told_all(rounds)}
+        )
     else:
         console.stream([encoded(result.text)])
     return 0
@@ -72,14 +93,16 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
 
 def _sent(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.Sent:
     """What is about to leave: the whole text and the files in it, by digest."""
-    digests = {path: sha256(one.encode(errors="surrogatepass")).hexdigest() for path, one in files.items()}
+    digests = {
+        path: sha256(one.encode(errors="surrogatepass")).hexdigest() for path, one in files.items()
+    }
     body = text.encode(errors="surrogateescape")
     return runner.Sent(name, (where,), "stdin", len(body), sha256(body).hexdigest(), digests, ())
 
 
 def _proposed(root: str) -> Callable[[str], Sequence[str]]:
     """Our ranking as the first batch: what the model would ask for, before it has to ask."""
-    from sutler.engine.project import Project
+    from sutler.pack.project import Project
 
     project = Project(root)
 
@@ -93,7 +116,12 @@ def _answering(job: Job) -> send.Target:
     """claw.yaml's command; one that would open a session is asked for a single answer instead."""
     claw = load_claw(discovery.claw_files(bases_here(False)))
     target = runner.target_of(claw, job)
-    if target.template == send.PLACEHOLDER and target.command in ("claude", "codex", "gemini", "llm"):
+    if target.template == send.PLACEHOLDER and target.command in (
+        "claude",
+        "codex",
+        "gemini",
+        "llm",
+    ):
         return send.profile(target.command)
     return target
 

@@ -6,13 +6,13 @@ import argparse
 import os
 import sys
 
-from sutler.engine.clean import told
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import Console, harmless
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.runner import Hooks, Job
-from sutler.values.errors import SutlerError, UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.secrets.cleaner import told
 
 
 def whole_number(text: str) -> int:
@@ -33,7 +33,9 @@ def seconds(text: str) -> float:
 
 def _add_goal(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s GOAL [options] [-c PATH ...] [-- --key value ...]"
-    parser.add_argument("goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'")
+    parser.add_argument(
+        "goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'"
+    )
     files = parser.add_argument_group("files")
     files.add_argument(
         "-c", "--context", nargs="*", action="extend", default=[], metavar="PATH",
@@ -49,9 +51,13 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
         help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
     )
     how = parser.add_argument_group("rendering")
-    how.add_argument("-e", "--explain", action="store_true", help="describe the goal and its parameters")
     how.add_argument(
-        "--compat", choices=("claw",), help="use claw's discovery, merging and context section, byte for byte"
+        "-e", "--explain", action="store_true", help="describe the goal and its parameters"
+    )
+    how.add_argument(
+        "--compat",
+        choices=("claw",),
+        help="use claw's discovery, merging and context section, byte for byte",
     )
     how.add_argument(
         "--script-timeout",
@@ -65,12 +71,18 @@ def _add_goal(parser: argparse.ArgumentParser) -> None:
 def add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model command")
     group.add_argument(
-        "--command", metavar="LINE", help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin"
+        "--command",
+        metavar="LINE",
+        help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin",
     )
     group.add_argument(
-        "--to", metavar="PROFILE", help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL)"
+        "--to",
+        metavar="PROFILE",
+        help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL)",
     )
-    group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="time limit for the command")
+    group.add_argument(
+        "--timeout", type=seconds, metavar="SECONDS", help="time limit for the command"
+    )
 
 
 def _job(args: argparse.Namespace) -> Job:
@@ -90,7 +102,7 @@ def _job(args: argparse.Namespace) -> Job:
 
 def trust_file() -> str:
     """The user's own record of what is trusted, in the private state directory."""
-    from sutler.engine import home
+    from sutler.store import home
     from sutler.store.state import state_home
 
     try:
@@ -101,7 +113,7 @@ def trust_file() -> str:
 
 
 def hooks_of(console: Console, compat: bool) -> Hooks:
-    from sutler.engine.project import Project
+    from sutler.pack.project import Project
 
     clean = Project(os.getcwd()).clean()
     interactive = compat or (sys.stdin is not None and sys.stdin.isatty())
@@ -113,7 +125,9 @@ def hooks_of(console: Console, compat: bool) -> Hooks:
 
 
 def _ask(report: str) -> bool:
-    sys.stderr.write(f"{harmless(report)}\n\nDo you want to continue with the available files? (y/n): ")
+    sys.stderr.write(
+        f"{harmless(report)}\n\nDo you want to continue with the available files? (y/n): "
+    )
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -122,9 +136,13 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     _add_goal(parser)
     add_target(parser)
     sending = parser.add_argument_group("sending")
-    sending.add_argument("--print", action="store_true", dest="show", help="print the prompt instead of sending it")
     sending.add_argument(
-        "--receipt", metavar="FILE", help="write a receipt to FILE: what was sent and where, as JSON, without the text"
+        "--print", action="store_true", dest="show", help="print the prompt instead of sending it"
+    )
+    sending.add_argument(
+        "--receipt",
+        metavar="FILE",
+        help="write a receipt to FILE: what was sent and where, as JSON, without the text",
     )
 
 
@@ -158,11 +176,15 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
 
 
 def record(sent: runner.Sent, job: Job, console: Console) -> None:
-    """What is about to leave goes on record first: a model command that fails has read it all the same."""
-    from sutler.engine import receipts
-    from sutler.engine.place import locate
+    """What is about to leave goes on record first: a model command that fails has read it all the
+    same.
+    """
+    from sutler.pack import receipts
+    from sutler.scan.place import locate
 
-    receipt = receipts.receipt_of_prompt(sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files)
+    receipt = receipts.receipt_of_prompt(
+        sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files
+    )
     _, trouble = receipts.recorded(receipt, locate([], job.cwd).root, job.environ)
     if trouble:
         console.note(trouble)
@@ -186,7 +208,9 @@ def _explain(job: Job, console: Console) -> int:
 
 def configure_dry_run(parser: argparse.ArgumentParser) -> None:
     _add_goal(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the prompt to FILE instead of stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the prompt to FILE instead of stdout"
+    )
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:
@@ -217,7 +241,9 @@ def write_text(path: str, text: str) -> None:
             stream.write(text)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise SutlerError(f"cannot write {quote(path)}: {reason}", next_step="choose another file") from None
+        raise SutlerError(
+            f"cannot write {quote(path)}: {reason}", next_step="choose another file"
+        ) from None
 
 
 def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
@@ -225,12 +251,16 @@ def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
 
 
 def configure_pass(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--compat", choices=("claw",), help="use claw's whole-file cascade of claw.yaml")
+    parser.add_argument(
+        "--compat", choices=("claw",), help="use claw's whole-file cascade of claw.yaml"
+    )
 
 
 def run_pass(args: argparse.Namespace, console: Console) -> int:
     compat = args.compat == "claw"
     claw = load_claw(discovery.claw_files(bases_here(compat)), compat=compat)
-    job = Job(goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file(), compat=compat)
+    job = Job(
+        goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file(), compat=compat
+    )
     target = runner.target_of(claw, job)
     return send.pass_through(target.command, environ=job.environ, cwd=job.cwd)

@@ -1,4 +1,6 @@
-"""`sutler goals` and `sutler trust`: which goals there are, and which of a project's own may run something."""
+"""`sutler goals` and `sutler trust`: which goals there are, and which of a project's own may run
+something.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,12 @@ import argparse
 import os
 from hashlib import sha256
 
-from sutler.engine.clean import told, told_all
+from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goals import bases_here, trust_file, write_text
 from sutler.goals import discovery, params, trust
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.secrets.cleaner import told, told_all
 
 STARTER = """\
 name: {name}
@@ -46,7 +48,9 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="GOAL")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="goals of this project only")
-    where.add_argument("--global", action="store_true", dest="everywhere", help="your own goals only")
+    where.add_argument(
+        "--global", action="store_true", dest="everywhere", help="your own goals only"
+    )
     parser.add_argument("--compat", choices=("claw",), help="search only claw's folders")
 
 
@@ -56,23 +60,36 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
     if args.verb == "list":
         return show_list(console, compat, origin)
     if not args.name:
-        raise UsageError(f"'sutler goals {args.verb}' needs a name", next_step="see 'sutler goals list'")
+        raise UsageError(
+            f"'sutler goals {args.verb}' needs a name", next_step="see 'sutler goals list'"
+        )
     if args.verb == "add":
         return _add(args.name, origin, compat, console)
     bases = [base for base in bases_here(compat) if origin in (None, base.origin)]
     found = discovery.find_goal(args.name, bases, compat=compat)
     trusted = trust.goal_trusted(found, trust.TrustStore(trust_file()))
     if console.as_json:
-        facts = {"folder": found.folder, "origin": found.base.origin, "trusted": trusted, "goal": found.goal}
+        facts = {
+            "folder": found.folder,
+            "origin": found.base.origin,
+            "trusted": trusted,
+            "goal": found.goal,
+        }
         console.answer_json(told_all({"id": found.id, **facts}))
         return 0
     console.answer(told(params.explain(found.goal, found.id)))
-    console.note(f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {told(quote(found.folder))}")
+    console.note(
+        f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {told(quote(found.folder))}"
+    )
     return 0
 
 
 def show_list(console: Console, compat: bool, origin: str | None) -> int:
-    goals = [one for one in discovery.list_goals(bases_here(compat), compat=compat) if origin in (None, one.origin)]
+    goals = [
+        one
+        for one in discovery.list_goals(bases_here(compat), compat=compat)
+        if origin in (None, one.origin)
+    ]
     if console.as_json:
         console.answer_json({"goals": told_all(goals)})
         return 0
@@ -80,7 +97,9 @@ def show_list(console: Console, compat: bool, origin: str | None) -> int:
         console.note("No goals found. Add one with 'sutler goals add NAME'.")
     width = max((len(goal.id) for goal in goals), default=0)
     for goal in goals:
-        about = f"cannot be read: {goal.problem}" if goal.problem else goal.description or goal.title
+        about = (
+            f"cannot be read: {goal.problem}" if goal.problem else goal.description or goal.title
+        )
         console.answer(told(f"{goal.id:<{width}}  {goal.origin:<7}  {about}"))
     return 0
 
@@ -99,8 +118,9 @@ def _add(name: str, origin: str | None, compat: bool, console: Console) -> int:
 
 
 def _home_for(origin: str | None, compat: bool) -> str:
-    """Where a new goal goes: as asked, else into the project's folder if it has one, else among the user's
-    own."""
+    """Where a new goal goes: as asked, else into the project's folder if it has one, else among the
+    user's own.
+    """
     local = [base.path for base in bases_here(compat) if base.origin == "local"]
     if origin == "local" or (origin is None and local):
         return local[0] if local else os.path.join(os.getcwd(), ".claw" if compat else ".sutler")
@@ -142,8 +162,9 @@ def run_trust(args: argparse.Namespace, console: Console) -> int:
 
 
 def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
-    """What of this project would run something, shown as it is found: the goal's scripts and the model
-    command."""
+    """What of this project would run something, shown as it is found: the goal's scripts and the
+    model command.
+    """
     bases = bases_here(False)
     places: list[tuple[str, str]] = []
     if goal:
@@ -154,6 +175,8 @@ def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
             places.append((found.folder, trust.digest_of(found.files)))
     for file in discovery.claw_files(bases):
         if not file.own and trust.sets_command(file):
-            console.note(told(f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}"))
+            console.note(
+                told(f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}")
+            )
             places.append((file.name, sha256(file.data).hexdigest()))
     return places

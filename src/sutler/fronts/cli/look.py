@@ -7,25 +7,27 @@ import os
 
 import msgspec
 
-from sutler.disk.root import Root
-from sutler.engine.clean import told, told_all
-from sutler.engine.place import locate
-from sutler.engine.project import Project
-from sutler.engine.why import verdict
+from sutler.errors import RefusedError
+from sutler.formats.tree import DEEPEST
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
+from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason
-from sutler.stages.tree import DEEPEST
-from sutler.values.errors import RefusedError
-from sutler.values.paths import quote, wire_path
-from sutler.values.snapshot import Excluded
+from sutler.pack.why import verdict
+from sutler.paths import quote, wire_path
+from sutler.scan.place import locate
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded
+from sutler.secrets.cleaner import told, told_all
 
 
 def configure_scan(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
-    parser.add_argument("--excluded", action="store_true", help="list exclusions, with reason and rule")
+    parser.add_argument(
+        "--excluded", action="store_true", help="list exclusions, with reason and rule"
+    )
 
 
 def run_scan(args: argparse.Namespace, console: Console) -> int:
@@ -39,14 +41,19 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
     if args.excluded:
-        rows = (f"{item.reason:<14}  {_shown(item):<40}  {harmless(str(item.rule))}\n" for item in excluded)
+        rows = (
+            f"{item.reason:<14}  {_shown(item):<40}  {harmless(str(item.rule))}\n"
+            for item in excluded
+        )
         console.answer("".join(rows))
     else:
         console.answer("".join(f"{entry.size:>10,}  {quote(entry.path)}\n" for entry in entries))
     for problem in snapshot.problems:
         console.note(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
     out = ", ".join(f"{count:,} {reason}" for reason, count in by_reason(excluded)) or "nothing"
-    console.note(f"{len(entries):,} files, {sum(entry.size for entry in entries):,} bytes; out: {out}")
+    console.note(
+        f"{len(entries):,} files, {sum(entry.size for entry in entries):,} bytes; out: {out}"
+    )
     return 0
 
 
@@ -94,10 +101,22 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     report = packing.report
     totals = directory_totals(report.shown)
     if args.json:
-        files = [{"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes} for one in report.shown]
-        directories = [{"path": wire_path(path), "weight": weight} for path, weight in sorted(totals.items()) if path]
+        files = [
+            {"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes}
+            for one in report.shown
+        ]
+        directories = [
+            {"path": wire_path(path), "weight": weight}
+            for path, weight in sorted(totals.items())
+            if path
+        ]
         console.answer_json(
-            {"root": told(project.name), "total": totals[""], "directories": directories, "files": files}
+            {
+                "root": told(project.name),
+                "total": totals[""],
+                "directories": directories,
+                "files": files,
+            }
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
@@ -107,8 +126,9 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
 
 
 def directory_totals(shown: tuple[Shown, ...]) -> dict[str, int]:
-    """The weight of each directory, everything below it included; the root is the empty path. Levels that no tree
-    shows count for the last one that it does."""
+    """The weight of each directory, everything below it included; the root is the empty path.
+    Levels that no tree shows count for the last one that it does.
+    """
     totals = {"": 0}
     for one in shown:
         totals[""] += one.weight
@@ -127,7 +147,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def _bar(part: int, whole: int) -> str:
-    """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at all has a mark."""
+    """A share of the whole as a bar of `BAR` letters, exact to an eighth of one; what is there at
+    all has a mark.
+    """
     eighths = min(BAR * 8, max(1, part * BAR * 8 // max(whole, 1))) if part else 0
     full, rest = divmod(eighths, 8)
     drawn = "█" * full + (_EIGHTHS[rest] if rest else "")
@@ -142,7 +164,9 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
             children.setdefault(path[: max(path.rfind("/"), 0)], []).append((weight, path, True))
     if not args.directories:
         for one in shown:
-            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append((one.weight, one.path, False))
+            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append(
+                (one.weight, one.path, False)
+            )
     rows: list[str] = []
     stack = [(row, 1) for row in sorted(children.get("", ()), key=lambda row: (row[0], row[1]))]
     while stack:
@@ -163,7 +187,9 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
 
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
-    """The verdict of the very pipeline that packs: the scan first, then selection, reading and the budget."""
+    """The verdict of the very pipeline that packs: the scan first, then selection, reading and the
+    budget.
+    """
     place = locate([], os.getcwd())
     path = options.path_within(place.root, args.path)
     project = Project(settings=options.settings_for(args, place.root))

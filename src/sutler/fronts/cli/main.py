@@ -1,15 +1,19 @@
-"""Dispatch: a table of commands, each imported when called, and the one place that turns errors into exit codes."""
+"""Dispatch: a table of commands, each imported when called, and the one place that turns errors
+into exit codes.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import Console, forget_stdout
-from sutler.values.errors import SutlerError, UsageError
 from sutler.version import VERSION
 
-TYPE_CHECKING = False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
+TYPE_CHECKING = (
+    False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
+)
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,18 +46,30 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     (
         "Inspect",
         (
-            Command("scan", "look", "list the files that a scan admits, or the exclusions with their rules"),
+            Command(
+                "scan",
+                "look",
+                "list the files that a scan admits, or the exclusions with their rules",
+            ),
             Command("tree", "look", "show tokens for each directory and file"),
             Command("why", "look", "explain why a path is in a pack or out of it"),
             Command("rank", "ranking", "rank the files for a task, with reasons"),
-            Command("outline", "ranking", "show imports, signatures and first documentation lines of a file"),
+            Command(
+                "outline",
+                "ranking",
+                "show imports, signatures and first documentation lines of a file",
+            ),
         ),
     ),
     (
         "Report",
         (
             Command("report", "report", "write an HTML page that shows how a pack uses its budget"),
-            Command("ui", "ui", "serve that page live on this machine: select files, approve calls, read the ledger"),
+            Command(
+                "ui",
+                "ui",
+                "serve that page live on this machine: select files, approve calls, read the ledger",
+            ),
         ),
     ),
     (
@@ -64,20 +80,36 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("search", "door", "search the text of all files, redacted"),
             Command("summarize", "door", "summarize a file from its structure"),
             Command("write", "writing", "write a file from stdin: whole, appended or new"),
-            Command("patch", "writing", "apply a patch from a file or stdin, to all its files or none"),
+            Command(
+                "patch", "writing", "apply a patch from a file or stdin, to all its files or none"
+            ),
             Command("edit", "writing", "replace a text that occurs exactly once in a file"),
-            Command("apply", "writing", "apply a model's chat reply: files, diffs and edit blocks, all or none"),
+            Command(
+                "apply",
+                "writing",
+                "apply a model's chat reply: files, diffs and edit blocks, all or none",
+            ),
             Command("diff", "writing", "show changes between two versions, or since one"),
             Command("history", "writing", "list the stored versions of a file"),
-            Command("rollback", "writing", "restore an earlier version of a file, or undo a call or a session"),
+            Command(
+                "rollback",
+                "writing",
+                "restore an earlier version of a file, or undo a call or a session",
+            ),
             Command("replay", "writing", "repeat a session's writes on a copy"),
-            Command("session", "door", "show the files that this session has read, and which are stale"),
+            Command(
+                "session", "door", "show the files that this session has read, and which are stale"
+            ),
         ),
     ),
     (
         "Agents",
         (
-            Command("mcp", "agents", "serve tools to agents over stdio or HTTP; 'mcp install' configures a client"),
+            Command(
+                "mcp",
+                "agents",
+                "serve tools to agents over stdio or HTTP; 'mcp install' configures a client",
+            ),
             Command("call", "agents", "call one tool with JSON arguments"),
         ),
     ),
@@ -99,7 +131,9 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command("goals", "known_goals", "list, show and add goals"),
             Command("gather", "gathering", "let a model request the files it needs, in rounds"),
             Command("pass", "goals", "run the model command without a prompt"),
-            Command("trust", "known_goals", "allow this project's own scripts and model command to run"),
+            Command(
+                "trust", "known_goals", "allow this project's own scripts and model command to run"
+            ),
         ),
     ),
     (
@@ -126,7 +160,9 @@ def run(words: Sequence[str]) -> int:
     """One whole command: parse, act, and translate whatever happens into an exit code."""
     plain = "--color=never" in words or "--color never" in " ".join(words)
     console = Console(
-        quiet="--quiet" in words or "-q" in words, as_json="--json" in words, color="never" if plain else "auto"
+        quiet="--quiet" in words or "-q" in words,
+        as_json="--json" in words,
+        color="never" if plain else "auto",
     )
     try:
         code = _dispatch(words)
@@ -155,20 +191,24 @@ def run(words: Sequence[str]) -> int:
 def _unforeseen(error: OSError | MemoryError) -> SutlerError:
     """What no other place foresaw: said in one sentence all the same."""
     if isinstance(error, MemoryError):
-        return SutlerError("there is not enough memory", next_step="leave out large files with --skip-over SIZE")
+        return SutlerError(
+            "there is not enough memory", next_step="leave out large files with --skip-over SIZE"
+        )
     try:
         os.getcwd()
     except OSError:
         return SutlerError("the current folder is gone", next_step="change to a folder that exists")
-    from sutler.values.paths import quote
+    from sutler.paths import quote
 
-    where = f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    where = (
+        f"{quote(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    )
     return SutlerError(f"{where}{error.strerror or error}", next_step="see 'sutler doctor'")
 
 
 def _without_secrets(error: SutlerError) -> SutlerError:
     """An error may quote a name, a rule or a setting, and any of them may hold a secret."""
-    from sutler.engine.clean import told
+    from sutler.secrets.cleaner import told
 
     for field in ("what", "rule", "next_step"):
         setattr(error, field, told(getattr(error, field)))

@@ -7,10 +7,10 @@ import os
 
 import sutler.config as config
 from sutler.config import Layer, Settings
-from sutler.engine.place import project_config
+from sutler.errors import UsageError
 from sutler.formats import FORMATS
-from sutler.values.errors import UsageError
-from sutler.values.paths import RelPath, quote, unquote
+from sutler.paths import RelPath, quote, unquote
+from sutler.scan.place import project_config
 
 _FLAGS = {
     "include": "include",
@@ -34,24 +34,42 @@ _FLAGS = {
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
     parser.add_argument(
-        "--stdin", action="store_true", help="read more file names from stdin, one per line or NUL-separated"
+        "paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder"
+    )
+    parser.add_argument(
+        "--stdin",
+        action="store_true",
+        help="read more file names from stdin, one per line or NUL-separated",
     )
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection")
     group.add_argument(
-        "-i", "--include", action="append", metavar="GLOB", help="only files that match GLOB (repeatable)"
+        "-i",
+        "--include",
+        action="append",
+        metavar="GLOB",
+        help="only files that match GLOB (repeatable)",
     )
     group.add_argument(
-        "-e", "--exclude", action="append", metavar="GLOB", help="leave out files that match GLOB (repeatable)"
+        "-e",
+        "--exclude",
+        action="append",
+        metavar="GLOB",
+        help="leave out files that match GLOB (repeatable)",
     )
-    group.add_argument("-d", "--depth", metavar="N", help="maximum levels to descend; 0: this folder only")
-    group.add_argument("--no-hidden", action="store_true", help="leave out names that begin with a dot")
     group.add_argument(
-        "--no-default-excludes", action="store_true", help="do not apply the built-in exclusion patterns"
+        "-d", "--depth", metavar="N", help="maximum levels to descend; 0: this folder only"
+    )
+    group.add_argument(
+        "--no-hidden", action="store_true", help="leave out names that begin with a dot"
+    )
+    group.add_argument(
+        "--no-default-excludes",
+        action="store_true",
+        help="do not apply the built-in exclusion patterns",
     )
     group.add_argument(
         "--allow",
@@ -59,10 +77,15 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         help="admit files whose name only looks like a credential (repeatable)",
     )
-    group.add_argument("--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)")
+    group.add_argument(
+        "--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)"
+    )
     group.add_argument("--max-files", metavar="N", help="maximum number of files")
     group.add_argument(
-        "--profile", metavar="NAME", default="", help="apply the [profiles.NAME] section of a config file"
+        "--profile",
+        metavar="NAME",
+        default="",
+        help="apply the [profiles.NAME] section of a config file",
     )
 
 
@@ -74,12 +97,20 @@ def formats_help() -> str:
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("budget (one of them; default 500,000 bytes)")
-    group.add_argument("--max-tokens", metavar="N", help="maximum tokens, exact, in the vocabulary of --counter")
+    group.add_argument(
+        "--max-tokens", metavar="N", help="maximum tokens, exact, in the vocabulary of --counter"
+    )
     group.add_argument("--max-chars", metavar="N", help="maximum characters")
     group.add_argument("--max-bytes", metavar="N", help="maximum bytes of UTF-8")
-    group.add_argument("--tier", choices=tuple(config.TIERS), help="maximum of 120,000, 60,000 or 25,000 characters")
+    group.add_argument(
+        "--tier",
+        choices=tuple(config.TIERS),
+        help="maximum of 120,000, 60,000 or 25,000 characters",
+    )
     group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")
-    group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'")
+    group.add_argument(
+        "--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'"
+    )
 
 
 def flags_layer(args: argparse.Namespace) -> Layer:
@@ -99,7 +130,9 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["line_numbers"] = True
     if getattr(args, "no_budget", False):
         if any(name in table for name in ("max_tokens", "max_chars", "max_bytes", "tier")):
-            raise UsageError("--no-budget and a budget are given together", next_step="keep one of them")
+            raise UsageError(
+                "--no-budget and a budget are given together", next_step="keep one of them"
+            )
         table["max_bytes"] = 0
     return config.layer_from_table(table, "flag")
 
@@ -111,9 +144,13 @@ def settings_for(args: argparse.Namespace, root: str) -> Settings:
 
 
 def path_within(root: str, given: str) -> RelPath:
-    """A path of the project below `root`, as it was given on the command line or in the quoted form of listings."""
+    """A path of the project below `root`, as it was given on the command line or in the quoted form
+    of listings.
+    """
     if not given:
-        raise UsageError("an empty path was given", next_step="name a file or folder of this project")
+        raise UsageError(
+            "an empty path was given", next_step="name a file or folder of this project"
+        )
     spelt = given if os.path.lexists(given) else unquote(given)
     target = os.path.relpath(os.path.abspath(spelt), root)
     if target == ".." or target.startswith("../"):

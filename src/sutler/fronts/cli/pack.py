@@ -12,19 +12,19 @@ from contextlib import contextmanager
 import msgspec
 
 import sutler.config as config
-from sutler.disk.output import write_atomic
-from sutler.engine import receipts
-from sutler.engine.place import locate
-from sutler.engine.project import Project
+from sutler.errors import RefusedError, UsageError
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
+from sutler.pack import receipts
 from sutler.pack.packing import Packing
+from sutler.pack.project import Project
 from sutler.pack.report import WHOLE, Ask, Report, Shown
-from sutler.stages.count import counter_for, token_counter
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote, wire_path
-from sutler.values.snapshot import Problem
+from sutler.paths import quote, wire_path
+from sutler.scan.place import locate
+from sutler.scan.snapshot import Problem
+from sutler.store.atomic import write_atomic
+from sutler.tokens.counter import counter_for, token_counter
 
 _OTHER_FORMATS = ("msgpack", "prompt", "assign")  # written, but no pack that `unpack` reads
 
@@ -39,7 +39,9 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
     )
-    text.add_argument("--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)")
+    text.add_argument(
+        "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
+    )
     text.add_argument(
         "-f",
         "--format",
@@ -53,16 +55,29 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         help="full: file contents; summary: facts only; auto: full if it fits",
     )
     text.add_argument(
-        "--provider-limit", action="append", metavar="NAME=SIZE", help="a provider's limit for --type auto (repeatable)"
+        "--provider-limit",
+        action="append",
+        metavar="NAME=SIZE",
+        help="a provider's limit for --type auto (repeatable)",
     )
     text.add_argument(
-        "--since", metavar="REV", help="files changed since REV first and whole, then files related to them"
+        "--since",
+        metavar="REV",
+        help="files changed since REV first and whole, then files related to them",
     )
-    text.add_argument("--diff", action="store_true", help="add the diff against REV (default HEAD), redacted")
-    text.add_argument("--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits")
-    text.add_argument("-n", "--line-numbers", action="store_true", help="number the lines of each file")
     text.add_argument(
-        "--cut-over", metavar="SIZE", help="show only head and tail of files above SIZE (default 50k; 0: never)"
+        "--diff", action="store_true", help="add the diff against REV (default HEAD), redacted"
+    )
+    text.add_argument(
+        "--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits"
+    )
+    text.add_argument(
+        "-n", "--line-numbers", action="store_true", help="number the lines of each file"
+    )
+    text.add_argument(
+        "--cut-over",
+        metavar="SIZE",
+        help="show only head and tail of files above SIZE (default 50k; 0: never)",
     )
     text.add_argument(
         "--on-decode-error",
@@ -74,14 +89,32 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         choices=("strict", "flexible", "ignore"),
         help="on a problem, strict: stop; flexible: ask about named files; ignore: record it",
     )
-    text.add_argument("--no-redact", action="store_true", help="do not redact secrets; the receipt records it")
+    text.add_argument(
+        "--no-redact", action="store_true", help="do not redact secrets; the receipt records it"
+    )
     out = parser.add_argument_group("destination")
-    out.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout")
-    out.add_argument("--copy", action="store_true", help="copy to the clipboard instead of printing")
+    out.add_argument(
+        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
+    )
+    out.add_argument(
+        "--copy", action="store_true", help="copy to the clipboard instead of printing"
+    )
     out.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")
-    out.add_argument("--report", metavar="FILE", help="write a report of the pack to FILE: one HTML page, no network")
-    out.add_argument("--watch", action="store_true", help="pack again whenever a file changes, until Ctrl-C; needs -o")
-    out.add_argument("--split", metavar="SIZE", help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …")
+    out.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write a report of the pack to FILE: one HTML page, no network",
+    )
+    out.add_argument(
+        "--watch",
+        action="store_true",
+        help="pack again whenever a file changes, until Ctrl-C; needs -o",
+    )
+    out.add_argument(
+        "--split",
+        metavar="SIZE",
+        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …",
+    )
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
@@ -116,7 +149,11 @@ def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -
 
 
 def run_rendered(
-    args: argparse.Namespace, console: Console, project: Project, goal: str, reason: str = "asked for"
+    args: argparse.Namespace,
+    console: Console,
+    project: Project,
+    goal: str,
+    reason: str = "asked for",
 ) -> int:
     """A rendered pack, in one of `FORMATS`, which `unpack` reads."""
     project = without_outputs(args, project)
@@ -130,7 +167,7 @@ def run_rendered(
         log=args.log,
     )
     if args.report:
-        from sutler.engine.view import watch_for
+        from sutler.pack.page.build import watch_for
 
         packing.watch = watch = watch_for(project)
     with following(packing, console):
@@ -157,8 +194,12 @@ def run_rendered(
 
 @contextmanager
 def following(packing: Packing, console: Console) -> Iterator[None]:
-    """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to show them."""
-    with console.progress("reading and redacting" if packing.project.settings.flag("redact") else "reading") as bar:
+    """Bars while the project is scanned, indexed, read and redacted, where a terminal is there to
+    show them.
+    """
+    with console.progress(
+        "reading and redacting" if packing.project.settings.flag("redact") else "reading"
+    ) as bar:
         packing.progress = bar
         packing.project.tell = bar.tell if bar else None
         yield
@@ -193,11 +234,16 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
 
 def _check_assign(args: argparse.Namespace) -> None:
     if args.task or args.type or args.split:
-        raise UsageError("-f assign writes files and nothing else", next_step="leave --task, --type and --split out")
+        raise UsageError(
+            "-f assign writes files and nothing else",
+            next_step="leave --task, --type and --split out",
+        )
 
 
 def _assigned(packing: Packing) -> Iterator[bytes]:
-    """The files of the pack as seed 000's assignments: the same choice, the same budget, another spelling."""
+    """The files of the pack as seed 000's assignments: the same choice, the same budget, another
+    spelling.
+    """
     from sutler.formats import parse
     from sutler.formats.assign import assign_text
 
@@ -235,7 +281,9 @@ def spelled(report: Report) -> object:
     return body
 
 
-def leave_receipt(project: Project, receipt: receipts.Receipt, file: str | None, console: Console) -> receipts.Receipt:
+def leave_receipt(
+    project: Project, receipt: receipts.Receipt, file: str | None, console: Console
+) -> receipts.Receipt:
     """Store the receipt of what has left, and write it to `file` too if one is named."""
     receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
     if trouble:
@@ -277,7 +325,9 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
     packing = project.pack(count_tokens=False)
     counter = packing.request.budget.counter
     if counter == "none":
-        raise UsageError("--counter none counts nothing", next_step="name a vocabulary, or leave the flag out")
+        raise UsageError(
+            "--counter none counts nothing", next_step="name a vocabulary, or leave the flag out"
+        )
     with following(packing, console):
         text = packing.text()
     tokens = token_counter(counter)(text)  # counts of pieces need not add up to this
@@ -294,10 +344,14 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
     paths = list(args.paths)
     if args.stdin:
         if goal == "-":
-            raise UsageError("--stdin and --goal - both want stdin", next_step="give the goal as text")
+            raise UsageError(
+                "--stdin and --goal - both want stdin", next_step="give the goal as text"
+            )
         paths += names_from(sys.stdin.buffer.read())
         if not paths:
-            raise UsageError("--stdin gave no file names", next_step="pipe a list of files, one a line")
+            raise UsageError(
+                "--stdin gave no file names", next_step="pipe a list of files, one a line"
+            )
     if goal == "-":
         goal = sys.stdin.buffer.read().decode("utf-8", "replace")
     place = locate(paths, os.getcwd())
@@ -317,7 +371,10 @@ def asker() -> Ask | None:
 
     def ask(problems: Sequence[Problem]) -> bool:
         for problem in problems:
-            sys.stderr.write(harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip()) + "\n")
+            sys.stderr.write(
+                harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
+                + "\n"
+            )
         sys.stderr.write("Continue with the files that are left? (y/n): ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -326,7 +383,9 @@ def asker() -> Ask | None:
 
 
 def summary(report: Report, destination: str, console: Console) -> str:
-    """Six lines: what is in, what is out and why, the budget, what was changed on the way, the largest, where to."""
+    """Six lines: what is in, what is out and why, the budget, what was changed on the way, the
+    largest, where to.
+    """
     reasons = report.out_by_reason()
     total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
     named = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:6]]
@@ -345,12 +404,16 @@ def summary(report: Report, destination: str, console: Console) -> str:
             f"{report.pack_id[:16]} -> {destination}",
         ),
     )
-    return "\n".join(f"{console.paint(f'{title:>8}', '36')}  {harmless(text)}" for title, text in rows)
+    return "\n".join(
+        f"{console.paint(f'{title:>8}', '36')}  {harmless(text)}" for title, text in rows
+    )
 
 
 def _budget(report: Report) -> str:
     tokens = (
-        f"{report.tokens:,} tokens ({report.budget.counter})" if report.tokens is not None else "tokens not counted"
+        f"{report.tokens:,} tokens ({report.budget.counter})"
+        if report.tokens is not None
+        else "tokens not counted"
     )
     if report.budget.limit is None:
         return f"about {tokens}, no limit" if report.tokens is not None else f"{tokens}, no limit"
@@ -376,7 +439,9 @@ def _notes(report: Report) -> str:
         )
         if count
     ]
-    return ", ".join(notes) or ("facts in place of text" if report.type == "summary" else "every file whole")
+    return ", ".join(notes) or (
+        "facts in place of text" if report.type == "summary" else "every file whole"
+    )
 
 
 def _large(one: Shown) -> str:

@@ -1,4 +1,6 @@
-"""`sutler diff-packs` and `sutler verify PACK`: packs beside each other, and a pack beside the folder."""
+"""`sutler diff-packs` and `sutler verify PACK`: packs beside each other, and a pack beside the
+folder.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ import sys
 
 import msgspec
 
-from sutler.engine.checking import check_pack
+from sutler.errors import ConflictError, RefusedError, UsageError
 from sutler.fronts.cli.console import Console
-from sutler.stages.pack_diff import AnyPack, diff_packs, read_pack
-from sutler.values.errors import ConflictError, RefusedError, UsageError
-from sutler.values.paths import quote
-from sutler.values.wire import PackChange, PackCheck
+from sutler.pack.diff import AnyPack, diff_packs, read_pack
+from sutler.pack.verify import check_pack
+from sutler.paths import quote
+from sutler.survey.wire import PackChange, PackCheck
 
 LEDGER = b'{"hash":'
 
@@ -57,16 +59,22 @@ def read_bytes(name: str) -> bytes:
         with open(name, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
+        ) from None
 
 
 def is_pack(name: str) -> bool:
-    """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their hash."""
+    """Whether `verify` was given a pack, and not an exported ledger, whose lines start with their
+    hash.
+    """
     try:
         with open(name, "rb") as stream:
             head = stream.read(4096).lstrip()
     except OSError as error:
-        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
+        ) from None
     return bool(head) and not head.startswith(LEDGER)
 
 
@@ -94,7 +102,13 @@ def verify_pack(name: str, console: Console) -> int:
 
 def _shown(check: PackCheck) -> str:
     rows = [f"pack {check.pack_id[:16]}: {check.files:,} files recorded\n"]
-    rows += [f"receipt: {check.receipt}\n"] if check.receipt else ["receipt: none in this folder's ledger\n"]
+    rows += (
+        [f"receipt: {check.receipt}\n"]
+        if check.receipt
+        else ["receipt: none in this folder's ledger\n"]
+    )
     rows += [f"altered  {quote(path)}\n" for path in check.altered]
-    rows += [f"{'gone' if not one.now else 'changed':<8} {quote(one.path)}\n" for one in check.moved]
+    rows += [
+        f"{'gone' if not one.now else 'changed':<8} {quote(one.path)}\n" for one in check.moved
+    ]
     return "".join(rows)

@@ -9,14 +9,15 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.main import COMMANDS, EXIT_CODES, Command
-from sutler.values.errors import UsageError
 from sutler.version import VERSION
 
 Act = Callable[[argparse.Namespace, Console], int]
 
-# Its few words stay English, as all of ours are: to translate them it would look for catalogues all over the disk.
+# Its few words stay English, as all of ours are: to translate them it would look for catalogues all
+# over the disk.
 argparse._ = str  # type: ignore[attr-defined]  # a name that it imports for itself
 argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same
 
@@ -29,8 +30,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """argparse asks for a formatter with every argument it is given, and by itself imports shutil to learn the
-    width of the terminal: half the cost of building a parser."""
+    """argparse asks for a formatter with every argument it is given, and by itself imports shutil
+    to learn the width of the terminal: half the cost of building a parser.
+    """
     return argparse.RawDescriptionHelpFormatter(prog, width=_columns() - 2)
 
 
@@ -61,9 +63,15 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     slug = command.name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
     common = parser.add_argument_group("output")
-    common.add_argument("--json", action="store_true", help="print a JSON answer with a schema version")
-    common.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on stderr")
-    common.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr")
+    common.add_argument(
+        "--json", action="store_true", help="print a JSON answer with a schema version"
+    )
+    common.add_argument(
+        "-q", "--quiet", action="store_true", help="no notes and no progress on stderr"
+    )
+    common.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="colours on stderr"
+    )
     act: Act = getattr(module, f"run_{slug}")
     return act
 

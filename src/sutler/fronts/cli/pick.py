@@ -10,23 +10,23 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import sutler.config as config
-from sutler.config import Settings
-from sutler.disk.output import write_atomic
-from sutler.engine import picks, receipts
-from sutler.engine.clean import told
-from sutler.engine.place import locate, project_config
-from sutler.engine.project import Project
+from sutler.budget.fit import frame_cost
+from sutler.config import Settings, Unit
+from sutler.errors import UsageError
 from sutler.formats import FORMATS
+from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
+from sutler.pack import picks, receipts
 from sutler.pack.packing import Packing
+from sutler.pack.project import Project
 from sutler.pack.report import WHOLE
-from sutler.stages.count import counter_for
-from sutler.stages.fit import frame_cost
-from sutler.values.access import PROFILES, Caller
-from sutler.values.errors import UsageError
-from sutler.values.pack import CleanText, Preamble, Unit
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.scan.place import locate, project_config
+from sutler.secrets.cleaner import told
+from sutler.store.atomic import write_atomic
+from sutler.store.records import PROFILES, Caller
+from sutler.tokens.counter import counter_for
 
 if TYPE_CHECKING:
     from sutler.fronts.tui.deeds import Deeds
@@ -34,24 +34,43 @@ if TYPE_CHECKING:
 
 
 def configure_pick(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder"
+    )
     options.add_selection(parser)
     options.add_budget(parser)
     start = parser.add_argument_group("start")
     start.add_argument("--all", action="store_true", help="start with every file picked")
-    start.add_argument("--fresh", action="store_true", help="start with no file picked; ignore the saved picks")
-    start.add_argument("--kept", action="store_true", help="use the saved picks without opening the screen")
+    start.add_argument(
+        "--fresh", action="store_true", help="start with no file picked; ignore the saved picks"
+    )
+    start.add_argument(
+        "--kept", action="store_true", help="use the saved picks without opening the screen"
+    )
     out = parser.add_argument_group("destination (default: the list of picked files, to stdout)")
-    out.add_argument("-o", "--output", metavar="FILE", help="at the end, write a pack of the picked files to FILE")
-    out.add_argument("--copy", action="store_true", help="at the end, copy a pack of the picked files to the clipboard")
-    out.add_argument("--list", metavar="FILE", help="at the end, write the list to FILE instead of stdout")
+    out.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="at the end, write a pack of the picked files to FILE",
+    )
+    out.add_argument(
+        "--copy",
+        action="store_true",
+        help="at the end, copy a pack of the picked files to the clipboard",
+    )
+    out.add_argument(
+        "--list", metavar="FILE", help="at the end, write the list to FILE instead of stdout"
+    )
     out.add_argument("-0", "--null", action="store_true", help="end each name of the list with NUL")
     out.add_argument("-f", "--format", choices=tuple(FORMATS), help=options.formats_help())
 
 
 def run_pick(args: argparse.Namespace, console: Console) -> int:
     if sum(map(bool, (args.output, args.copy, args.list))) > 1:
-        raise UsageError("-o, --copy and --list are given together", next_step="keep one destination")
+        raise UsageError(
+            "-o, --copy and --list are given together", next_step="keep one destination"
+        )
     place = locate(args.paths, os.getcwd())
     project = Project(*args.paths, settings=options.settings_for(args, place.root))
     task = Task(project, console)
@@ -64,7 +83,9 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
         plan.pick_all(plan.below(""))
     from sutler.fronts.tui.app import Picker
 
-    caller = Caller(f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"])
+    caller = Caller(
+        f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"]
+    )
     app = Picker(place.root, caller, plan, task.budget_now(), task.deeds(args))
     if args.all or args.fresh:
         app.changed_before()
@@ -72,7 +93,9 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
         done = app.run()
     app.raise_fault()
     if not done:
-        console.note(f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them")
+        console.note(
+            f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them"
+        )
         return 130
     return task.finish(args, app.plan, app.budget)
 
@@ -87,13 +110,16 @@ def _need_screen() -> None:
     try:
         import textual  # noqa: F401  # only to know that it is there
     except ImportError:
-        raise UsageError("the picker needs Textual", next_step="pip install 'sutler[tui]'") from None
+        raise UsageError(
+            "the picker needs Textual", next_step="pip install 'sutler[tui]'"
+        ) from None
 
 
 @contextmanager
 def _screen_at_stdout() -> Iterator[None]:
-    """Textual draws on stderr and asks stdout how large the terminal is. Where the list goes to a pipe or a file,
-    stdout is the terminal until the screen is gone."""
+    """Textual draws on stderr and asks stdout how large the terminal is. Where the list goes to a
+    pipe or a file, stdout is the terminal until the screen is gone.
+    """
     if sys.stdout is None or sys.stdout.isatty():
         yield
         return
@@ -140,14 +166,17 @@ class Task:
         bare = {one.path: one.weight if in_tokens else one.bytes for one in report.shown}
         total = (report.tokens if in_tokens else report.bytes) or 0
         self.frame = self._frame(packing, "tokens" if in_tokens else "bytes")
-        # names in the drawing of the tree, lines of the manifest: what a file costs besides its section
+        # names in the drawing of the tree, lines of the manifest: what a file costs besides its
+        # section
         beside = -(-max(total - self.frame - sum(bare.values()), 0) // max(len(bare), 1))
         return {one.path: Weight(one.weight, bare[one.path] + beside) for one in report.shown}
 
     def _frame(self, packing: Packing, unit: Unit) -> int:
         """What a pack costs before any file is in it."""
         count = counter_for(unit, packing.request.budget.counter)
-        return frame_cost(count, packing.request, Preamble(self.project.name, CleanText(""), CleanText("")))
+        return frame_cost(
+            count, packing.request, Preamble(self.project.name, CleanText(""), CleanText(""))
+        )
 
     def deeds(self, args: argparse.Namespace) -> Deeds:
         from sutler.fronts.tui.deeds import Deeds
@@ -169,7 +198,9 @@ class Task:
     # deeds
 
     def set_budget(self, words: Sequence[str]) -> Budget:
-        """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is named."""
+        """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is
+        named.
+        """
         size, unit = [*words, "tokens"][:2]
         keys = {"tokens": "max_tokens", "chars": "max_chars", "bytes": "max_bytes"}
         if unit not in keys:
@@ -201,8 +232,9 @@ class Task:
         return f"{len(paths):,} names -> {quote(target)}"
 
     def listed(self, paths: Sequence[str], null: bool) -> bytes:
-        """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would be two lines makes
-        NUL the end of all."""
+        """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would
+        be two lines makes NUL the end of all.
+        """
         names = [os.path.relpath(os.path.join(self.root, path)) for path in paths]
         end = "\0" if null or any("\n" in name or name.endswith("\r") for name in names) else "\n"
         return os.fsencode("".join(name + end for name in names))
@@ -234,18 +266,26 @@ class Task:
             destination=destination,
             redacted=project.settings.flag("redact"),
         )
-        receipts.recorded(receipt, project.place.root, os.environ)  # the screen is not ours to write a note on
+        receipts.recorded(
+            receipt, project.place.root, os.environ
+        )  # the screen is not ours to write a note on
 
     def outcome(self, packing: Packing, paths: Sequence[str], destination: str) -> str:
         report = packing.report
         cut = sum(one.level not in WHOLE for one in report.shown)
-        tokens = f"{report.tokens:,} tokens" if report.tokens is not None and report.budget.unit != "tokens" else ""
+        tokens = (
+            f"{report.tokens:,} tokens"
+            if report.tokens is not None and report.budget.unit != "tokens"
+            else ""
+        )
         facts = [
             f"packed {len(report.shown):,} files",
             f"{report.used:,} {report.budget.unit}",
             tokens,
             f"{cut:,} shown in part" if cut else "",
-            f"{len(paths) - len(report.shown):,} left out for the budget" if len(paths) > len(report.shown) else "",
+            f"{len(paths) - len(report.shown):,} left out for the budget"
+            if len(paths) > len(report.shown)
+            else "",
         ]
         return f"{', '.join(fact for fact in facts if fact)} -> {destination}"
 
@@ -254,10 +294,17 @@ class Task:
         paths = plan.chosen()
         if args.output or args.copy:
             said = self.pack(paths, args.output) if args.output else self.copy(paths)
-            self.console.answer_json({"paths": [quote(path) for path in paths], "said": said}) if args.json else None
+            self.console.answer_json(
+                {"paths": [quote(path) for path in paths], "said": said}
+            ) if args.json else None
             self.console.note(said)
         elif args.json:
-            figures = {"tokens": plan.tokens, "used": plan.used, "limit": budget.limit, "unit": budget.unit}
+            figures = {
+                "tokens": plan.tokens,
+                "used": plan.used,
+                "limit": budget.limit,
+                "unit": budget.unit,
+            }
             self.console.answer_json({"paths": [quote(path) for path in paths], **figures})
         elif args.list:
             self.console.note(self.export(paths, args.list, args.null))

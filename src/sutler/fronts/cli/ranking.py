@@ -6,25 +6,35 @@ import argparse
 import os
 import sys
 
-from sutler.disk.root import Root
-from sutler.disk.text import decode
-from sutler.engine.place import locate
-from sutler.engine.project import Project
+from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote, wire_path
-from sutler.values.snapshot import Excluded, Problem
+from sutler.pack.project import Project
+from sutler.paths import quote, wire_path
+from sutler.scan.place import locate
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, Problem
+from sutler.scan.text import decode
 
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     parser.add_argument(
-        "--goal", required=True, metavar="TEXT", help="the task: an issue, a goal, a stack trace; '-' is stdin"
+        "--goal",
+        required=True,
+        metavar="TEXT",
+        help="the task: an issue, a goal, a stack trace; '-' is stdin",
     )
-    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="number of files to show (default 20)")
+    parser.add_argument(
+        "-k",
+        "--top",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of files to show (default 20)",
+    )
     parser.add_argument("--signals", action="store_true", help="show each ranking signal")
 
 
@@ -44,7 +54,8 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
         rows += [f"               {reason}\n" for reason in one.reasons[:3]]
         if args.signals:
             rows += [
-                f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n" for signal in one.signals
+                f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n"
+                for signal in one.signals
             ]
     console.answer("".join(rows))
     return 0
@@ -56,9 +67,9 @@ def configure_outline(parser: argparse.ArgumentParser) -> None:
 
 def run_outline(args: argparse.Namespace, console: Console) -> int:
     """Through the same rules, limits and redaction as a pack."""
-    from sutler.disk.walk import explain
     from sutler.languages.extract import structure_of
     from sutler.languages.outline import outline_of, render_outline
+    from sutler.scan.walk import explain
 
     place = locate([], os.getcwd())
     project, path = Project(), options.path_within(place.root, args.path)
@@ -67,11 +78,14 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
         if isinstance(verdict, Excluded):
             raise RefusedError(f"{quote(path)} stays out: {verdict.reason}", rule=str(verdict.rule))
         blob = (
-            verdict if isinstance(verdict, Problem) else root.read(path, project.settings.number("skip_over") or None)
+            verdict
+            if isinstance(verdict, Problem)
+            else root.read(path, project.settings.number("skip_over") or None)
         )
     if isinstance(blob, Problem):
         raise UsageError(
-            f"{quote(path or '.')}: {blob.kind} {blob.detail}".rstrip(), next_step="name a readable text file"
+            f"{quote(path or '.')}: {blob.kind} {blob.detail}".rstrip(),
+            next_step="name a readable text file",
         )
     decoded = decode(blob.data)
     if decoded is None:
@@ -81,7 +95,12 @@ def run_outline(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         parsed = structure_of(path, text)
         language = parsed.language.name if parsed.language is not None else ""
-        body = {"path": wire_path(path), "language": language, "status": parsed.status, "lines": lines}
+        body = {
+            "path": wire_path(path),
+            "language": language,
+            "status": parsed.status,
+            "lines": lines,
+        }
         console.answer_json(body)
     else:
         console.answer(render_outline(lines))

@@ -6,18 +6,18 @@ import argparse
 import os
 import sys
 
-from sutler.disk.output import write_atomic
-from sutler.engine.clean import told
-from sutler.engine.project import Project
-from sutler.engine.receipts import Receipt
-from sutler.engine.view import Watch, view_of_pack, view_of_run
+from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.packs import read_bytes
+from sutler.pack.page.build import Watch, view_of_pack, view_of_run
+from sutler.pack.page.html import page
+from sutler.pack.page.shapes import View
+from sutler.pack.project import Project
+from sutler.pack.receipts import Receipt
 from sutler.pack.report import Report
-from sutler.stages.page import page
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote
-from sutler.values.view import View
+from sutler.paths import quote
+from sutler.secrets.cleaner import told
+from sutler.store.atomic import write_atomic
 
 
 def configure_report(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,9 @@ def configure_report(parser: argparse.ArgumentParser) -> None:
         "rule, its receipt and digests. The page is one file, needs no network and can be passed on."
     )
     parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
+    )
     parser.add_argument("--against", metavar="OTHER", help="show differences from this pack")
 
 
@@ -34,7 +36,10 @@ def run_report(args: argparse.Namespace, console: Console) -> int:
     if args.pack == args.against == "-":
         raise UsageError("both packs come from stdin", next_step="give one of them as a file")
     if not args.output and not args.json and sys.stdout.isatty():
-        raise UsageError("a page is nothing to read in a terminal", next_step="write it to a file with -o report.html")
+        raise UsageError(
+            "a page is nothing to read in a terminal",
+            next_step="write it to a file with -o report.html",
+        )
     other = read_bytes(args.against) if args.against else None
     view = view_of_pack(read_bytes(args.pack), Project(), os.environ, other)
     if args.json:
@@ -60,7 +65,9 @@ def _said(view: View, output: str, size: int) -> str:
     )
 
 
-def write_report(file: str, report: Report, watch: Watch, project: Project, goal: str, receipt: Receipt) -> None:
+def write_report(
+    file: str, report: Report, watch: Watch, project: Project, goal: str, receipt: Receipt
+) -> None:
     """The page of a pack that this run made."""
     name = told(project.name)
     view = view_of_run(report, watch, project=name, goal=told(goal), receipt=receipt)

@@ -8,26 +8,28 @@ import sys
 
 import msgspec
 
-from sutler.disk.root import Root
-from sutler.engine import receipts
-from sutler.engine.clean import PER_FILE, SECRET_NAME, told
-from sutler.engine.place import locate
-from sutler.engine.project import Project
+from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, Progress
 from sutler.fronts.cli.pack import open_project
+from sutler.pack import receipts
 from sutler.pack.load import Loader
-from sutler.stages.redact import Listed, listing
-from sutler.values.errors import RefusedError, UsageError
-from sutler.values.paths import quote, wire_path
-from sutler.values.snapshot import Excluded, Problem
+from sutler.pack.project import Project
+from sutler.paths import quote, wire_path
+from sutler.scan.place import locate
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, Problem
+from sutler.secrets import Listed, listing
+from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, told
 
 
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     parser.add_argument(
-        "--check", action="store_true", help="exit with 3 if there is a secret; search files named like credentials too"
+        "--check",
+        action="store_true",
+        help="exit with 3 if there is a secret; search files named like credentials too",
     )
 
 
@@ -39,14 +41,20 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
         project.tell = bar.tell if bar else None
         rows, count, problems = _found(project, bar)
     for problem in problems:
-        console.note(told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip())
+        console.note(
+            told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip()
+        )
     if args.json:
-        console.answer_json({"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]})
+        console.answer_json(
+            {"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]}
+        )
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
     console.note(f"{len(rows):,} findings in {count:,} files")
     if rows and not args.json:
-        console.note("a finding that is no secret: add its tag to allow_secrets in your own config file")
+        console.note(
+            "a finding that is no secret: add its tag to allow_secrets in your own config file"
+        )
     if args.check and rows:
         raise RefusedError(
             f"{len(rows):,} secrets in {len({row.path for row in rows}):,} files",
@@ -57,16 +65,22 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
 
 
 def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, list[Problem]]:
-    """Every finding in the selected files, how many files that were, and what could not be looked at."""
+    """Every finding in the selected files, how many files that were, and what could not be looked
+    at.
+    """
     snapshot = project.scan()
     selection = project.select(snapshot, project.request())
     rows = [
-        Listed(item.path, 0, "file-name", 1.0, "", item.path) for item in snapshot.excluded if item.rule == SECRET_NAME
+        Listed(item.path, 0, "file-name", 1.0, "", item.path)
+        for item in snapshot.excluded
+        if item.rule == SECRET_NAME
     ]
     with Root(project.place.root) as root, root.reader() as reader:
         size = sum(entry.size + PER_FILE for entry in snapshot.entries)
         loader = Loader(reader, project.clean(size), project.settings)
-        for number, choice in enumerate(sorted(selection.choices, key=lambda choice: choice.path), 1):
+        for number, choice in enumerate(
+            sorted(selection.choices, key=lambda choice: choice.path), 1
+        ):
             if bar is not None:
                 bar(number, len(selection.choices))
             material = loader.material(choice)
@@ -86,10 +100,16 @@ def configure_receipt(parser: argparse.ArgumentParser) -> None:
         help="list: newest receipts; show: one receipt; verify: check one receipt",
     )
     parser.add_argument(
-        "pack", nargs="?", default="", metavar="ID", help="beginning of a pack's id, or its file (default: the newest)"
+        "pack",
+        nargs="?",
+        default="",
+        metavar="ID",
+        help="beginning of a pack's id, or its file (default: the newest)",
     )
     parser.add_argument("--file", metavar="FILE", help="with verify: a file that --receipt wrote")
-    parser.add_argument("--pack-file", metavar="FILE", help="with verify: the pack, compared file by file")
+    parser.add_argument(
+        "--pack-file", metavar="FILE", help="with verify: the pack, compared file by file"
+    )
 
 
 def run_receipt(args: argparse.Namespace, console: Console) -> int:
@@ -144,7 +164,8 @@ def _read(name: str) -> receipts.Receipt:
         return msgspec.json.decode(data, type=receipts.Receipt)
     except msgspec.MsgspecError as error:
         raise UsageError(
-            f"{quote(name)} is not a receipt: {error}", next_step="give the file that --receipt wrote"
+            f"{quote(name)} is not a receipt: {error}",
+            next_step="give the file that --receipt wrote",
         ) from None
 
 
@@ -153,12 +174,14 @@ def _bytes(name: str) -> bytes:
         with open(name, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise UsageError(f"cannot read {quote(name)}: {error.strerror}", next_step="check the name") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {error.strerror}", next_step="check the name"
+        ) from None
 
 
 def _pack_id(name: str) -> str:
-    from sutler.engine.checking import pack_id_of
     from sutler.formats import parse
+    from sutler.pack.verify import pack_id_of
 
     data = _bytes(name)
     return pack_id_of(data, parse(data))

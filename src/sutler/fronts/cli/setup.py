@@ -13,20 +13,23 @@ from functools import partial
 import msgspec
 
 import sutler.config as config
-from sutler.engine.clean import told, told_all
-from sutler.engine.place import locate
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.pack.report import Report
-from sutler.values.errors import SutlerError, UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.scan.place import locate
+from sutler.secrets.cleaner import told, told_all
 from sutler.version import VERSION
 
 
 def configure_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("keys", nargs="*", metavar="KEY", help="print only these keys")
     parser.add_argument(
-        "--profile", metavar="NAME", default="", help="apply the [profiles.NAME] section of a config file"
+        "--profile",
+        metavar="NAME",
+        default="",
+        help="apply the [profiles.NAME] section of a config file",
     )
 
 
@@ -52,8 +55,12 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
         }
         console.answer_json({"settings": {name: told_all(one) for name, one in body.items()}})
     else:
-        rows = [(name, _toml(told_all(settings.values[name])), settings.origins[name]) for name in names]
-        console.answer("".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows))
+        rows = [
+            (name, _toml(told_all(settings.values[name])), settings.origins[name]) for name in names
+        ]
+        console.answer(
+            "".join(f"{name:<17} {value:<24} {origin}\n" for name, value, origin in rows)
+        )
     return 0
 
 
@@ -66,19 +73,23 @@ def _toml(value: config.Value | list[str]) -> str:
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--user", action="store_true", help="write your own config file instead of the project's")
+    parser.add_argument(
+        "--user", action="store_true", help="write your own config file instead of the project's"
+    )
     parser.add_argument("--print", action="store_true", help="print the file without writing it")
 
 
 def run_init(args: argparse.Namespace, console: Console) -> int:
-    from sutler.engine.place import config_home
+    from sutler.scan.place import config_home
 
     text = template(own=args.user)
     if args.print:
         console.answer(text)
         return 0
     path = (
-        os.path.join(config_home(os.environ), "config.toml") if args.user else os.path.join(os.getcwd(), "sutler.toml")
+        os.path.join(config_home(os.environ), "config.toml")
+        if args.user
+        else os.path.join(os.getcwd(), "sutler.toml")
     )
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -89,14 +100,19 @@ def run_init(args: argparse.Namespace, console: Console) -> int:
             f"{quote(path)} exists already", next_step="edit it, or print a fresh one with --print"
         ) from None
     except OSError as error:
-        raise SutlerError(f"cannot write {quote(path)}: {error.strerror}", next_step="use --print") from None
+        raise SutlerError(
+            f"cannot write {quote(path)}: {error.strerror}", next_step="use --print"
+        ) from None
     console.answer_json({"path": quote(path)}) if args.json else console.answer(path)
     return 0
 
 
 def template(*, own: bool) -> str:
     """A config file with every key it may hold, commented out, at its default."""
-    lines = ["# sutler's settings. 'sutler config' prints the values in force and where they come from.", ""]
+    lines = [
+        "# sutler's settings. 'sutler config' prints the values in force and where they come from.",
+        "",
+    ]
     for key in config.KEYS:
         if key.own and not own:
             continue
@@ -113,10 +129,10 @@ def template(*, own: bool) -> str:
 
 def schemas() -> dict[str, Callable[[], dict[str, object]]]:
     """Every published schema by its name: answers of commands, and the documents of the wire."""
-    from sutler.engine.receipts import Receipt
-    from sutler.stages.serial import DOCUMENTS, schema
-    from sutler.values.task import ContractReport
-    from sutler.values.wire import PackCheck
+    from sutler.pack.receipts import Receipt
+    from sutler.pack.serial import DOCUMENTS, schema
+    from sutler.survey.wire import PackCheck
+    from sutler.tasks.wire import ContractReport
 
     answers: dict[str, type] = {
         "report": Report,
@@ -127,14 +143,21 @@ def schemas() -> dict[str, Callable[[], dict[str, object]]]:
     found: dict[str, Callable[[], dict[str, object]]] = {
         name: partial(msgspec.json.schema, kind) for name, kind in answers.items()
     }
-    found |= {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): partial(schema, name) for name in DOCUMENTS}
+    found |= {
+        re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): partial(schema, name) for name in DOCUMENTS
+    }
     return found
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name of a schema; without one, list the names")
     parser.add_argument(
-        "--style", choices=("mcp", "openai", "anthropic"), default="mcp", help="notation of 'schema tools'"
+        "name", nargs="?", metavar="NAME", help="name of a schema; without one, list the names"
+    )
+    parser.add_argument(
+        "--style",
+        choices=("mcp", "openai", "anthropic"),
+        default="mcp",
+        help="notation of 'schema tools'",
     )
 
 
@@ -143,7 +166,9 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
     if args.name == "tools":
         from sutler.tools.spelling import spelled
 
-        console.answer(msgspec.json.format(msgspec.json.encode(spelled(args.style)), indent=2).decode())
+        console.answer(
+            msgspec.json.format(msgspec.json.encode(spelled(args.style)), indent=2).decode()
+        )
         return 0
     if args.name is None:
         names = sorted((*published, "tools"))
@@ -153,7 +178,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
     make = next((make for name, make in published.items() if name.replace("-", "") == plain), None)
     if make is None:
         raise UsageError(
-            f"no schema named '{args.name}'", next_step=f"use one of {', '.join(sorted((*published, 'tools')))}"
+            f"no schema named '{args.name}'",
+            next_step=f"use one of {', '.join(sorted((*published, 'tools')))}",
         )
     encoded = msgspec.json.encode(make())
     console.answer(msgspec.json.format(encoded, indent=2).decode())
@@ -167,9 +193,15 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     rows = [(name, *_checked(check)) for name, check in CHECKS]
     if args.json:
-        console.answer_json({"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]})
+        console.answer_json(
+            {"checks": [{"name": name, "ok": ok, "detail": detail} for name, ok, detail in rows]}
+        )
     else:
-        console.answer("".join(f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows))
+        console.answer(
+            "".join(
+                f"{'ok' if ok else 'BAD':<4} {name:<12} {detail}\n" for name, ok, detail in rows
+            )
+        )
     return 0 if all(ok for _, ok, _ in rows) else 1
 
 
@@ -185,20 +217,22 @@ def _versions() -> str:
 
 
 def _confinement() -> str:
-    from sutler.disk.root import Root
+    from sutler.scan.root import Root
 
     with Root(os.getcwd()) as root:
         return root.method()
 
 
 def _tokens() -> str:
-    from sutler.stages import little
-    from sutler.stages.count import by_tokenizer
+    from sutler.tokens import small_text as little
+    from sutler.tokens.counter import by_tokenizer
 
     sample = "def provision(army): return [ration for ration in army]\n"
     for maker, count in (("splintr-rs", by_tokenizer("o200k_base")), ("sutler", little.count)):
         if (found := count(sample)) != 13:
-            raise ValueError(f"o200k_base counts {found} tokens where 13 are right: reinstall {maker}")
+            raise ValueError(
+                f"o200k_base counts {found} tokens where 13 are right: reinstall {maker}"
+            )
     return "o200k_base counts exactly, offline"
 
 
@@ -249,5 +283,7 @@ def run_completion(args: argparse.Namespace, console: Console) -> int:
     from sutler.fronts.cli.parsing import whole_parser
 
     script = shtab.complete(whole_parser(), shell=args.shell)
-    console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(script)
+    console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(
+        script
+    )
     return 0

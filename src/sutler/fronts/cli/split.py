@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.pack.packing import Packing
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 
 def write_parts(packing: Packing, output: str | None, size: int) -> str:

@@ -6,10 +6,10 @@ import argparse
 import os
 import socket
 
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
-from sutler.values.errors import SutlerError, UsageError
 
 LOOPBACK = "127.0.0.1"
 
@@ -22,8 +22,12 @@ def configure_ui(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
     options.add_budget(parser)
-    parser.add_argument("--goal", metavar="TEXT", default="", help="task by which files are ranked at the start")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port to bind (default: any free port)")
+    parser.add_argument(
+        "--goal", metavar="TEXT", default="", help="task by which files are ranked at the start"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="port to bind (default: any free port)"
+    )
 
 
 def _port(text: str) -> int:
@@ -39,7 +43,8 @@ def run_ui(args: argparse.Namespace, console: Console) -> int:
         from sutler.fronts.web.app import build
     except ImportError as missing:
         raise UsageError(
-            f"'sutler ui' needs {missing.name}", next_step="install it with pip install 'sutler[ui]'"
+            f"'sutler ui' needs {missing.name}",
+            next_step="install it with pip install 'sutler[ui]'",
         ) from None
     from sutler.fronts.web.acts import Acts
     from sutler.fronts.web.guard import Keys
@@ -49,7 +54,13 @@ def run_ui(args: argparse.Namespace, console: Console) -> int:
         keys = Keys(f"{LOOPBACK}:{own.getsockname()[1]}")
         app = build(Acts(project, goal, os.environ), keys)
         setup = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, limit_concurrency=64
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            limit_concurrency=64,
         )
         if args.json:
             console.answer_json({"url": keys.url})
@@ -72,6 +83,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         own.close()
         raise SutlerError(
-            f"cannot listen on port {port}: {error.strerror}", next_step="choose another with --port, or leave it out"
+            f"cannot listen on port {port}: {error.strerror}",
+            next_step="choose another with --port, or leave it out",
         ) from None
     return own

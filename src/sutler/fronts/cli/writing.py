@@ -1,4 +1,6 @@
-"""`sutler write|patch|edit|apply|diff|history|rollback|replay`: the door's write side from a shell."""
+"""`sutler write|patch|edit|apply|diff|history|rollback|replay`: the door's write side from a
+shell.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ import sys
 
 from sutler.edits.versions import Shown
 from sutler.edits.writer import Writer
+from sutler.errors import ConflictError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import add_profile, answer, opened
+from sutler.paths import quote
+from sutler.store.records import Conflict, FileChange, PatchResult
 from sutler.tools import call
-from sutler.values.access import Conflict, FileChange, PatchResult
-from sutler.values.errors import ConflictError, UsageError
-from sutler.values.paths import quote
 
 
 def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
@@ -23,13 +25,19 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
             metavar="VERSION",
             help="base version (default: the last one this session read; 'any': overwrite)",
         )
-    parser.add_argument("-m", "--reason", default="", help="reason for the change, recorded in the history")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="show the change without writing it")
+    parser.add_argument(
+        "-m", "--reason", default="", help="reason for the change, recorded in the history"
+    )
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="show the change without writing it"
+    )
     add_profile(parser)
 
 
 def _text(name: str) -> str:
-    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since nobody knows what they mean."""
+    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since nobody knows
+    what they mean.
+    """
     try:
         if name == "-":
             return sys.stdin.buffer.read().decode()
@@ -62,7 +70,11 @@ def _shown(console: Console, result: object) -> int:
                 else "changed"
             )
             console.note(f"  {what:<8} {one.path}{'  (merged)' if one.merged else ''}")
-    undo = f"; 'sutler rollback --call {result.call}' takes it back" if result.call and result.diff else ""
+    undo = (
+        f"; 'sutler rollback --call {result.call}' takes it back"
+        if result.call and result.diff
+        else ""
+    )
     console.note(f"{result.message}{undo}")
     return answer(console, result, result.diff)
 
@@ -75,7 +87,9 @@ def _word(one: FileChange) -> str:
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="file with the text; '-' is stdin")
+    parser.add_argument(
+        "source", nargs="?", default="-", metavar="FILE", help="file with the text; '-' is stdin"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("-a", "--append", action="store_true", help="append to the file")
     how.add_argument("--create", action="store_true", help="fail if the file exists")
@@ -91,7 +105,9 @@ def run_write(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_patch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="file with the patch; '-' is stdin")
+    parser.add_argument(
+        "source", nargs="?", default="-", metavar="FILE", help="file with the patch; '-' is stdin"
+    )
     parser.add_argument("--path", default="", help="the only file that the patch may change")
     _add_write(parser)
 
@@ -99,7 +115,9 @@ def configure_patch(parser: argparse.ArgumentParser) -> None:
 def run_patch(args: argparse.Namespace, console: Console) -> int:
     patch = _text(args.source)
     with opened(args, console) as door:
-        return _shown(console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_said(args)}))
+        return _shown(
+            console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_said(args)})
+        )
 
 
 def configure_edit(parser: argparse.ArgumentParser) -> None:
@@ -117,14 +135,23 @@ def run_edit(args: argparse.Namespace, console: Console) -> int:
 
 def configure_apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", nargs="?", default="-", metavar="REPLY", help="file with a model's chat reply; '-' is stdin"
+        "source",
+        nargs="?",
+        default="-",
+        metavar="REPLY",
+        help="file with a model's chat reply; '-' is stdin",
     )
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
-        "--pack", metavar="FILE", help="pack that the model received; its versions are the base versions"
+        "--pack",
+        metavar="FILE",
+        help="pack that the model received; its versions are the base versions",
     )
     shown.add_argument(
-        "--base", default="", choices=("any",), help="'any': whole files in the reply may replace any version"
+        "--base",
+        default="",
+        choices=("any",),
+        help="'any': whole files in the reply may replace any version",
     )
     _add_write(parser, base=False)
 
@@ -133,36 +160,51 @@ def run_apply(args: argparse.Namespace, console: Console) -> int:
     reply, seen = _text(args.source), _seen(args.pack) if args.pack else {}
     with opened(args, console) as door:
         try:
-            done = Writer(door).apply_reply(reply, base=args.base, seen=seen, reason=args.reason, dry_run=args.dry_run)
+            done = Writer(door).apply_reply(
+                reply, base=args.base, seen=seen, reason=args.reason, dry_run=args.dry_run
+            )
         except ConflictError as fault:
             if (
                 isinstance(fault.conflict, Conflict)
                 and fault.conflict.kind == "stale"
                 and not fault.conflict.base_version
             ):
-                fault.next_step = "name the pack that the model was shown with --pack FILE, or use --base any"
+                fault.next_step = (
+                    "name the pack that the model was shown with --pack FILE, or use --base any"
+                )
             raise
     return _shown(console, done)
 
 
 def _seen(name: str) -> dict[str, Shown]:
     """What a pack shows: the digest of each file, and the text of those it shows whole."""
-    from sutler.engine.documents import rel_of
     from sutler.fronts.cli.packs import read_bytes
-    from sutler.stages.pack_diff import pack_digests, read_pack, whole_texts
+    from sutler.pack.diff import pack_digests, read_pack, whole_texts
+    from sutler.pack.documents import rel_of
 
     pack = read_pack(read_bytes(name))
     texts = whole_texts(pack)
-    return {rel_of(path): Shown(digest, texts.get(path, "")) for path, digest in pack_digests(pack).items()}
+    return {
+        rel_of(path): Shown(digest, texts.get(path, ""))
+        for path, digest in pack_digests(pack).items()
+    }
 
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
     parser.add_argument(
-        "version1", nargs="?", default="", metavar="FROM", help="older version (default: the newest that differs)"
+        "version1",
+        nargs="?",
+        default="",
+        metavar="FROM",
+        help="older version (default: the newest that differs)",
     )
     parser.add_argument(
-        "version2", nargs="?", default="", metavar="TO", help="newer version (default: the current file)"
+        "version2",
+        nargs="?",
+        default="",
+        metavar="TO",
+        help="newer version (default: the current file)",
     )
     add_profile(parser)
 
@@ -175,7 +217,9 @@ def run_diff(args: argparse.Namespace, console: Console) -> int:
 
 def configure_history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file of this project")
-    parser.add_argument("-n", type=int, default=20, metavar="N", help="maximum number of versions (default 20)")
+    parser.add_argument(
+        "-n", type=int, default=20, metavar="N", help="maximum number of versions (default 20)"
+    )
     add_profile(parser)
 
 
@@ -191,17 +235,26 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 
 
 def configure_rollback(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a file of this project")
-    parser.add_argument("version", nargs="?", default="", metavar="VERSION", help="version id from 'sutler history'")
-    parser.add_argument("--call", default="", metavar="ID", help="undo the writes of one call instead")
-    parser.add_argument("--session", default="", metavar="ID", help="undo all writes of a session instead")
+    parser.add_argument(
+        "path", nargs="?", default="", metavar="PATH", help="a file of this project"
+    )
+    parser.add_argument(
+        "version", nargs="?", default="", metavar="VERSION", help="version id from 'sutler history'"
+    )
+    parser.add_argument(
+        "--call", default="", metavar="ID", help="undo the writes of one call instead"
+    )
+    parser.add_argument(
+        "--session", default="", metavar="ID", help="undo all writes of a session instead"
+    )
     _add_write(parser, base=False)
 
 
 def run_rollback(args: argparse.Namespace, console: Console) -> int:
     if (bool(args.session), bool(args.call), bool(args.path and args.version)).count(True) != 1:
         raise UsageError(
-            "rollback needs PATH and VERSION, or --call ID, or --session ID", next_step="see 'sutler history PATH'"
+            "rollback needs PATH and VERSION, or --call ID, or --session ID",
+            next_step="see 'sutler history PATH'",
         )
     with opened(args, console) as door:
         writer, said = Writer(door), {"reason": args.reason, "dry_run": args.dry_run}
@@ -209,16 +262,25 @@ def run_rollback(args: argparse.Namespace, console: Console) -> int:
             return _shown(console, writer.rollback_session(args.session, **said))
         if args.call:
             return _shown(console, writer.rollback_call(args.call, **said))
-        return _shown(console, call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}))
+        return _shown(
+            console,
+            call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}),
+        )
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", help="session whose writes are repeated")
     parser.add_argument(
-        "target", metavar="FOLDER", help="folder of the copy; a new folder starts with the files as they were"
+        "target",
+        metavar="FOLDER",
+        help="folder of the copy; a new folder starts with the files as they were",
     )
-    parser.add_argument("--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="show the change without writing it")
+    parser.add_argument(
+        "--until", type=int, default=0, metavar="ROW", help="stop after this row of the ledger"
+    )
+    parser.add_argument(
+        "-n", "--dry-run", action="store_true", help="show the change without writing it"
+    )
     add_profile(parser)
 
 
@@ -226,4 +288,6 @@ def run_replay(args: argparse.Namespace, console: Console) -> int:
     from sutler.edits.replay import replay
 
     with opened(args, console) as door:
-        return _shown(console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run))
+        return _shown(
+            console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run)
+        )

@@ -1,4 +1,6 @@
-"""Consent through the client: one question of one form, and a state that only this installation can have written."""
+"""Consent through the client: one question of one form, and a state that only this installation can
+have written.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +8,41 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from sutler.values.access import Approval, canonical
-from sutler.values.paths import quote
+from sutler.paths import quote
+from sutler.store.records import Approval, canonical
 
 SHOWN = 6_000
 """Characters of a preview in a question; `sutler approve` shows all of it."""
 
 
 def question(approval: Approval) -> dict[str, object]:
-    """The parameters of `elicitation/create`: what shall happen, under which rule, and the very lines."""
+    """The parameters of `elicitation/create`: what shall happen, under which rule, and the very
+    lines.
+    """
     preview = approval.preview
     if len(preview) > SHOWN:
         left = preview.count("\n", SHOWN) + 1
-        preview = f"{preview[:SHOWN]}\n({left} more lines; `sutler approve {approval.id}` shows them all)"
+        preview = (
+            f"{preview[:SHOWN]}\n({left} more lines; `sutler approve {approval.id}` shows them all)"
+        )
     lines = [
         f"{approval.tool} on {quote(approval.path)} needs your approval ({approval.rule}).",
         f"Approval {approval.id}, until {approval.expires}.",
         *([preview] if preview else [f"Arguments: {approval.args}"]),
     ]
-    allow = {"type": "boolean", "title": "Allow this once", "description": "exactly this call, and no other"}
+    allow = {
+        "type": "boolean",
+        "title": "Allow this once",
+        "description": "exactly this call, and no other",
+    }
     return {
         "mode": "form",
         "message": "\n".join(lines),
-        "requestedSchema": {"type": "object", "properties": {"approve": allow}, "required": ["approve"]},
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"approve": allow},
+            "required": ["approve"],
+        },
     }
 
 
@@ -43,13 +57,17 @@ def verdict(answer: object) -> bool | None:
 
 
 def can_ask(capabilities: object) -> bool:
-    """Whether a client shows forms: an empty `elicitation` means so, and so does one that names `form`."""
+    """Whether a client shows forms: an empty `elicitation` means so, and so does one that names
+    `form`.
+    """
     found = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(found, dict) and (not found or "form" in found)
 
 
 class Sealed:
-    """Request state that goes through the client and comes back: bound to session, tool and arguments."""
+    """Request state that goes through the client and comes back: bound to session, tool and
+    arguments.
+    """
 
     def __init__(self, key: bytes, session: str, name: str, arguments: Mapping[str, Any]) -> None:
         self._key = key
@@ -61,8 +79,14 @@ class Sealed:
         return f"{approval}.{hmac.new(self._key, told, 'sha256').hexdigest()}"
 
     def approval(self, state: object) -> str:
-        """The approval that a state is about, or nothing when it was not made here for this very call."""
+        """The approval that a state is about, or nothing when it was not made here for this very
+        call.
+        """
         if not isinstance(state, str) or len(state) > 200:
             return ""
         id = state.partition(".")[0]
-        return id if hmac.compare_digest(self.state(id).encode(), state.encode("utf-8", "replace")) else ""
+        return (
+            id
+            if hmac.compare_digest(self.state(id).encode(), state.encode("utf-8", "replace"))
+            else ""
+        )

@@ -68,7 +68,9 @@ def routed(head: Head, message: Message) -> bool:
     if meant is None and said not in NEW:
         raise _unsupported(said, message)
     if said != meant:
-        raise Fault(HEADER_MISMATCH, "MCP-Protocol-Version is not what the body says", id=message.id)
+        raise Fault(
+            HEADER_MISMATCH, "MCP-Protocol-Version is not what the body says", id=message.id
+        )
     if head.get("mcp-method") != message.method:
         raise Fault(HEADER_MISMATCH, "Mcp-Method is not what the body says", id=message.id)
     named = message.params.get(_NAMED.get(message.method, ""))
@@ -79,7 +81,12 @@ def routed(head: Head, message: Message) -> bool:
 
 def _unsupported(said: str, message: Message | None = None) -> Fault:
     known = {"supported": list(NEW), "requested": said}
-    return Fault(UNSUPPORTED_VERSION, "unsupported protocol version", known, id=message.id if message else None)
+    return Fault(
+        UNSUPPORTED_VERSION,
+        "unsupported protocol version",
+        known,
+        id=message.id if message else None,
+    )
 
 
 def _plain(value: str) -> str | None:

@@ -1,8 +1,8 @@
 """HTTP for agents: one POST, one answer, no state between them.
 
-h11 parses and frames; the socket, the limits and the checks are here, because each byte that arrives
-before the token is checked must be bounded: heads, bodies, waiting, connections. Checked in this
-order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed.
+h11 parses and frames; the socket, the limits and the checks are here, because each byte that
+arrives before the token is checked must be bounded: heads, bodies, waiting, connections. Checked in
+this order: Host and Origin exactly, the token, the method, sizes. Only then is a body parsed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from sutler.fronts.mcp.wire import (
     parse,
     result,
 )  # fmt: skip
+from sutler.store.records import BackendProfile, Caller
 from sutler.tools import Opener
-from sutler.values.access import BackendProfile, Caller
 
 PATH = "/mcp"
 MAX_HEAD = 32 << 10
@@ -67,7 +67,9 @@ class Site(Struct, frozen=True):
 
 
 class Doors:
-    """A door for each session that comes by; the session is a label that only this installation can sign."""
+    """A door for each session that comes by; the session is a label that only this installation can
+    sign.
+    """
 
     def __init__(self, door_for: Opener, key: bytes, site: Site, profile: BackendProfile) -> None:
         self._door_for = door_for
@@ -86,7 +88,9 @@ class Doors:
     def peer(self, label: str) -> Peer | None:
         """The peer of a signed label, or of the token where a client sends none."""
         name = label.partition(".")[0]
-        if label and not hmac.compare_digest(self._signed(name).encode(), label.encode("utf-8", "replace")):
+        if label and not hmac.compare_digest(
+            self._signed(name).encode(), label.encode("utf-8", "replace")
+        ):
             return None
         session = f"http:{self._owner}:{name}" if name else f"http:{self._owner}"
         with self._lock:
@@ -112,8 +116,9 @@ class HttpServer:
         self._room = threading.BoundedSemaphore(CONNECTIONS)
 
     def serve(self) -> None:
-        """Accept until the listener is closed. Now and then without a client: a signal that comes right before the wait
-        for one is heard after it, and would else be heard never."""
+        """Accept until the listener is closed. Now and then without a client: a signal that comes
+        right before the wait for one is heard after it, and would else be heard never.
+        """
         self._listener.settimeout(_LISTENING)
         while True:
             try:
@@ -163,7 +168,9 @@ class HttpServer:
             raise Refusal(403, "this Origin may not call")
         if site.token:
             given = head.get("authorization")
-            if not hmac.compare_digest(given.encode("latin-1"), f"Bearer {site.token}".encode("latin-1")):
+            if not hmac.compare_digest(
+                given.encode("latin-1"), f"Bearer {site.token}".encode("latin-1")
+            ):
                 raise Refusal(401, "a bearer token is needed", (("WWW-Authenticate", "Bearer"),))
         if head.path != PATH:
             raise Refusal(404, f"only {PATH} is served")
@@ -188,12 +195,22 @@ class HttpServer:
         if not message.method or message.id is None:
             talk.respond(202, (), b"")
             return
-        label = self._doors.label() if message.method == "initialize" else "" if new else head.get("mcp-session-id")
+        label = (
+            self._doors.label()
+            if message.method == "initialize"
+            else ""
+            if new
+            else head.get("mcp-session-id")
+        )
         peer = self._doors.peer(label)
         if peer is None:
             talk.respond(404, (), b"no such session")
             return
-        events = Events(talk) if "progressToken" in message.meta and head.accepts("text/event-stream") else None
+        events = (
+            Events(talk)
+            if "progressToken" in message.meta and head.accepts("text/event-stream")
+            else None
+        )
         status, reply = self._answered(message, peer, events, new)
         headers = (("Mcp-Session-Id", label),) if message.method == "initialize" else ()
         if events is None or not events.started:
@@ -205,7 +222,9 @@ class HttpServer:
         self, message: Message, peer: Peer, events: Events | None, new: bool
     ) -> tuple[int, dict[str, object]]:
         try:
-            return 200, result(message.id, self._server.answer(message, peer, events.notify if events else None))
+            return 200, result(
+                message.id, self._server.answer(message, peer, events.notify if events else None)
+            )
         except Fault as fault:
             return _STATUS.get(fault.code, 200) if new else 200, error(fault, message.id)
 
@@ -297,7 +316,9 @@ class Talk:
 
 
 class Events:
-    """An answer as server-sent events: it begins with the first notification, and without one it never begins."""
+    """An answer as server-sent events: it begins with the first notification, and without one it
+    never begins.
+    """
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk

@@ -1,4 +1,5 @@
-"""Tell a client about the server: its configuration file gets one entry and keeps everything else, comments too.
+"""Tell a client about the server: its configuration file gets one entry and keeps everything else,
+comments too.
 
 A file is parsed before and after; if anything but our entry would differ, nothing is written.
 """
@@ -14,15 +15,17 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from sutler.disk.output import write_atomic
+from sutler.errors import RefusedError, UsageError
 from sutler.fronts.mcp.settings import Entry, read_json, read_toml, with_json, with_toml
-from sutler.values.errors import RefusedError, UsageError
+from sutler.store.atomic import write_atomic
 
 Scope = Literal["project", "user"]
 
 
 class Client(Struct, frozen=True):
-    """Where a client keeps its servers: the file of each scope, and the key below which they stand."""
+    """Where a client keeps its servers: the file of each scope, and the key below which they
+    stand.
+    """
 
     key: str
     project: str = ""
@@ -45,7 +48,9 @@ def _clients(home: str, environ: Mapping[str, str]) -> dict[str, Client]:
         "claude-desktop": Client("mcpServers", "", f"{desktop}/claude_desktop_config.json"),
         "cursor": Client("mcpServers", ".cursor/mcp.json", f"{home}/.cursor/mcp.json"),
         "vscode": Client("servers", ".vscode/mcp.json", f"{code}/mcp.json", typed=True),
-        "codex": Client("mcp_servers", ".codex/config.toml", f"{home}/.codex/config.toml", toml=True),
+        "codex": Client(
+            "mcp_servers", ".codex/config.toml", f"{home}/.codex/config.toml", toml=True
+        ),
         "zed": Client("context_servers", ".zed/settings.json", f"{config}/zed/settings.json"),
         "gemini": Client("mcpServers", ".gemini/settings.json", f"{home}/.gemini/settings.json"),
     }
@@ -70,7 +75,9 @@ def target(name: str, scope: Scope, root: str, environ: Mapping[str, str]) -> st
 
 
 def entry(root: str, tools: tuple[str, ...] = ()) -> Entry:
-    """How to start the server, with absolute paths: a client has another PATH and stands in another folder."""
+    """How to start the server, with absolute paths: a client has another PATH and stands in another
+    folder.
+    """
     words = ["mcp", "--root", root, *(["--tools", ",".join(tools)] if tools else [])]
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "sutler")
     program = beside if os.access(beside, os.X_OK) else shutil.which("sutler")
@@ -136,7 +143,9 @@ def _odd(path: str, what: str) -> RefusedError:
 
 
 def write(change: Change) -> str:
-    """Write the file, keeping the old one beside it; returns the backup's name, empty when there was none."""
+    """Write the file, keeping the old one beside it; returns the backup's name, empty when there
+    was none.
+    """
     if not change.changed:
         return ""
     os.makedirs(os.path.dirname(change.path) or ".", exist_ok=True)

@@ -1,5 +1,7 @@
-"""Resources (entry documents, any file, the ledger's tail) and prompts (the shipped goals). All reads go through the
-gate; a prompt runs nothing and reads nothing: it tells the agent which tools to use."""
+"""Resources (entry documents, any file, the ledger's tail) and prompts (the shipped goals). All
+reads go through the gate; a prompt runs nothing and reads nothing: it tells the agent which tools
+to use.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ from sutler.fronts.mcp.wire import BAD_PARAMS, Fault
 from sutler.goals.discovery import Base, Found, list_goals, load_goal, shipped_path
 from sutler.goals.params import validate
 from sutler.goals.runner import render_goal
+from sutler.paths import ROOT
+from sutler.store.records import Call, Listing, Outcome, Reading, unseal
 from sutler.tools import call
-from sutler.values.access import Call, Listing, Outcome, Reading, unseal
-from sutler.values.paths import ROOT
 
 FILES = "sutler://project/"
 TAIL = "sutler://ledger/tail"
@@ -41,7 +43,12 @@ def listed(door: Door) -> list[dict[str, object]]:
     assert isinstance(found, Listing)  # noqa: S101  # the table says so
     there = set(found.paths)
     documents: list[dict[str, object]] = [
-        {"uri": FILES + percent(name), "name": name, "title": f"Entry document {name}", "mimeType": "text/plain"}
+        {
+            "uri": FILES + percent(name),
+            "name": name,
+            "title": f"Entry document {name}",
+            "mimeType": "text/plain",
+        }
         for name in ENTRY_DOCUMENTS
         if name in there
     ]
@@ -72,7 +79,9 @@ def _tail(door: Door) -> str:
         text = "".join(f"{msgspec.json.encode(unseal(row)).decode()}\n" for row in rows)
         return text, Outcome(bytes=len(text))
 
-    return door.gate.enter(Call(id=secrets.token_hex(16), tool="ledger_tail", effect="list", path=ROOT), perform)
+    return door.gate.enter(
+        Call(id=secrets.token_hex(16), tool="ledger_tail", effect="list", path=ROOT), perform
+    )
 
 
 # prompts
@@ -95,15 +104,23 @@ def prompts() -> list[dict[str, object]]:
 def _prompt(found: Found) -> dict[str, object]:
     goal = found.goal
     arguments = [
-        {"name": one.name, "description": one.description, "required": bool(one.required)} for one in goal.parameters
+        {"name": one.name, "description": one.description, "required": bool(one.required)}
+        for one in goal.parameters
     ]
-    return {"name": found.id, "title": goal.name, "description": goal.description, "arguments": arguments}
+    return {
+        "name": found.id,
+        "title": goal.name,
+        "description": goal.description,
+        "arguments": arguments,
+    }
 
 
 def prompt(name: str, params: dict[str, Any]) -> dict[str, object]:
     known = {one.id for one in list_goals((_base(),))}
     if name not in known:
-        raise Fault(BAD_PARAMS, f"no prompt {name[:60]!r}", {"next": f"prompts: {', '.join(sorted(known))}"})
+        raise Fault(
+            BAD_PARAMS, f"no prompt {name[:60]!r}", {"next": f"prompts: {', '.join(sorted(known))}"}
+        )
     given = params.get("arguments") or {}
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
         raise Fault(BAD_PARAMS, "arguments is not an object of strings")
@@ -111,7 +128,9 @@ def prompt(name: str, params: dict[str, Any]) -> dict[str, object]:
     arguments = validate(found.goal, name, dict(given))
     if arguments.notes:
         raise Fault(BAD_PARAMS, arguments.notes[0])
-    context = {script.name: _CONTEXT.get(script.name, "(use the tools)") for script in found.goal.scripts}
+    context = {
+        script.name: _CONTEXT.get(script.name, "(use the tools)") for script in found.goal.scripts
+    }
     text = render_goal(found, {"Args": arguments.values, "Context": context}, {})
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": found.goal.description, "messages": [message]}

@@ -1,8 +1,10 @@
-"""One server for both eras: a request in, a result out; how they travel is the transports' business.
+"""One server for both eras: a request in, a result out; how they travel is the transports'
+business.
 
-The older era (up to 2025-11-25) begins with `initialize` and remembers what the client can do. In the newer one
-(2026-07-28) every request says so itself, and a question to the person is a result that the client answers by asking
-again. Which era a request belongs to is decided by the request alone.
+The older era (up to 2025-11-25) begins with `initialize` and remembers what the client can do. In
+the newer one (2026-07-28) every request says so itself, and a question to the person is a result
+that the client answers by asking again. Which era a request belongs to is decided by the request
+alone.
 """
 
 from __future__ import annotations
@@ -16,15 +18,22 @@ from typing import Any
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
 from sutler.access.gate import Ask
+from sutler.errors import SutlerError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp import resources
 from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
-from sutler.fronts.mcp.wire import BAD_PARAMS, INTERNAL, NO_METHOD, UNSUPPORTED_VERSION, Fault, Message
+from sutler.fronts.mcp.wire import (
+    BAD_PARAMS,
+    INTERNAL,
+    NO_METHOD,
+    UNSUPPORTED_VERSION,
+    Fault,
+    Message,
+)
+from sutler.store.records import Approval, Caller
 from sutler.tools import Opener, Tool, call
 from sutler.tools.answers import Failure, Trouble, as_object, failure, text_of
 from sutler.tools.spelling import definition
-from sutler.values.access import Approval, Caller
-from sutler.values.errors import SutlerError
 from sutler.version import VERSION
 
 OLD = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -55,7 +64,9 @@ class CancelledError(Exception):
 
 
 class Peer:
-    """Who is on the other side: their door, what their client can do, and how to ask the person in front of it."""
+    """Who is on the other side: their door, what their client can do, and how to ask the person in
+    front of it.
+    """
 
     def __init__(self, door_for: Opener, caller: Caller, ask: Ask | None = None) -> None:
         self._ask = ask
@@ -78,12 +89,18 @@ class Server:
             "tools/call": self._call,
             "resources/list": lambda _, peer, __: {"resources": resources.listed(peer.door)},
             "resources/templates/list": lambda *_: {"resourceTemplates": resources.TEMPLATES},
-            "resources/read": lambda message, peer, _: {"contents": resources.read(peer.door, _text(message, "uri"))},
+            "resources/read": lambda message, peer, _: {
+                "contents": resources.read(peer.door, _text(message, "uri"))
+            },
             "prompts/list": lambda *_: {"prompts": resources.prompts()},
-            "prompts/get": lambda message, _, __: resources.prompt(_text(message, "name"), message.params),
+            "prompts/get": lambda message, _, __: resources.prompt(
+                _text(message, "name"), message.params
+            ),
         }
 
-    def answer(self, message: Message, peer: Peer, notify: Notify | None = None) -> dict[str, object]:
+    def answer(
+        self, message: Message, peer: Peer, notify: Notify | None = None
+    ) -> dict[str, object]:
         """The result of a request, or a Fault."""
         new = f"{META}protocolVersion" in message.meta
         if new:
@@ -94,7 +111,9 @@ class Server:
                     return self._old(message, peer, notify)
                 found = self._new(message, peer, notify)
         except SutlerError as error:
-            raise Fault(BAD_PARAMS, str(error), {"rule": error.rule, "next": error.next_step}) from None
+            raise Fault(
+                BAD_PARAMS, str(error), {"rule": error.rule, "next": error.next_step}
+            ) from None
         except Fault:
             raise
         except Exception as fault:  # a failing call must neither end the server nor reveal the host
@@ -138,7 +157,9 @@ class Server:
             raise Fault(BAD_PARAMS, f"params._meta has no {META}clientCapabilities")
         if version not in NEW:
             raise Fault(
-                UNSUPPORTED_VERSION, "unsupported protocol version", {"supported": list(NEW), "requested": version}
+                UNSUPPORTED_VERSION,
+                "unsupported protocol version",
+                {"supported": list(NEW), "requested": version},
             )
 
     def _new(self, message: Message, peer: Peer, notify: Notify | None) -> dict[str, object]:
@@ -157,7 +178,9 @@ class Server:
             found |= {"ttlMs": 0, "cacheScope": "private"}
         return found
 
-    def _method(self, message: Message) -> Callable[[Message, Peer, Notify | None], dict[str, object]]:
+    def _method(
+        self, message: Message
+    ) -> Callable[[Message, Peer, Notify | None], dict[str, object]]:
         found = self._methods.get(message.method)
         if found is None:
             raise Fault(NO_METHOD, f"no method {message.method[:60]!r}")
@@ -171,14 +194,23 @@ class Server:
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
         if name not in self._names:
-            _run_tool(peer.door, "", {})  # so that it is on the ledger; the client gets the protocol's own error
+            _run_tool(
+                peer.door, "", {}
+            )  # so that it is on the ledger; the client gets the protocol's own error
             known = ", ".join(str(tool["name"]) for tool in self._tools)
             raise Fault(BAD_PARAMS, f"no tool {name[:60]!r}; tools: {known}")
         capabilities = message.meta.get(f"{META}clientCapabilities")
         seal = partial(Sealed, self._key, peer.door.gate.caller.session, name, arguments)
-        refusal = self._settled(message, peer, seal()) if "inputResponses" in message.params else None
+        refusal = (
+            self._settled(message, peer, seal()) if "inputResponses" in message.params else None
+        )
         answer = refusal or self._run(message, peer, notify, name, arguments)
-        if isinstance(answer, Failure) and answer.pending_approval and refusal is None and can_ask(capabilities):
+        if (
+            isinstance(answer, Failure)
+            and answer.pending_approval
+            and refusal is None
+            and can_ask(capabilities)
+        ):
             approval = peer.door.gate.store.approval(answer.pending_approval)
             if approval is not None:
                 asked = {"method": "elicitation/create", "params": question(approval)}
@@ -189,9 +221,18 @@ class Server:
                 }
         return _result_of(answer)
 
-    def _run(self, message: Message, peer: Peer, notify: Notify | None, name: str, arguments: dict[str, Any]) -> object:
+    def _run(
+        self,
+        message: Message,
+        peer: Peer,
+        notify: Notify | None,
+        name: str,
+        arguments: dict[str, Any],
+    ) -> object:
         token = message.meta.get("progressToken")
-        peer.door.progress = _teller(token, notify) if notify and isinstance(token, str | int) else None
+        peer.door.progress = (
+            _teller(token, notify) if notify and isinstance(token, str | int) else None
+        )
         try:
             return _run_tool(peer.door, name, arguments)
         finally:
@@ -202,7 +243,9 @@ class Server:
         id = sealed.approval(message.params.get("requestState"))
         if not id:
             return _failure(
-                "denied", "this is not an answer to a question of this server", "repeat the call without it"
+                "denied",
+                "this is not an answer to a question of this server",
+                "repeat the call without it",
             )
         answers = message.params.get("inputResponses")
         said = verdict(answers.get("approval")) if isinstance(answers, dict) else None
@@ -211,7 +254,9 @@ class Server:
             return _failure("approval_needed", "nobody answered", waits, id)
         gate = peer.door.gate
         gate.store.settle(id, "approved" if said else "denied", f"front:{gate.caller.id}")
-        return None if said else _failure("denied", "the person said no", "do not ask for this again")
+        return (
+            None if said else _failure("denied", "the person said no", "do not ask for this again")
+        )
 
 
 def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
@@ -234,7 +279,9 @@ def _result_of(answer: object) -> dict[str, object]:
 
 
 def _internal(message: Message, fault: Exception) -> Fault:
-    """The client learns the exception's type alone; the bug report is for the person who runs the server."""
+    """The client learns the exception's type alone; the bug report is for the person who runs the
+    server.
+    """
     if not isinstance(fault, CancelledError | OSError | MemoryError):
         bug_report.log(bug_report.explain(["mcp", message.method[:60]], fault))
     next_step = "a bug report was written for the person who runs the server; see its log"
@@ -264,6 +311,8 @@ def _teller(token: str | int, notify: Notify) -> Callable[[int, int], None]:
         now = time.monotonic()
         if now - last[0] >= _TICK and done > last[1]:
             last[:] = now, done
-            notify("notifications/progress", {"progressToken": token, "progress": done, "total": total})
+            notify(
+                "notifications/progress", {"progressToken": token, "progress": done, "total": total}
+            )
 
     return tell

@@ -1,4 +1,6 @@
-"""Start a server and end it well: what is being done is finished, then the ledger's head is signed."""
+"""Start a server and end it well: what is being done is finished, then the ledger's head is
+signed.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.edits.recovery import recover
-from sutler.engine import home
+from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
 from sutler.fronts.mcp.server import Peer, Server
 from sutler.fronts.mcp.stdio import Stdio
-from sutler.stages.count import expect_much
+from sutler.store import home
+from sutler.store.records import PROFILES, BackendProfile, Caller
 from sutler.store.state import private_file
+from sutler.tokens.counter import expect_much
 from sutler.tools import BY_NAME, MOST, Tool, open_doors
-from sutler.values.access import PROFILES, BackendProfile, Caller
-from sutler.values.errors import RefusedError, UsageError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Note = Callable[[str], None]
@@ -51,11 +53,15 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
-    """The tools by name, in the table's order: a list that never changes keeps prompt caches warm."""
+    """The tools by name, in the table's order: a list that never changes keeps prompt caches
+    warm.
+    """
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"no tool {unknown[0][:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
     if len(set(names)) > MOST:
-        raise UsageError(f"{len(set(names))} tools", rule=f"at most {MOST}: more of them confuse a model")
+        raise UsageError(
+            f"{len(set(names))} tools", rule=f"at most {MOST}: more of them confuse a model"
+        )
     return tuple(tool for tool in BY_NAME.values() if tool.name in names)
 
 
@@ -66,7 +72,9 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         stdio = Stdio(Server(ledger, tools), incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
-        peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask)
+        peer = Peer(
+            door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask
+        )
         recover(peer.door)
         _settle_in()
         stdio.serve(peer)
@@ -81,7 +89,9 @@ def serve_http(plan: Plan, note: Note) -> None:
                 rule="without a token only this machine is served",
                 next_step="leave --no-token out, or bind to 127.0.0.1",
             )
-        note("this address can be reached from other machines: put TLS in front of it, the token travels in clear")
+        note(
+            "this address can be reached from other machines: put TLS in front of it, the token travels in clear"
+        )
     tools = chosen(plan.tools)
     try:
         listener = listen(plan.host, plan.port)
@@ -101,15 +111,17 @@ def serve_http(plan: Plan, note: Note) -> None:
 
 
 def _settle_in() -> None:
-    """What is there now stays, and the collector need not look at it in the middle of somebody's call. The tokenizer
-    comes with the first answer, and not in the middle of a later one."""
+    """What is there now stays, and the collector need not look at it in the middle of somebody's
+    call. The tokenizer comes with the first answer, and not in the middle of a later one.
+    """
     expect_much()
     gc.collect()
     gc.freeze()
 
 
 def _close(listener: socket.socket) -> None:
-    # Not from the handler itself: accept() holds the socket's lock in the very thread that runs the handler.
+    # Not from the handler itself: accept() holds the socket's lock in the very thread that runs the
+    # handler.
     threading.Thread(target=listener.shutdown, args=(socket.SHUT_RDWR,), daemon=True).start()
 
 
@@ -119,9 +131,17 @@ def _shown(host: str) -> str:
 
 def _site(plan: Plan, token: str, port: int) -> Site:
     names = [*(LOOPBACK if plan.host in LOOPBACK else (plan.host,)), *plan.hosts]
-    hosts = tuple(dict.fromkeys(name if _has_port(name) else f"{_shown(name)}:{port}" for name in names))
+    hosts = tuple(
+        dict.fromkeys(name if _has_port(name) else f"{_shown(name)}:{port}" for name in names)
+    )
     own = tuple(f"http://{name}" for name in hosts)
-    return Site(plan.host, port, token, tuple(map(str.lower, hosts)), tuple(map(str.lower, (*own, *plan.origins))))
+    return Site(
+        plan.host,
+        port,
+        token,
+        tuple(map(str.lower, hosts)),
+        tuple(map(str.lower, (*own, *plan.origins))),
+    )
 
 
 def _has_port(name: str) -> bool:
@@ -145,5 +165,8 @@ def _read(path: str) -> str:
     with os.fdopen(fd, encoding="ascii", errors="replace") as file:
         token = file.read(1_000).strip()
     if len(token) < 22 or not token.isprintable() or not token.isascii():
-        raise UsageError("the token file holds no token of 128 bits", next_step="remove it, a new one will be made")
+        raise UsageError(
+            "the token file holds no token of 128 bits",
+            next_step="remove it, a new one will be made",
+        )
     return token

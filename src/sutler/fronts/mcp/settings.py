@@ -1,4 +1,6 @@
-"""Settings files as text: read them, and put one entry in without touching the rest. JSON may hold comments."""
+"""Settings files as text: read them, and put one entry in without touching the rest. JSON may hold
+comments.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class _Json:
         return json.loads(found[0]), found.end()
 
     def members(self, at: int, depth: int = 0) -> tuple[dict[str, tuple[Any, int, int]], int]:
-        """The members of the object that begins at `at`, each with the place of its value; and the object's end."""
+        """The members of the object that begins at `at`, each with the place of its value; and the
+        object's end.
+        """
         found: dict[str, tuple[Any, int, int]] = {}
         at = self.blank(at + 1)
         while self.text[at : at + 1] != "}":
@@ -104,7 +108,9 @@ def with_json(text: str, key: str, name: str, entry: Entry) -> str:
 
 
 def _added(walk: _Json, at: int, name: str, value: object, step: str, level: int) -> str:
-    """The text with one more member, first in the object that begins at `at`: there no comment can be in the way."""
+    """The text with one more member, first in the object that begins at `at`: there no comment can
+    be in the way.
+    """
     members, _ = walk.members(at)
     comma = "," if members else f"\n{step * (level - 1)}"
     return f"{walk.text[: at + 1]}\n{step * level}{json.dumps(name)}: {_spelled(value, step, level)}{comma}" + (
@@ -136,7 +142,9 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
     bare = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
     rows = [f"[{key}.{bare}]", *(f"{one} = {_toml(value)}" for one, value in entry.items())]
     block = "\n".join(rows) + "\n"
-    header = re.compile(rf"^\[\s*{re.escape(key)}\s*\.\s*(?:{re.escape(bare)}|\"{re.escape(name)}\")\s*\].*$", re.M)
+    header = re.compile(
+        rf"^\[\s*{re.escape(key)}\s*\.\s*(?:{re.escape(bare)}|\"{re.escape(name)}\")\s*\].*$", re.M
+    )
     found = header.search(text)
     if found is None:
         gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
@@ -145,12 +153,16 @@ def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
     end = after.start() if after else len(text)
     lines = text[found.end() : end].splitlines(keepends=True)
     # Comments and blanks behind the old entry are about what comes next.
-    ours = next((n for n in range(len(lines), 0, -1) if lines[n - 1].strip()[:1] not in ("", "#")), 0)
+    ours = next(
+        (n for n in range(len(lines), 0, -1) if lines[n - 1].strip()[:1] not in ("", "#")), 0
+    )
     return text[: found.start()] + block + "".join(lines[max(ours, 1) :]) + text[end:]
 
 
 def _toml(value: object) -> str:
-    """Strings and lists of strings: what an entry holds. JSON's strings are TOML's, without its short escapes."""
+    """Strings and lists of strings: what an entry holds. JSON's strings are TOML's, without its
+    short escapes.
+    """
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,8 +1,9 @@
-"""stdio: one message a line. stdout is the protocol's alone: whatever else prints, prints to stderr.
+"""stdio: one message a line. stdout is the protocol's alone: whatever else prints, prints to
+stderr.
 
-Calls are answered one after the other by the thread that reads, so that a cancelled write is either whole or was never
-begun. While a call reports progress or waits for a person, what arrives is read and kept: a cancellation is heeded at
-once, everything else afterwards.
+Calls are answered one after the other by the thread that reads, so that a cancelled write is either
+whole or was never begun. While a call reports progress or waits for a person, what arrives is read
+and kept: a cancellation is heeded at once, everything else afterwards.
 """
 
 from __future__ import annotations
@@ -14,16 +15,30 @@ from typing import Any
 
 from sutler.fronts.mcp.approvals import question, verdict
 from sutler.fronts.mcp.server import CancelledError, Peer, Server
-from sutler.fronts.mcp.wire import MAX_MESSAGE, Fault, Id, Message, encode, error, parse, result, too_large
-from sutler.values.access import Approval
+from sutler.fronts.mcp.wire import (
+    MAX_MESSAGE,
+    Fault,
+    Id,
+    Message,
+    encode,
+    error,
+    parse,
+    result,
+    too_large,
+)
+from sutler.store.records import Approval
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
-"""Messages that are kept while a call waits; more than that is a flood, and the reader stops reading."""
+"""Messages that are kept while a call waits; more than that is a flood, and the reader stops
+reading.
+"""
 
 
 class Lines:
-    """Lines from a descriptor. One that is too long is thrown away while it comes in, and reported once."""
+    """Lines from a descriptor. One that is too long is thrown away while it comes in, and reported
+    once.
+    """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -133,7 +148,10 @@ class Stdio:
         except Fault as fault:
             self._send(error(fault))
             return Message({})
-        if message.method == "notifications/cancelled" and message.params.get("requestId") == self._current:
+        if (
+            message.method == "notifications/cancelled"
+            and message.params.get("requestId") == self._current
+        ):
             self._cancelled = True
         if not message.method and message.id == wanted and wanted is not None:
             return message
@@ -145,7 +163,14 @@ class Stdio:
         """Put the question to the person in front of the client, in the middle of a call."""
         self._asked += 1
         id = f"sutler-{self._asked}"
-        self._send({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": question(approval)})
+        self._send(
+            {
+                "jsonrpc": "2.0",
+                "id": id,
+                "method": "elicitation/create",
+                "params": question(approval),
+            }
+        )
         while len(self._kept) < _WAITING:
             message = self._keep(id)
             if message is None or self._cancelled:

@@ -1,4 +1,6 @@
-"""JSON-RPC on the wire: bytes to messages and back, with caps, and never an exception that is not a Fault."""
+"""JSON-RPC on the wire: bytes to messages and back, with caps, and never an exception that is not a
+Fault.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Id = str | int
 
 
 class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of ours
-    """A message that gets an error and no result. `id` is the message's own, where it could be read."""
+    """A message that gets an error and no result. `id` is the message's own, where it could be
+    read.
+    """
 
     def __init__(self, code: int, message: str, data: object = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -26,7 +30,9 @@ class Fault(Exception):  # noqa: N818  # an answer on the wire, not a failure of
 
 
 class Message:
-    """One checked message: a request has a method and an id, a notification a method, a response an id."""
+    """One checked message: a request has a method and an id, a notification a method, a response an
+    id.
+    """
 
     __slots__ = ("body", "id", "method", "params")
 
@@ -74,7 +80,11 @@ def parse(line: bytes) -> Message:
 
 
 def too_large() -> Fault:
-    return Fault(INVALID, f"a message has at most {MAX_MESSAGE:,} bytes", {"next": "send the content in parts"})
+    return Fault(
+        INVALID,
+        f"a message has at most {MAX_MESSAGE:,} bytes",
+        {"next": "send the content in parts"},
+    )
 
 
 def _usable(id: object) -> bool:

@@ -14,6 +14,7 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import harmless
 from sutler.fronts.tui import commands
 from sutler.fronts.tui.asking import Asker
@@ -23,19 +24,22 @@ from sutler.fronts.tui.desk import Desk
 from sutler.fronts.tui.faults import ReportingApp
 from sutler.fronts.tui.panes import TextPane, TreePane
 from sutler.fronts.tui.plan import Budget, Plan, bar_line
-from sutler.values.access import Caller
-from sutler.values.errors import SutlerError, UsageError
+from sutler.store.records import Caller
 
 NARROW = 70
 """Columns below which tree and text do not stand side by side."""
 WIDE = 120
 """Columns from which an answer to a command does not need the whole width."""
 PAUSE = 0.2
-"""Seconds the cursor rests before a file is read for the text pane, and picks rest before they are kept."""
+"""Seconds the cursor rests before a file is read for the text pane, and picks rest before they are
+kept.
+"""
 
 
 class Picker(ReportingApp):
-    """`run()` returns True when the user is done and the selection is wanted, False when it is only kept."""
+    """`run()` returns True when the user is done and the selection is wanted, False when it is only
+    kept.
+    """
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "sutler"
@@ -75,7 +79,8 @@ class Picker(ReportingApp):
 
     def __init__(self, root: str, caller: Caller, plan: Plan, budget: Budget, deeds: Deeds) -> None:
         super().__init__()
-        self.theme = "ansi-dark"  # the terminal's own sixteen colours: nothing more is needed, over SSH as well
+        # the terminal's own sixteen colours: nothing more is needed, over SSH as well
+        self.theme = "ansi-dark"
         self.plan, self.budget, self.deeds = plan, budget, deeds
         self.ask = Asker(self)
         self.desk = Desk(root, caller, self.ask)
@@ -91,7 +96,9 @@ class Picker(ReportingApp):
             yield TreePane()
             yield TextPane()
         yield Static(id="status", markup=False)
-        yield Input(id="line", placeholder="/ for a command, f to find, ? for help", select_on_focus=False)
+        yield Input(
+            id="line", placeholder="/ for a command, f to find, ? for help", select_on_focus=False
+        )
         yield Footer(compact=True, show_command_palette=False)
 
     async def on_mount(self) -> None:
@@ -102,7 +109,9 @@ class Picker(ReportingApp):
         gone = f", {len(self.plan.unseen):,} picked before are not here" if self.plan.unseen else ""
         self.status(f"{len(self.plan.files):,} files, {len(self.plan.picked):,} picked{gone}")
         self.set_interval(PAUSE, self.keep_picks)
-        with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread: a test's affair
+        with suppress(
+            NotImplementedError, RuntimeError, ValueError
+        ):  # not in the main thread: a test's affair
             for number in (signal.SIGHUP, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, self.action_leave)
 
@@ -116,7 +125,11 @@ class Picker(ReportingApp):
     def redraw(self) -> None:
         try:
             plan = self.plan
-            rows = plan.found(self.word) if self.word else plan.rows(self.open_folders, heaviest=self.heaviest)
+            rows = (
+                plan.found(self.word)
+                if self.word
+                else plan.rows(self.open_folders, heaviest=self.heaviest)
+            )
         except UsageError as wrong:
             self.status(wrong.what)
             rows = []
@@ -149,7 +162,9 @@ class Picker(ReportingApp):
         self._to_keep = True
 
     def keep_picks(self) -> None:
-        """Little by little while one works, so that not even a kill loses more than the last moment."""
+        """Little by little while one works, so that not even a kill loses more than the last
+        moment.
+        """
         if self._to_keep:
             self._to_keep = False
             if trouble := self.deeds.keep(self.plan.kept()):
@@ -214,8 +229,10 @@ class Picker(ReportingApp):
             self.read_here()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that lead to the command line come before all others, or what is typed fast after them would still
-        reach the tree and be taken for keys; on the line itself they are letters."""
+        """Keys that lead to the command line come before all others, or what is typed fast after
+        them would still reach the tree and be taken for keys; on the line itself they are
+        letters.
+        """
         if len(self.screen_stack) > 1:
             return action == "leave"  # a question is open, and its keys are its own
         return not (action in ("find", "type", "profiles") and self.typing)
@@ -272,7 +289,9 @@ class Picker(ReportingApp):
             self.line.value = ""
             self.say(event.value)
         else:
-            self.status(f"{len(self.files_pane.rows):,} rows for '{self.word}'; a picks all, escape ends the search")
+            self.status(
+                f"{len(self.files_pane.rows):,} rows for '{self.word}'; a picks all, escape ends the search"
+            )
 
     def say(self, line: str) -> None:
         """Carry out one command, in its turn; what went wrong is said in the status line."""
@@ -314,7 +333,9 @@ class Picker(ReportingApp):
         row, plan = self.files_pane.row, self.plan
         here = row.path if row and not row.folder else ""
         weights = tuple((path, weight.tokens) for path, weight in plan.files.items())
-        return Scene(here, self.budget.unit, self.budget.limit, plan.used, len(plan.picked), weights)
+        return Scene(
+            here, self.budget.unit, self.budget.limit, plan.used, len(plan.picked), weights
+        )
 
     async def weigh_again(self) -> None:
         files = await self.desk.do(self.deeds.weigh)
@@ -340,7 +361,12 @@ class Picker(ReportingApp):
     async def command_profile(self, words: Sequence[str]) -> None:
         if not words:
             names = self.deeds.profiles()
-            self.answer(Reply(f"{len(names):,} profiles; /profile NAME picks what one selects", "\n".join(names)))
+            self.answer(
+                Reply(
+                    f"{len(names):,} profiles; /profile NAME picks what one selects",
+                    "\n".join(names),
+                )
+            )
             return
         chosen = set(await self.desk.do(lambda: self.deeds.profile(words[0])))
         self.plan.pick_all(self.plan.below(""), False)

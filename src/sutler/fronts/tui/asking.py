@@ -1,4 +1,6 @@
-"""Consent on the screen: what an approval is bound to, the diff included, escaped; yes, no, or nobody is there."""
+"""Consent on the screen: what an approval is bound to, the diff included, escaped; yes, no, or
+nobody is there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from textual.widgets import Static
 
 from sutler.fronts.cli.door import describe
 from sutler.fronts.tui.panes import TextPane
-from sutler.values.access import Approval
+from sutler.store.records import Approval
 
 
 class Question(ModalScreen[bool]):
@@ -45,7 +47,9 @@ class Question(ModalScreen[bool]):
 
 
 class Asker:
-    """Called by the gate in the door's thread; waits there until the person in front of the screen has answered."""
+    """Called by the gate in the door's thread; waits there until the person in front of the screen
+    has answered.
+    """
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app

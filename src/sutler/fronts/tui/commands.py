@@ -1,4 +1,5 @@
-"""The command line inside the picker: each line becomes a tool call, so that it is judged and recorded.
+"""The command line inside the picker: each line becomes a tool call, so that it is judged and
+recorded.
 
 Commands that change what is picked are the app's; they stand in the same table for `/help`.
 """
@@ -13,10 +14,10 @@ from msgspec import Struct
 
 from sutler.access.door import Door
 from sutler.access.setup import SessionView
+from sutler.errors import UsageError
+from sutler.paths import extension, quote
+from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call
-from sutler.values.access import Listing, PatchResult, Reading, Version
-from sutler.values.errors import UsageError
-from sutler.values.paths import extension, quote
 
 _RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?", re.DOTALL)
 PREVIEW_LINES = 200
@@ -34,7 +35,9 @@ class Scene(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """A title for the status line and the text below it. `wrote` says that files may have changed."""
+    """A title for the status line and the text below it. `wrote` says that files may have
+    changed.
+    """
 
     title: str
     text: str = ""
@@ -54,7 +57,9 @@ class Slash(Struct, frozen=True):
 
 
 def parse(line: str) -> tuple[str, list[str]]:
-    """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as listings show them."""
+    """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as
+    listings show them.
+    """
     head, _, rest = line.strip().lstrip("/").partition(" ")
     words = [match[0] for match in re.finditer(r'(?:"(?:[^"\\]|\\.)*"|\S)+', rest)]
     return head.lower(), words
@@ -82,7 +87,11 @@ def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     span = _RANGE.fullmatch(path)
     if span:
         start = int(span["start"])
-        found = call(door, "read_lines", {"path": span["path"], "start": start, "end": int(span["end"] or start)})
+        found = call(
+            door,
+            "read_lines",
+            {"path": span["path"], "start": start, "end": int(span["end"] or start)},
+        )
     else:
         found = call(door, "read_file", {"path": path})
     return shown(found)
@@ -97,7 +106,9 @@ def shown(found: object) -> Reply:
     assert isinstance(found, Reading)  # noqa: S101  # the table of tools says so
     secrets = f", {found.redactions:,} secrets redacted" if found.redactions else ""
     more = ", more below: /open PATH:A-B" if found.next else ""
-    title = f"{found.path}:{found.first}-{found.last} of {found.total or 'many'} lines{secrets}{more}"
+    title = (
+        f"{found.path}:{found.first}-{found.last} of {found.total or 'many'} lines{secrets}{more}"
+    )
     return Reply(title, "\n".join([*found.notes, found.text]) if found.notes else found.text)
 
 
@@ -118,14 +129,19 @@ def _text(name: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"{quote(name)} is not UTF-8") from None
     except (OSError, ValueError) as fault:
-        raise UsageError(f"cannot read {quote(name)}: {getattr(fault, 'strerror', None) or 'no such name'}") from None
+        raise UsageError(
+            f"cannot read {quote(name)}: {getattr(fault, 'strerror', None) or 'no such name'}"
+        ) from None
 
 
 def diff(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     path, *versions = [named(scene, words), *words[1:3]]
     given = dict(zip(("version1", "version2"), versions, strict=False))
     text = call(door, "get_diff", {"path": path, **given})
-    return Reply(f"{path}: {'what changed' if text else 'nothing changed since it was first seen'}", str(text))
+    return Reply(
+        f"{path}: {'what changed' if text else 'nothing changed since it was first seen'}",
+        str(text),
+    )
 
 
 def history(door: Door, words: Sequence[str], scene: Scene) -> Reply:
@@ -163,8 +179,13 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
         f"this session: {session.calls:,} calls, {session.refused:,} refused, {len(session.buffers):,} files read, "
         f"{len(session.edits):,} written, {len(view.stale):,} out of date",
     ]
-    rows += [f"  read  {one.path}{'  (out of date)' if one.path in view.stale else ''}" for one in session.buffers]
-    rows += [f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits]
+    rows += [
+        f"  read  {one.path}{'  (out of date)' if one.path in view.stale else ''}"
+        for one in session.buffers
+    ]
+    rows += [
+        f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits
+    ]
     title = f"{len(listing.paths):,} files may be read, {len(scene.files):,} here, {scene.picked:,} picked"
     return Reply(title, "\n".join(rows))
 
@@ -177,7 +198,10 @@ def budget(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     caller = door.gate.caller
     spent = door.gate.store.spent(caller.id, caller.session)
     limit = "no limit" if scene.limit is None else f"of {scene.limit:,}"
-    rows = [f"{name:<7} {getattr(spent, name):>11,} {_of(getattr(caller.limits, name))}" for name in _COUNTED]
+    rows = [
+        f"{name:<7} {getattr(spent, name):>11,} {_of(getattr(caller.limits, name))}"
+        for name in _COUNTED
+    ]
     head = f"pack: about {scene.used:,} {limit} {scene.unit}"
     return Reply(head, "\n".join(["what this session has used at the door:", *rows]))
 
@@ -197,7 +221,9 @@ def help_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 def help_text() -> str:
     lines = [f"{one.usage:<28} {one.help}" for one in SLASHES]
     keys = [f"{name:<28} {what}" for name, what in KEYS]
-    return "\n".join([*lines, "", "Words without a slash search the names; a glob works too.", "", *keys])
+    return "\n".join(
+        [*lines, "", "Words without a slash search the names; a glob works too.", "", *keys]
+    )
 
 
 SLASHES = (

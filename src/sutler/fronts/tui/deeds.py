@@ -10,8 +10,9 @@ from sutler.fronts.tui.plan import Budget, Plan, Weight
 
 
 class Deeds(Struct, frozen=True):
-    """What the picker can have done, given by the front that starts it. Each returns a sentence for the status line;
-    they are called in the door's thread."""
+    """What the picker can have done, given by the front that starts it. Each returns a sentence for
+    the status line; they are called in the door's thread.
+    """
 
     weigh: Callable[[], Mapping[str, Weight]]
     frame: Callable[[], int]

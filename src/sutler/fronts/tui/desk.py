@@ -1,4 +1,6 @@
-"""The door in a thread of its own: the database is opened, used and closed there, and the screen never waits."""
+"""The door in a thread of its own: the database is opened, used and closed there, and the screen
+never waits.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,16 @@ from typing import TypeVar
 
 from sutler.access.door import Door
 from sutler.access.gate import Ask
+from sutler.store.records import Caller
 from sutler.tools import open_door
-from sutler.values.access import Caller
 
 T = TypeVar("T")
 
 
 class Desk:
-    """One thread, one door, one thing at a time. The door is opened with the first call that needs it."""
+    """One thread, one door, one thing at a time. The door is opened with the first call that needs
+    it.
+    """
 
     def __init__(self, root: str, caller: Caller, ask: Ask) -> None:
         self._root, self._caller, self._ask = root, caller, ask
@@ -34,7 +38,9 @@ class Desk:
 
     def _opened(self) -> Door:
         if self._door is None:
-            self._door = self._stack.enter_context(open_door(self._root, self._caller, ask=self._ask))
+            self._door = self._stack.enter_context(
+                open_door(self._root, self._caller, ask=self._ask)
+            )
         return self._door
 
     async def close(self) -> None:

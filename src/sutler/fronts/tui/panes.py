@@ -1,5 +1,6 @@
-"""The two panes: a tree that draws only the rows on screen, and a text. What they show is made harmless here, at the
-last step before the terminal."""
+"""The two panes: a tree that draws only the rows on screen, and a text. What they show is made
+harmless here, at the last step before the terminal.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from textual.strip import Strip
 
 from sutler.fronts.cli.console import harmless
 from sutler.fronts.tui.plan import Row
-from sutler.values.paths import quote
+from sutler.paths import quote
 
 BOXES = {"none": "[ ]", "some": "[-]", "all": "[x]"}
 INDENT = 2
@@ -39,13 +40,17 @@ def row_text(row: Row, width: int) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """A text as a terminal may show it, line by line: no control character but the end of a line survives."""
+    """A text as a terminal may show it, line by line: no control character but the end of a line
+    survives.
+    """
     shown = harmless(text.replace("\r\n", "\n"))
     return [line.expandtabs(4)[:LONGEST] for line in shown.split("\n")]
 
 
 class TreePane(ScrollView, can_focus=True):
-    """The tree. It knows its rows and where the cursor is; what a key means for the picks is the app's affair."""
+    """The tree. It knows its rows and where the cursor is; what a key means for the picks is the
+    app's affair.
+    """
 
     class Moved(Message):
         """The cursor is on another row."""
@@ -76,7 +81,9 @@ class TreePane(ScrollView, can_focus=True):
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def show_rows(self, rows: list[Row]) -> None:
-        """Other rows; the cursor stays on its path if that is still there, else on the nearest folder above."""
+        """Other rows; the cursor stays on its path if that is still there, else on the nearest
+        folder above.
+        """
         at = self.row.path if self.row else ""
         self.rows = rows
         places = {row.path: index for index, row in enumerate(rows)}
@@ -88,7 +95,9 @@ class TreePane(ScrollView, can_focus=True):
         self.refresh()
 
     def go_to(self, path: str) -> None:
-        self.cursor = next((index for index, row in enumerate(self.rows) if row.path == path), self.cursor)
+        self.cursor = next(
+            (index for index, row in enumerate(self.rows) if row.path == path), self.cursor
+        )
         self.scroll_to_cursor()
         self.refresh()
 

@@ -9,9 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sutler.errors import UsageError
+from sutler.paths import basename, dirname
 from sutler.scan.globs import GlobSet, literal
-from sutler.values.errors import UsageError
-from sutler.values.paths import basename, dirname
 
 Mark = Literal["none", "some", "all"]
 
@@ -55,16 +55,21 @@ class Total(Struct):
 
 
 class Plan:
-    """The files, and which of them are picked. Figures of folders are kept as picks change, so that a tree of many
-    thousand files answers at once. `unseen` are picks of an earlier time that are not among the files now; `frame` is
-    what a pack costs before any file is in it."""
+    """The files, and which of them are picked. Figures of folders are kept as picks change, so that
+    a tree of many thousand files answers at once. `unseen` are picks of an earlier time that are
+    not among the files now; `frame` is what a pack costs before any file is in it.
+    """
 
-    def __init__(self, files: Mapping[str, Weight], picked: Iterable[str] = (), frame: int = 0) -> None:
+    def __init__(
+        self, files: Mapping[str, Weight], picked: Iterable[str] = (), frame: int = 0
+    ) -> None:
         self.frame = frame
         self.files = dict(sorted(files.items()))
         self._paths = list(self.files)
         self.totals: dict[str, Total] = {"": Total()}
-        self.inside: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}  # folders and files of a folder
+        self.inside: dict[str, tuple[list[str], list[str]]] = {
+            "": ([], [])
+        }  # folders and files of a folder
         for path, weight in self.files.items():
             self._add(path, weight)
         for folders, _ in self.inside.values():
@@ -118,7 +123,9 @@ class Plan:
         """The files below a folder, in order; of the root, all."""
         if not folder:
             return self._paths
-        first, after = (bisect_left(self._paths, folder + mark) for mark in ("/", "0"))  # "0" follows "/"
+        first, after = (
+            bisect_left(self._paths, folder + mark) for mark in ("/", "0")
+        )  # "0" follows "/"
         return self._paths[first:after]
 
     def matching(self, globs: Iterable[str]) -> list[str]:
@@ -154,11 +161,15 @@ class Plan:
             row = self._row(path, depth, path in open_)
             rows.append(row)
             if row.open:
-                stack.extend((child, depth + 1) for child in reversed(self._children(path, heaviest)))
+                stack.extend(
+                    (child, depth + 1) for child in reversed(self._children(path, heaviest))
+                )
         return rows
 
     def found(self, word: str) -> list[Row]:
-        """The files whose path holds the word, or matches it as a glob, below their open folders."""
+        """The files whose path holds the word, or matches it as a glob, below their open
+        folders.
+        """
         hits = self.hits(word)[:MOST_FOUND]
         folders = {folder for path in hits for folder in _above(path) if folder}
         paths = sorted([*hits, *folders], key=lambda path: path.split("/"))
@@ -180,7 +191,10 @@ class Plan:
         folders, files = self.inside[folder]
         if not heaviest:
             return folders + files
-        weigh = {**{one: self.totals[one].tokens for one in folders}, **{one: self.files[one].tokens for one in files}}
+        weigh = {
+            **{one: self.totals[one].tokens for one in folders},
+            **{one: self.files[one].tokens for one in files},
+        }
         return sorted(weigh, key=lambda path: (-weigh[path], path))
 
 
@@ -192,8 +206,9 @@ def _above(path: str) -> Iterator[str]:
 
 
 def folded(plan: Plan) -> list[str]:
-    """The picks as globs of a profile: a folder that is picked whole stands for its files, names are anchored and
-    taken literally."""
+    """The picks as globs of a profile: a folder that is picked whole stands for its files, names
+    are anchored and taken literally.
+    """
     globs: list[str] = []
     stack = [""]
     while stack:
@@ -208,16 +223,21 @@ def folded(plan: Plan) -> list[str]:
 
 
 def bar(used: int, limit: int | None, width: int) -> str:
-    """`████░░░░` of `width` characters; the last one stays empty until the budget is used up, the first filled as
-    soon as anything is."""
+    """`████░░░░` of `width` characters; the last one stays empty until the budget is used up, the
+    first filled as soon as anything is.
+    """
     if limit is None or width < 1:
         return ""
-    filled = width if used >= limit else min(width - 1, max(1 if used else 0, used * width // limit))
+    filled = (
+        width if used >= limit else min(width - 1, max(1 if used else 0, used * width // limit))
+    )
     return "█" * filled + "░" * (width - filled)
 
 
 def bar_line(plan: Plan, budget: Budget, width: int) -> str:
-    """The budget in one line: a drawing and the figures, or as much of them as a narrow screen has room for."""
+    """The budget in one line: a drawing and the figures, or as much of them as a narrow screen has
+    room for.
+    """
     limit, unit = budget.limit, budget.unit
     picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
     tokens = "" if unit == "tokens" else f", {plan.tokens:,} tokens"
@@ -229,4 +249,6 @@ def bar_line(plan: Plan, budget: Budget, width: int) -> str:
     if len(figures) + len(tokens) + 5 <= width:
         figures += tokens
     drawing = bar(plan.used, limit, min(width - len(figures), 30))
-    return drawing + figures if len(drawing) >= 5 else f"{share} of {limit:,} {unit}{over}, {picked}"
+    return (
+        drawing + figures if len(drawing) >= 5 else f"{share} of {limit:,} {unit}{over}, {picked}"
+    )

@@ -1,4 +1,6 @@
-"""What the page may ask for, as functions from values to values. Each call opens what it needs and closes it again."""
+"""What the page may ask for, as functions from values to values. Each call opens what it needs and
+closes it again.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +15,26 @@ import msgspec
 from msgspec import Struct
 
 from sutler.edits.consent import settle, waiting
-from sutler.engine import receipts
-from sutler.engine.clean import told
-from sutler.engine.options import Options
-from sutler.engine.project import Project
-from sutler.engine.view import view_of_run, watch_for
+from sutler.errors import UsageError
+from sutler.pack import receipts
+from sutler.pack.options import Options
 from sutler.pack.packing import Packing
+from sutler.pack.page.build import view_of_run, watch_for
+from sutler.pack.page.shapes import View
+from sutler.pack.project import Project
+from sutler.paths import quote, unquote
+from sutler.secrets.cleaner import told
+from sutler.store.records import PROFILES, Caller, unseal
 from sutler.tools import open_door, open_store
-from sutler.values.access import PROFILES, Caller, unseal
-from sutler.values.errors import UsageError
-from sutler.values.paths import quote, unquote
-from sutler.values.view import View
 
 PAGE = 200
 """Rows of the ledger that are shown at once."""
 
 
 class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
-    """A selection as the page's form gives it. `without` are files unticked one by one, in display form."""
+    """A selection as the page's form gives it. `without` are files unticked one by one, in display
+    form.
+    """
 
     goal: str = ""
     include: tuple[str, ...] = ()
@@ -47,17 +51,24 @@ class Settled(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Acts:
-    """One project, looked at by one person. Packs are made one at a time: each may take all cores."""
+    """One project, looked at by one person. Packs are made one at a time: each may take all
+    cores.
+    """
 
     def __init__(self, project: Project, goal: str, environ: Mapping[str, str]) -> None:
         self._project = project
         self._environ = environ
         self._busy = threading.Lock()
-        self._caller = Caller(f"web:uid{os.getuid()}", f"ui-{secrets.token_hex(4)}", PROFILES["person"])
+        self._caller = Caller(
+            f"web:uid{os.getuid()}", f"ui-{secrets.token_hex(4)}", PROFILES["person"]
+        )
         settings = project.settings
         limit, unit = settings.limit()
         self.first = Wanted(
-            goal, settings.words("include"), settings.words("exclude"), limit if unit == "tokens" else None
+            goal,
+            settings.words("include"),
+            settings.words("exclude"),
+            limit if unit == "tokens" else None,
         )
 
     def view(self, wanted: Wanted) -> View:
@@ -68,7 +79,9 @@ class Acts:
             for _ in packing.encoded():
                 pass
             watch.scores = packing.scores
-        return view_of_run(packing.report, watch, project=told(project.name), goal=told(wanted.goal))
+        return view_of_run(
+            packing.report, watch, project=told(project.name), goal=told(wanted.goal)
+        )
 
     def text(self, wanted: Wanted) -> bytes:
         """The pack itself, handed to the browser: it leaves, so it has a receipt."""
@@ -89,7 +102,9 @@ class Acts:
         options: Options = {"include": wanted.include, "exclude": wanted.exclude}
         if wanted.max_tokens is not None:
             if wanted.max_tokens < 1:
-                raise UsageError("a budget is at least one token", next_step="give a number, or leave it empty")
+                raise UsageError(
+                    "a budget is at least one token", next_step="give a number, or leave it empty"
+                )
             options["max_tokens"] = wanted.max_tokens
         return project.pack(goal=wanted.goal, **options), project
 
@@ -111,7 +126,9 @@ class Acts:
             store.close()
 
     def settle(self, id: str, settled: Settled) -> dict[str, str]:
-        state: Literal["approved", "denied"] = "approved" if settled.verdict == "approve" else "denied"
+        state: Literal["approved", "denied"] = (
+            "approved" if settled.verdict == "approve" else "denied"
+        )
         with open_door(self._project.place.root, self._caller, environ=self._environ) as door:
             found = settle(door, id, state, f"person:{self._caller.id}", settled.digest)
         return {"id": found.id, "state": state}
@@ -138,4 +155,16 @@ class Acts:
             store.close()
 
 
-_APPROVAL = ("id", "tool", "args", "rule", "caller", "session", "base", "result", "created", "expires", "preview")
+_APPROVAL = (
+    "id",
+    "tool",
+    "args",
+    "rule",
+    "caller",
+    "session",
+    "base",
+    "result",
+    "created",
+    "expires",
+    "preview",
+)

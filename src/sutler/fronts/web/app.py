@@ -12,12 +12,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sutler.engine.clean import told
+from sutler.errors import ConflictError, SutlerError
 from sutler.fronts import bug_report
 from sutler.fronts.web.acts import Acts, Settled, Wanted
 from sutler.fronts.web.guard import Guard, Keys
-from sutler.stages.page import asset, embedded, page, policy, script
-from sutler.values.errors import ConflictError, SutlerError
+from sutler.pack.page.html import asset, embedded, page, policy, script
+from sutler.secrets.cleaner import told
 
 LARGEST = 1 << 20
 """Bytes that a request may send."""
@@ -36,7 +36,9 @@ def build(acts: Acts, keys: Keys) -> Guard:
 
     async def home(request: Request) -> Response:
         view = await run_in_threadpool(acts.view, acts.first)
-        strict = policy(script(live=True), asset("report.css"), live=True) + "; frame-ancestors 'none'"
+        strict = (
+            policy(script(live=True), asset("report.css"), live=True) + "; frame-ancestors 'none'"
+        )
         body = page(view, live=True, first=embedded(acts.first))
         return Response(body, media_type="text/html", headers={"content-security-policy": strict})
 
@@ -44,7 +46,10 @@ def build(acts: Acts, keys: Keys) -> Guard:
         return _json(await run_in_threadpool(acts.view, await _body(request, Wanted)))
 
     async def text(request: Request) -> Response:
-        return Response(await run_in_threadpool(acts.text, await _body(request, Wanted)), media_type="text/plain")
+        return Response(
+            await run_in_threadpool(acts.text, await _body(request, Wanted)),
+            media_type="text/plain",
+        )
 
     async def approvals(request: Request) -> Response:
         return _json({"waiting": await run_in_threadpool(acts.approvals)})
@@ -55,7 +60,9 @@ def build(acts: Acts, keys: Keys) -> Guard:
 
     async def ledger(request: Request) -> Response:
         before = request.query_params.get("before", "")
-        return _json(await run_in_threadpool(acts.ledger, int(before) if before.isdecimal() else None))
+        return _json(
+            await run_in_threadpool(acts.ledger, int(before) if before.isdecimal() else None)
+        )
 
     async def verify(request: Request) -> Response:
         return _json(await run_in_threadpool(acts.verify))
@@ -84,12 +91,18 @@ def _guarded(handler: Handler) -> Handler:
             return _json({"error": {"what": f"the request cannot be read: {wrong}"[:300]}}, 400)
         except SutlerError as error:
             status = 409 if isinstance(error, ConflictError) else _STATUS.get(error.exit_code, 500)
-            parts = {"what": told(error.what), "rule": told(error.rule), "next": told(error.next_step)}
+            parts = {
+                "what": told(error.what),
+                "rule": told(error.rule),
+                "next": told(error.next_step),
+            }
             return _json({"error": parts}, status)
         except Exception as fault:
             report = bug_report.explain(["ui", request.url.path], fault)
             bug_report.log(report)
-            return _json({"error": {"what": report.what, "rule": report.rule, "next": report.next_step}}, 500)
+            return _json(
+                {"error": {"what": report.what, "rule": report.rule, "next": report.next_step}}, 500
+            )
 
     return answer
 

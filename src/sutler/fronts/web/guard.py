@@ -1,8 +1,10 @@
-"""Who may speak to the server: one browser of the person who started it, from the server's own page.
+"""Who may speak to the server: one browser of the person who started it, from the server's own
+page.
 
-The printed address holds a key that works once and becomes a cookie. The cookie's path is a random folder, because
-cookies know no ports: another server on this machine must not be handed ours. Host and Origin are compared whole, so
-neither a page of another origin nor a name that points here from outside gets an answer.
+The printed address holds a key that works once and becomes a cookie. The cookie's path is a random
+folder, because cookies know no ports: another server on this machine must not be handed ours. Host
+and Origin are compared whole, so neither a page of another origin nor a name that points here from
+outside gets an answer.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Keys:
 
 
 def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, str] | None:
-    """Why a request may not even show its key: another name, another origin, another site's doing."""
+    """Why a request may not even show its key: another name, another origin, another site's
+    doing.
+    """
     if headers.get("host") != keys.host:
         return 421, "this server answers to its own address only\n"
     origin = headers.get("origin")
@@ -75,7 +79,9 @@ def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, s
 
 
 class Guard:
-    """Stands before the application; adds the headers that keep a browser strict to every answer."""
+    """Stands before the application; adds the headers that keep a browser strict to every
+    answer.
+    """
 
     def __init__(self, app: App, keys: Keys) -> None:
         self._app = app
@@ -84,7 +90,9 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return None
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         refusal = foreign(scope["method"], headers, self._keys) or self._doubled(scope)
         if refusal:
             return await _answer(send, *refusal)
@@ -103,11 +111,20 @@ class Guard:
     async def _first(self, scope: Scope, send: Send) -> None:
         """The one request that brings the key instead of the cookie."""
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
-        if scope["method"] == "GET" and scope["path"] == self._keys.folder and given and self._keys.spend(given):
-            cookie = f"{COOKIE}={self._keys.cookie}; Path={self._keys.folder}; HttpOnly; SameSite=Strict"
+        if (
+            scope["method"] == "GET"
+            and scope["path"] == self._keys.folder
+            and given
+            and self._keys.spend(given)
+        ):
+            cookie = (
+                f"{COOKIE}={self._keys.cookie}; Path={self._keys.folder}; HttpOnly; SameSite=Strict"
+            )
             home = (b"location", self._keys.folder.encode())
             return await _answer(send, 303, "", home, (b"set-cookie", cookie.encode()))
-        return await _answer(send, 401, USED if given else "no key: open the address that 'sutler ui' printed\n")
+        return await _answer(
+            send, 401, USED if given else "no key: open the address that 'sutler ui' printed\n"
+        )
 
 
 async def _answer(send: Send, status: int, text: str, *more: tuple[bytes, bytes]) -> None:

@@ -29,7 +29,14 @@ def test_json_gains_one_entry_and_loses_nothing(text: str) -> None:
     after = with_json(text, "mcpServers", "sutler", ENTRY)
     old = read_json(text) if text else {}
     assert read_json(after) == {**old, "mcpServers": {**old.get("mcpServers", {}), "sutler": ENTRY}}
-    for comment in ("// first", "/* mine */", "// one", "// servers", "/* nothing yet */", "// nothing at all"):
+    for comment in (
+        "// first",
+        "/* mine */",
+        "// one",
+        "// servers",
+        "/* nothing yet */",
+        "// nothing at all",
+    ):
         assert after.count(comment) == text.count(comment)
     assert with_json(after, "mcpServers", "sutler", ENTRY) == after
 
@@ -41,7 +48,8 @@ def test_plain_json_stays_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{", '{"a"}', '{"a": 1 "b": 2}', '{"a": 1, "a": 2}', "{'a': 1}", "{} x", '{"a": }']
+    "text",
+    ["[]", "{", '{"a"}', '{"a": 1 "b": 2}', '{"a": 1, "a": 2}', "{'a': 1}", "{} x", '{"a": }'],
 )
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
@@ -61,6 +69,9 @@ TOML = [
 def test_toml_gains_one_table_and_loses_nothing(text: str) -> None:
     after = with_toml(text, "mcp_servers", "sutler", ENTRY)
     old = tomllib.loads(text)
-    assert tomllib.loads(after) == {**old, "mcp_servers": {**old.get("mcp_servers", {}), "sutler": ENTRY}}
+    assert tomllib.loads(after) == {
+        **old,
+        "mcp_servers": {**old.get("mcp_servers", {}), "sutler": ENTRY},
+    }
     assert after.count("# mine") == text.count("# mine")
     assert with_toml(after, "mcp_servers", "sutler", ENTRY) == after

@@ -1,4 +1,6 @@
-"""Bytes become messages, or a fault that says what is wrong and carries the id where there is one."""
+"""Bytes become messages, or a fault that says what is wrong and carries the id where there is
+one.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ from sutler.fronts.mcp.wire import MAX_DEPTH, MAX_MESSAGE, Fault, encode, parse
         (b'{"jsonrpc": "2.0", "id": "%s", "method": "x"}' % (b"y" * 300), -32600, None),
         (b'{"jsonrpc": "2.0", "id": 3, "method": 5}', -32600, 3),
         (b'{"jsonrpc": "2.0", "id": 3, "method": "x", "params": [1]}', -32602, 3),
-        (b'{"jsonrpc": "2.0", "id": 3, "method": "x", "params": ' + b'{"a":' * 70 + b"1" + b"}" * 71, -32600, 3),
+        (
+            b'{"jsonrpc": "2.0", "id": 3, "method": "x", "params": '
+            + b'{"a":' * 70
+            + b"1"
+            + b"}" * 71,
+            -32600,
+            3,
+        ),
         (b" " * (MAX_MESSAGE + 1), -32600, None),
     ],
     ids=lambda value: repr(value)[:40],
@@ -37,7 +46,12 @@ def test_what_is_no_message_is_a_fault(line: bytes, code: int, id: object) -> No
 
 def test_depth_is_counted_from_the_message() -> None:
     inside = MAX_DEPTH - 2
-    line = b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b'{"a":' * inside + b"1" + b"}" * (inside + 1)
+    line = (
+        b'{"jsonrpc":"2.0","id":1,"method":"x","params":'
+        + b'{"a":' * inside
+        + b"1"
+        + b"}" * (inside + 1)
+    )
     assert parse(line).id == 1
 
 
@@ -63,7 +77,9 @@ def test_only_an_explicit_yes_is_one(answer: object, said: bool | None) -> None:
 
 
 def test_request_state_is_bound_to_its_call() -> None:
-    """T57: what goes through the client comes back as it was, for the same session, tool and arguments."""
+    """T57: what goes through the client comes back as it was, for the same session, tool and
+    arguments.
+    """
     sealed = Sealed(b"k", "s", "write_file", {"path": "a"})
     state = sealed.state("approval1")
     assert sealed.approval(state) == "approval1"

@@ -8,7 +8,13 @@ from sutler.fronts.tui.panes import plain_lines, row_text
 from sutler.fronts.tui.plan import Plan, Row, Weight, bar, folded
 from sutler.scan.globs import GlobSet
 
-FILES = {"README.md": 3, "src/a.py": 10, "src/deep/b.py": 20, "src/deep/c.py": 30, "src-old/a.py": 5}
+FILES = {
+    "README.md": 3,
+    "src/a.py": 10,
+    "src/deep/b.py": 20,
+    "src/deep/c.py": 30,
+    "src-old/a.py": 5,
+}
 
 
 def plan(picked: tuple[str, ...] = ()) -> Plan:
@@ -82,12 +88,22 @@ def test_figures_are_those_of_the_picks_whatever_was_toggled(steps: list[str]) -
         assert total.tokens == sum(FILES[path] for path in below)
 
 
-NAMES = st.text(st.sampled_from("ab*?[]{},!\\ #-é"), min_size=1, max_size=4).filter(lambda name: name.strip() == name)
+NAMES = st.text(st.sampled_from("ab*?[]{},!\\ #-é"), min_size=1, max_size=4).filter(
+    lambda name: name.strip() == name
+)
 
 
-@given(st.dictionaries(st.lists(NAMES, min_size=1, max_size=3).map("/".join), st.just(Weight(1, 1)), max_size=8))
+@given(
+    st.dictionaries(
+        st.lists(NAMES, min_size=1, max_size=3).map("/".join), st.just(Weight(1, 1)), max_size=8
+    )
+)
 def test_picks_as_globs_mean_these_files_and_no_others(files: dict[str, Weight]) -> None:
-    clean = {path: one for path, one in files.items() if not any(other.startswith(f"{path}/") for other in files)}
+    clean = {
+        path: one
+        for path, one in files.items()
+        if not any(other.startswith(f"{path}/") for other in files)
+    }
     one = Plan(clean, list(clean)[::2])
     globs = GlobSet(folded(one))
     assert [path for path in one.files if globs.match(path)] == one.chosen()

@@ -1,0 +1,343 @@
+"""A budget shared out over files and their regions: the most value for the cost, never more than
+the limit.
+
+The caller brings an `Offer` per file, best first, with every price already in the unit of the
+budget (tokens or characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an
+outline, or only by name. Prices of parts only estimate what the parts cost together, so
+`fit_exactly` takes a function that measures the real thing and moves the limit until the measure is
+right: at most the limit, and as close to it as the material allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.languages.facts import Region
+from sutler.paths import Span
+
+GrantLevel = Literal["full", "excerpt", "outline", "listed"]
+
+
+class Offer(Struct, frozen=True):
+    """A file as the budget sees it. `score` is the ranking's; `scores` and `prices` are of its
+    regions, in order; `outline` and `listed` are what those rungs cost, 0 where the rung does not
+    exist; `whole` pins it to be taken in full first; `header` is what its frame costs, where that
+    is known better than `Prices` knows it; `leads` are lines that a region is shown with where the
+    one before it is not, such as the signature of a function's body.
+    """
+
+    path: str
+    score: float
+    full: int
+    regions: tuple[Region, ...] = ()
+    scores: tuple[float, ...] = ()
+    prices: tuple[int, ...] = ()
+    outline: int = 0
+    listed: int = 0
+    whole: bool = False
+    header: int = 0
+    leads: tuple[Span | None, ...] = ()
+
+
+class Prices(Struct, frozen=True):
+    """What a shown file costs besides its text, and what a cut costs: the marker for left-out lines
+    and the lines of context around it.
+    """
+
+    header: int = 60
+    gap: int = 8
+
+
+class Grant(Struct, frozen=True):
+    """What a file gets; `spans` are the lines of an excerpt, in order, neighbours joined."""
+
+    path: str
+    level: GrantLevel
+    spans: tuple[Span, ...] = ()
+
+
+class Taste(Struct, frozen=True):
+    """How value follows from scores; tuned on the selection bench's `tune` instances."""
+
+    file_power: float = 2.0  # how steeply a file's score counts
+    rank_power: float = 0.3  # how steeply its place in the ranking counts
+    region_power: float = 1.5  # how steeply a region's own score counts
+    cost_power: float = 0.4  # 1 is pure value per cost; less favours long functions
+    floor: float = (
+        0.03  # what a region without any evidence of its own is worth, as a share of the best
+    )
+    head: float = (
+        2.25  # the top of a file, where it imports, is worth this much more than its words say
+    )
+    classes: float = 0.2  # the head of a class is worth this much less,
+    gaps: float = 0.8  # what stands between definitions this much,
+    docs: float = 0.5  # and long documentation this much
+    fading: float = 0.35  # how steeply the further regions of one file count less than its best,
+    soon: float = 8.0  # and after how many of them that is felt
+    least_price: int = 60  # below this all regions cost alike
+    whole_share: float = (
+        0.2  # the best file is taken whole when it needs at most this share of the limit
+    )
+    completion: float = 0.75  # a file shown to this share is completed when it fits
+
+
+TASTE = Taste()
+ENOUGH = 0.985
+"""A budget that is used to this share is used."""
+TRIES = 60
+"""Single regions that are measured to fill a last gap."""
+FEW = 12
+"""Regions of which a part may be shown to fill it."""
+
+
+def allocate(
+    offers: Sequence[Offer], limit: int, prices: Prices | None = None, taste: Taste = TASTE
+) -> tuple[Grant, ...]:
+    """Grants in the order of the offers; files that get nothing are missing. Σ prices ≤ limit."""
+    return _allocated(offers, _by_density(offers, taste), limit, prices or Prices(), taste)
+
+
+def _allocated(
+    offers: Sequence[Offer],
+    order: Sequence[tuple[int, int]],
+    limit: int,
+    prices: Prices,
+    taste: Taste,
+) -> tuple[Grant, ...]:
+    purse = _Purse(offers, limit, prices)
+    for i, offer in enumerate(offers):
+        small = i == 0 and offer.full <= limit * taste.whole_share
+        if offer.whole or small:
+            purse.take_whole(i)
+    for i, j in order:
+        purse.take_region(i, j)
+    for i in range(len(offers)):
+        purse.complete(i, taste.completion)
+    for level in ("outline", "listed"):
+        for i in range(len(offers)):
+            purse.take_rung(i, level)
+    return purse.grants()
+
+
+def fit_exactly(
+    offers: Sequence[Offer],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+    prices: Prices | None = None,
+) -> tuple[Grant, ...]:
+    """Grants whose measured cost is at most the limit and, where there is material, at least 97 %
+    of it.
+    """
+    best: tuple[Grant, ...] = ()
+    best_cost = 0
+    enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
+    target = limit
+    order = _by_density(offers, TASTE)
+    for _ in range(10):
+        grants = _allocated(offers, order, target, prices or Prices(), TASTE)
+        cost = measure(grants)
+        if best_cost < cost <= limit:
+            best, best_cost = grants, cost
+        if limit * ENOUGH <= cost <= limit:
+            break
+        if cost > limit:
+            too_much = target
+        elif len(grants) == len(offers) and all(grant.level == "full" for grant in grants):
+            break  # nothing is left to buy
+        else:
+            enough = target
+        target = _moved(target + limit - cost, enough, too_much)
+        if target in (enough, too_much):
+            break
+    return (
+        _topped_up(best, best_cost, offers, order, limit, measure)
+        if best_cost < limit * ENOUGH
+        else best
+    )
+
+
+def _topped_up(
+    grants: tuple[Grant, ...],
+    cost: int,
+    offers: Sequence[Offer],
+    order: Sequence[tuple[int, int]],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+) -> tuple[Grant, ...]:
+    """More regions into a gap that estimates left: one after the other, each measured, until it is
+    filled. Where whole ones are too large, the first lines of the best do.
+    """
+    held = {grant.path: grant for grant in grants}
+
+    def more(i: int, span: Span) -> None:
+        nonlocal held, grants, cost
+        path = offers[i].path
+        spans = held[path].spans if path in held else ()
+        wider = {**held, path: Grant(path, "excerpt", _with(spans, span))}
+        made = tuple(wider[one.path] for one in offers if one.path in wider)
+        price = measure(made)
+        if cost < price <= limit:
+            held, grants, cost = wider, made, price
+
+    open_regions = [
+        (i, j) for i, j in order if not _shows(held.get(offers[i].path), offers[i].regions[j])
+    ]
+    tries = 0
+    for i, j in open_regions:
+        if cost >= limit * ENOUGH or tries == TRIES:
+            break
+        if offers[i].prices[j] <= limit - cost:
+            region = offers[i].regions[j]
+            more(i, Span(region.start, region.end))
+            tries += 1
+    for i, j in open_regions[:FEW]:
+        region = offers[i].regions[j]
+        size = region.end - region.start + 1
+        while cost < limit * ENOUGH and size > 1:
+            size //= 2
+            more(i, Span(region.start, region.start + size - 1))
+    return grants
+
+
+def _shows(grant: Grant | None, region: Region) -> bool:
+    if grant is None:
+        return False
+    return grant.level == "full" or any(
+        s.start <= region.start and region.end <= s.end for s in grant.spans
+    )
+
+
+def _with(spans: Sequence[Span], span: Span) -> tuple[Span, ...]:
+    """Spans with one more among them, in order, those that touch joined."""
+    found: list[Span] = []
+    for one in sorted((*spans, span), key=lambda one: (one.start, one.end)):
+        if found and one.start <= found[-1].end + 1:
+            one = Span(found[-1].start, max(found.pop().end, one.end))
+        found.append(one)
+    return tuple(found)
+
+
+def _moved(wish: int, enough: int, too_much: int) -> int:
+    """The next target: the one wished for where it lies between what is known, else the middle."""
+    if too_much:
+        return wish if enough < wish < too_much else (enough + too_much) // 2
+    return max(wish, enough + 1)
+
+
+def _by_density(offers: Sequence[Offer], taste: Taste) -> list[tuple[int, int]]:
+    """All regions of all files, the most valuable for their cost first; ties by rank and line."""
+    top_file = max((offer.score for offer in offers), default=0.0) or 1.0
+    top_region = max((score for offer in offers for score in offer.scores), default=0.0) or 1.0
+    by_kind = {
+        "function": 1.0,
+        "head": taste.head,
+        "class": taste.classes,
+        "gap": taste.gaps,
+        "doc": taste.docs,
+    }
+    rated: list[tuple[float, int, int]] = []
+    for i, offer in enumerate(offers):
+        file_value = (max(offer.score, 0.0) / top_file) ** taste.file_power / (
+            1 + i
+        ) ** taste.rank_power
+        mine: list[tuple[float, int]] = []
+        for j, (region, score, price) in enumerate(
+            zip(offer.regions, offer.scores, offer.prices, strict=True)
+        ):
+            own = by_kind[region.kind] * (taste.floor + (score / top_region) ** taste.region_power)
+            mine.append((-file_value * own / (price + taste.least_price) ** taste.cost_power, j))
+        mine.sort()
+        rated += [
+            (value / (1 + k / taste.soon) ** taste.fading, i, j)
+            for k, (value, j) in enumerate(mine)
+        ]
+    rated.sort()
+    return [(i, j) for _, i, j in rated]
+
+
+class _Purse:
+    """What has been taken, and what is left."""
+
+    def __init__(self, offers: Sequence[Offer], limit: int, prices: Prices) -> None:
+        self._offers = offers
+        self._left = limit
+        self._prices = prices
+        self._regions: list[set[int]] = [set() for _ in offers]
+        self._spent = [0] * len(offers)
+        self._rung: list[GrantLevel | None] = [None] * len(offers)
+
+    def _pay(self, i: int, price: int) -> bool:
+        """Pay the difference between what file `i` costs so far and `price`."""
+        more = price - self._spent[i]
+        if more > self._left:
+            return False
+        self._left -= more
+        self._spent[i] = price
+        return True
+
+    def take_whole(self, i: int) -> bool:
+        if self._rung[i] == "full":
+            return True
+        taken = self._pay(i, self._offers[i].full + self._header(i))
+        if taken:
+            self._rung[i] = "full"
+        return taken
+
+    def _header(self, i: int) -> int:
+        return self._offers[i].header or self._prices.header
+
+    def take_region(self, i: int, j: int) -> None:
+        if self._rung[i] == "full":
+            return
+        mine, gap = self._regions[i], self._prices.gap
+        price = self._spent[i] + self._offers[i].prices[j]
+        if not mine:
+            price += self._header(i) + 2 * gap  # before and after
+        else:  # one more stretch, one longer, or two that become one
+            price += gap * (1 - (j - 1 in mine) - (j + 1 in mine))
+        if self._pay(i, price):
+            mine.add(j)
+            self._rung[i] = "excerpt"
+            if len(mine) == len(self._offers[i].regions):
+                self.take_whole(i)
+
+    def complete(self, i: int, share: float) -> None:
+        offer = self._offers[i]
+        if self._rung[i] == "excerpt" and self._spent[i] >= share * offer.full:
+            self.take_whole(i)
+
+    def take_rung(self, i: int, level: GrantLevel) -> None:
+        offer = self._offers[i]
+        price = offer.outline + self._header(i) if level == "outline" else offer.listed
+        exists = offer.outline if level == "outline" else offer.listed
+        if exists and self._rung[i] is None and self._pay(i, price):
+            self._rung[i] = level
+
+    def grants(self) -> tuple[Grant, ...]:
+        made: list[Grant] = []
+        for i, offer in enumerate(self._offers):
+            rung = self._rung[i]
+            if rung is not None:
+                spans = _spans(offer, self._regions[i]) if rung == "excerpt" else ()
+                made.append(Grant(offer.path, rung, spans))
+        return tuple(made)
+
+
+def _spans(offer: Offer, chosen: set[int]) -> tuple[Span, ...]:
+    spans: list[Span] = []
+    for j in sorted(chosen):
+        region = offer.regions[j]
+        lead = offer.leads[j] if offer.leads and j - 1 not in chosen else None
+        if lead:
+            _join(spans, lead)
+        _join(spans, Span(region.start, region.end))
+    return tuple(spans)
+
+
+def _join(spans: list[Span], span: Span) -> None:
+    if spans and spans[-1].end + 1 == span.start:
+        span = Span(spans.pop().start, span.end)
+    spans.append(span)

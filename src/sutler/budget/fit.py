@@ -1,0 +1,387 @@
+"""Who gives way under the budget, in what order. Σ cost ≤ limit, counted on the very text that is
+sent.
+
+Files are offered in the order of their claim. Each takes the best rung of the ladder that still
+fits: the whole text, head and tail, its name in the list of files not shown, or nothing but its
+part in a count. What cannot give way (the opening, the goal, the manifest's frame) is paid for
+first; if that alone is over the limit, the pack is refused with the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.budget.selection import Choice, Cut, Request, display_key
+from sutler.budget.shrink import head_tail
+from sutler.errors import RefusedError
+from sutler.formats import render, section_text, shape
+from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
+from sutler.paths import RelPath
+from sutler.scan.snapshot import Excluded, Problem, Rule
+from sutler.tokens.counter import Counter
+
+if TYPE_CHECKING:
+    from sutler.budget.allocate import Prices
+    from sutler.budget.task_fit import Ranking
+
+
+class Loaded(Struct, frozen=True, gc=False):
+    """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
+    leave.
+    """
+
+    path: RelPath
+    text: str
+    digest: str
+    size: int
+    encoding: str = "utf-8"
+    problems: tuple[Problem, ...] = ()
+    data: bytes = (
+        b""  # the raw bytes, where they are the text in UTF-8: nobody need encode it again
+    )
+    stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
+
+
+class Material(Struct, frozen=True, gc=False):
+    """One file, loaded and cleaned: what a section is cut from."""
+
+    choice: Choice
+    loaded: Loaded
+    clean: CleanText
+
+
+class Fitted(Struct, frozen=True):
+    """What entered, in the order of claim, and what did not."""
+
+    sections: tuple[Section, ...]
+    listing: Listing
+    excluded: tuple[Excluded, ...]
+    spent: int
+
+
+def section_of(material: Material, level: Level, body: CleanText) -> Section:
+    """A section showing `body` of a file. The raw file's digest is reused where the text is the
+    file itself.
+    """
+    loaded, entry = material.loaded, material.choice.entry
+    whole = level == "full" and loaded.encoding == "utf-8" and body.text is loaded.text
+    data = b"" if whole else body.text.encode()
+    return Section(
+        path=entry.path,
+        level=level,
+        body=body,
+        sha256=loaded.digest if whole else sha256(data).hexdigest(),
+        length=loaded.size if whole else len(data),
+        source=loaded.digest,
+        source_size=loaded.size,
+        encoding=loaded.encoding,
+        mode=0o100755 if entry.mode & 0o100 else 0o100644,
+        language=material.choice.facts.language,
+        reason=material.choice.reason,
+        data=loaded.data if whole else data,
+    )
+
+
+def best_rung(material: Material, cut: Cut) -> Section:
+    """The best a file may show: all of it, or head and tail where it is over the per-file size."""
+    clean = material.clean
+    if cut.max_file_bytes and material.loaded.size > cut.max_file_bytes:
+        shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
+        if shorter != clean.text:
+            return section_of(material, "head_tail", replace(clean, text=shorter))
+    return section_of(material, "full", clean)
+
+
+def rungs(material: Material, cut: Cut) -> Iterator[Section]:
+    """Every rung that shows text, best first."""
+    best = best_rung(material, cut)
+    yield best
+    if best.level == "full":
+        shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
+        if shorter != material.clean.text:
+            yield section_of(material, "head_tail", replace(material.clean, text=shorter))
+
+
+def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
+    """The choices that can still enter, in their order. Asked lazily, while the budget is being
+    spent: a limited pack must not read the whole tree.
+    """
+    for choice in choices:
+        if ledger.exhausted():
+            return
+        if not ledger.hopeless(choice.path, choice.entry.size):
+            yield choice
+
+
+def fit_within(
+    choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
+) -> Fitted:
+    """Spend the budget in the order of claim; what does not fit, or was not loaded, is listed, then
+    counted.
+    """
+    sections: list[Section] = []
+    excluded: list[Excluded] = []
+    for material in materials:
+        if isinstance(material, Excluded):
+            excluded.append(material)
+            continue
+        section = best_paid(material, ledger)
+        if section is None:
+            ledger.misses += 1
+        else:
+            sections.append(section)
+    return settled(choices, sections, excluded, ledger)
+
+
+def best_paid(material: Material, ledger: Ledger) -> Section | None:
+    """The best rung that the budget has room for, paid."""
+    return next((paid for rung in rungs(material, ledger.cut) if (paid := ledger.pay(rung))), None)
+
+
+def settled(
+    choices: Sequence[Choice], sections: list[Section], excluded: list[Excluded], ledger: Ledger
+) -> Fitted:
+    """Account for every choice: a section, an exclusion, or a name in the list of files not
+    shown.
+    """
+    entered = {section.path for section in sections} | {item.path for item in excluded}
+    unfit = [choice for choice in choices if choice.path not in entered]
+    listing = ledger.list_paths([choice.path for choice in unfit])
+    rule = Rule("budget", ledger.described)
+    excluded = [*excluded, *(Excluded(choice.path, "budget", rule) for choice in unfit)]
+    return Fitted(
+        tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent
+    )
+
+
+def trimmed(fitted: Fitted, over: int) -> Fitted:
+    """Give back at least `over`: names in the list go first, then the sections with the weakest
+    claim.
+    """
+    paths, unnamed = list(fitted.listing.paths), fitted.listing.unnamed
+    if paths:
+        keep = max(len(paths) - over, 0)  # a name costs at least one unit
+        return replace(fitted, listing=Listing(tuple(paths[:keep]), unnamed + len(paths) - keep))
+    *kept, last = fitted.sections
+    rule = Rule("budget", "the count of the whole text")
+    excluded = sorted(
+        (*fitted.excluded, Excluded(last.path, "budget", rule)), key=lambda item: item.path
+    )
+    return replace(
+        fitted,
+        sections=tuple(kept),
+        excluded=tuple(excluded),
+        listing=Listing(fitted.listing.paths, unnamed + 1),
+    )
+
+
+def frame_cost(
+    count: Counter, request: Request, preamble: Preamble, listing: Listing | None = None
+) -> int:
+    """What a pack without any file costs: the opening, the goal, the frame of the manifest, the
+    ending.
+    """
+    pieces, numbers = shape(request.format), request.line_numbers
+    texts = (
+        pieces.opening(preamble, numbers),
+        pieces.closing(preamble, listing or Listing(), numbers),
+        pieces.ending("0123456789abcdef" * 4),
+    )
+    return sum(map(count, texts))
+
+
+_FRAME = 112  # characters of the shortest frame and manifest line, besides the path
+_PATIENCE, _LAST = (
+    32,
+    1000,
+)  # files read in vain before only those are read that can enter whole, and before none is
+_BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
+
+
+_PIECES, _PIECE = 4, 700
+
+
+class Ledger:
+    """The budget while it is being spent. The only state in the stages, and it never leaves one
+    fit.
+    """
+
+    def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
+        self._shape = shape(request.format)
+        self.request = request
+        self._count = count
+        self._glue = count(self._shape.GLUE)
+        self._unit = request.budget.unit
+        self.limit = request.budget.limit or 0
+        self.described = f"{self.limit:,} {self._unit}"
+        self.misses = 0
+        self.spent = self._required(preamble, files)
+        # A frame with its manifest line costs about this much; with less left, no section can
+        # enter.
+        self._least = 40 if self._unit == "tokens" else 120
+
+    def _required(self, preamble: Preamble, files: int) -> int:
+        """What is paid before any file: the opening, the goal, the frame of the manifest, and a
+        count of `files` that are not even named.
+        """
+        required = frame_cost(self._count, self.request, preamble, Listing((), files))
+        if required > self.limit:
+            raise self.refusal(required)
+        return required
+
+    def refusal(self, required: int) -> RefusedError:
+        return RefusedError(
+            f"the required text costs {required:,} {self._unit} and the budget is {self.limit:,}",
+            rule=f"budget: {self.described}; the goal and the pack's own frame never give way",
+            next_step="raise the budget, or shorten the goal",
+        )
+
+    @property
+    def cut(self) -> Cut:
+        return self.request.cut
+
+    @property
+    def count(self) -> Counter:
+        return self._count
+
+    def estimate(self, text: str) -> int:
+        """About what a text costs, for a plan that is measured afterwards: of a long one some
+        pieces are counted.
+        """
+        if self._unit != "tokens" or len(text) <= _PIECES * _PIECE:
+            return self._count(text)
+        step = (len(text) - _PIECE) // (_PIECES - 1)
+        some = sum(self._count(text[at : at + _PIECE]) for at in range(0, _PIECES * step, step))
+        return some * len(text) // (_PIECES * _PIECE)
+
+    def prices(self) -> Prices:
+        """What a section costs besides its text, roughly."""
+        from sutler.budget.allocate import Prices
+
+        return Prices(header=75, gap=20) if self._unit == "tokens" else Prices(header=260, gap=80)
+
+    def bytes_left(self) -> int:
+        return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)
+
+    def cost(self, section: Section) -> int:
+        """What a section adds to the text: its frame, its body and its line in the manifest."""
+        framed, line = section_text(section, self.request.format, self.request.line_numbers)
+        return self._count(framed) + self._count(line) + self._glue
+
+    def exhausted(self) -> bool:
+        return self.limit - self.spent < self._least or self.misses >= _LAST
+
+    def hopeless(self, path: str, size: int) -> bool:
+        """Whether a file of this size need not be read: its frame alone is too long, for its path
+        stands there twice and its digest once. Once many files were read in vain, only those that
+        can enter whole are worth a read: a budgeted pack must not read the whole tree to fill its
+        last gap.
+        """
+        left = (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
+        frame = 2 * len(path) + _FRAME
+        return frame > left or (self.misses >= _PATIENCE and frame + size > left)
+
+    def pay(self, section: Section) -> Section | None:
+        """The section with its cost, if the budget still has room for it."""
+        if self._unit != "tokens" and len(section.body.text) > self.limit - self.spent:
+            return None
+        cost = section.cost or self.cost(section)  # a plan has counted it already
+        if self.spent + cost > self.limit:
+            return None
+        self.spent += cost
+        return replace(section, cost=cost)
+
+    def list_paths(self, paths: Sequence[RelPath]) -> Listing:
+        """Name as many of the files not shown as the rest of the budget pays for; count the
+        others.
+        """
+        named: list[RelPath] = []
+        for path in paths:
+            cost = self._count(self._shape.listing_line(path)) + self._glue
+            if self.spent + cost > self.limit:
+                break
+            self.spent += cost
+            named.append(path)
+        return Listing(tuple(sorted(named)), len(paths) - len(named))
+
+
+_REFITS = (
+    2  # how often a task's pack is fitted again with a little less, before anything is dropped
+)
+
+
+class WholeText(Struct, frozen=True):
+    """A budgeted pack whose whole text was counted; `fitted` has its sections in display order."""
+
+    text: str
+    fitted: Fitted
+    used: int
+
+
+def fit_whole_text(
+    choices: Sequence[Choice],
+    materials: Iterator[Material | Excluded],
+    ledger: Ledger,
+    preamble: Preamble,
+    ranking: Ranking | None = None,
+) -> WholeText:
+    """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the
+    promise is about the whole: while it is over the limit, the weakest claims are dropped."""
+    request, count, limit = ledger.request, ledger.count, ledger.limit
+    replay = Replay(materials)
+    reserve = 0
+    refits = 0 if ranking is None else _REFITS
+    fitted = _fitted(choices, replay, ledger, ranking)
+    order = {choice.path: display_key(choice) for choice in choices}
+    while True:
+        sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
+        numbers = request.line_numbers
+        chunks = render(
+            preamble, sections, fitted.listing, format=request.format, line_numbers=numbers
+        )
+        text = "".join(chunks)
+        used = count(text)
+        if used <= limit:
+            return WholeText(text, replace(fitted, sections=sections), used)
+        if refits and not fitted.listing.paths:  # a section is too much to lose for a few tokens
+            refits -= 1
+            reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
+            again = Ledger(request, count, preamble, len(choices))
+            again.spent = min(again.spent + reserve, limit)
+            fitted = _fitted(choices, replay, again, ranking)
+            continue
+        if not (fitted.sections or fitted.listing.paths):
+            raise ledger.refusal(used)
+        fitted = trimmed(fitted, used - limit)
+
+
+def _fitted(
+    choices: Sequence[Choice],
+    materials: Iterable[Material | Excluded],
+    ledger: Ledger,
+    ranking: Ranking | None,
+) -> Fitted:
+    if ranking is None:
+        return fit_within(choices, materials, ledger)
+    from sutler.budget.task_fit import fit_task
+
+    return fit_task(choices, materials, ledger, ranking)
+
+
+class Replay:
+    """A lazy sequence that can be iterated again: no file is loaded twice for another fit."""
+
+    def __init__(self, materials: Iterator[Material | Excluded]) -> None:
+        self._rest = materials
+        self._loaded: list[Material | Excluded] = []
+
+    def __iter__(self) -> Iterator[Material | Excluded]:
+        yield from self._loaded
+        for material in self._rest:
+            self._loaded.append(material)
+            yield material

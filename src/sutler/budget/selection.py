@@ -1,0 +1,225 @@
+"""Which files may enter, in what order of claim: pins first, then what explains a project, then the
+rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.config import Unit
+from sutler.formats.document import Format
+from sutler.paths import RelPath
+from sutler.scan.classify import key_files
+from sutler.scan.globs import GlobSet
+from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule
+
+ENTRY_DOCUMENTS = (
+    "agents.md",
+    "claude.md",
+    "readme.md",
+    "readme.rst",
+    "readme.txt",
+    "readme",
+    "llms.txt",
+)
+"""What a newcomer, person or agent, reads first; at the root of the project these outrank every
+other file.
+"""
+
+_BY_PATH = attrgetter("entry.path")
+_DEPTH = 20  # bits for the depth of a path
+_PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
+
+_STABILITY = {
+    "documentation": 0,
+    "config": 1,
+    "build": 1,
+    "dependency": 1,
+    "database": 2,
+    "test": 4,
+    "other": 5,
+}
+_SOURCE_STABILITY = 3
+
+
+class Budget(Struct, frozen=True):
+    """A hard limit on the very text that leaves; `limit` None means no limit."""
+
+    limit: int | None = None
+    unit: Unit = "tokens"
+    counter: str = "o200k_base"
+
+
+class Cut(Struct, frozen=True):
+    """Seed 004's TruncationConfig: a file above `max_file_bytes` keeps its head and its tail."""
+
+    max_file_bytes: int = 50_000
+    head_lines: int = 100
+    tail_lines: int = 50
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """Everything the stages may ask for; no stage looks anywhere else."""
+
+    goal: str = ""
+    since: str = ""  # files changed since this revision come first
+    diff: bool = False  # the diff against `since`, or against HEAD
+    log: int = 0  # the subjects of the last commits
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    max_files: int | None = None
+    budget: Budget = Budget()
+    cut: Cut = Cut()
+    format: Format = "markdown"
+    line_numbers: bool = False
+
+    @property
+    def asks_history(self) -> bool:
+        return bool(self.since or self.diff or self.log)
+
+
+class Choice(Struct, frozen=True, gc=False):
+    """A file that may enter, where it stands in the queue, and why."""
+
+    entry: FileEntry
+    facts: FileFacts
+    priority: int
+    score: float
+    reason: str
+
+    @property
+    def path(self) -> RelPath:
+        return self.entry.path
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it comes before every other claim: named by the user, or changed since a revision
+        they named.
+        """
+        return self.priority == 0
+
+
+class Selection(Struct, frozen=True):
+    """Choices in their total order (priority, -score, path), and what was left out on the way."""
+
+    choices: tuple[Choice, ...]
+    excluded: tuple[Excluded, ...] = ()
+
+
+def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
+    """How strong a file's claim on the budget is before any task is known, and why. `key` says that
+    the file is one of the few that seed 004's limits admit as key files.
+    """
+    if entry.named:
+        return _PINNED, "named by you"
+    if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
+        return _ENTRY, "entry document"
+    if facts.lock:
+        return _DERIVED, "lock file"
+    if facts.generated:
+        return _DERIVED, "generated file"
+    if key:
+        return (
+            _CRITICAL if facts.importance == "critical" else _HIGH
+        ), f"key file: {facts.category}"
+    if facts.tag == "test":
+        return _TEST, "test"
+    return (_CODE if facts.tag == "code" else _OTHER), facts.category
+
+
+def display_key(choice: Choice) -> tuple[int, str]:
+    """Most stable content first, so that a prompt cache keeps the longest prefix: documents,
+    configuration, data definitions, source, tests; then by path.
+    """
+    facts = choice.facts
+    return 5 if facts.lock else _STABILITY.get(facts.category, _SOURCE_STABILITY), choice.entry.path
+
+
+def choose(
+    entries: Iterable[tuple[FileEntry, FileFacts]],
+    request: Request,
+    scores: Mapping[str, tuple[float, str]] | None = None,
+    pins: Mapping[str, str] | None = None,
+) -> Selection:
+    """Apply the include and exclude globs and the cap. Without scores the order is (claim, depth,
+    path); with them a task is known, and what serves it comes first. `pins` maps paths to the
+    reason why they precede every other.
+    """
+    include, exclude = GlobSet(request.include), GlobSet(request.exclude)
+    excluded: list[Excluded] = []
+    kept: list[tuple[FileEntry, FileFacts]] = []
+    if not include and not exclude:
+        kept.extend(entries)
+        entries = ()
+    for entry, facts in entries:
+        dropped = None if entry.named else _dropped(entry, include, exclude)
+        if dropped:
+            excluded.append(dropped)
+        else:
+            kept.append((entry, facts))
+    choices = _claimed(kept) if scores is None else _scored(kept, scores)
+    if pins:
+        choices = [
+            replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one
+            for one in choices
+        ]
+    choices.sort(key=_BY_PATH)  # they come sorted; what follows keeps the order of equals
+    if scores is None:
+        choices.sort(key=lambda choice: choice.priority << _DEPTH | choice.entry.path.count("/"))
+    else:
+        choices.sort(
+            key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority)
+        )
+    return _capped(choices, excluded, request.max_files)
+
+
+def _claimed(kept: Sequence[tuple[FileEntry, FileFacts]]) -> list[Choice]:
+    """Choices by their claim alone. Facts are few and shared: what they claim by themselves is
+    found out once.
+    """
+    keys = {entry.path for entry, _ in key_files(kept)}
+    known: dict[int, tuple[int, str]] = {}
+    choices: list[Choice] = []
+    for entry, facts in kept:
+        path = entry.path
+        if entry.named or "/" not in path or path in keys:
+            found: tuple[int, str] | None = claim(entry, facts, path in keys)
+        else:
+            found = known.get(id(facts))
+        if found is None:
+            found = known[id(facts)] = claim(entry, facts, False)
+        choices.append(Choice(entry, facts, found[0], 0.0, found[1]))
+    return choices
+
+
+def _scored(
+    kept: Sequence[tuple[FileEntry, FileFacts]], scores: Mapping[str, tuple[float, str]]
+) -> list[Choice]:
+    choices = _claimed(kept)
+    for place, choice in enumerate(choices):
+        if choice.entry.path in scores:
+            score, why = scores[choice.entry.path]
+            choices[place] = replace(
+                choice, score=score, reason=f"{choice.reason}; {why}" if why else choice.reason
+            )
+    return choices
+
+
+def _dropped(entry: FileEntry, include: GlobSet, exclude: GlobSet) -> Excluded | None:
+    if exclude and (pattern := exclude.match(entry.path)) is not None:
+        return Excluded(entry.path, "not_selected", Rule("--exclude", pattern))
+    if include and include.match(entry.path) is None:
+        return Excluded(entry.path, "not_selected", Rule("--include", ", ".join(include.patterns)))
+    return None
+
+
+def _capped(choices: Sequence[Choice], excluded: list[Excluded], cap: int | None) -> Selection:
+    if cap is not None and len(choices) > cap:
+        rule = Rule("limit", f"max_files = {cap}")
+        excluded.extend(Excluded(choice.path, "cap", rule) for choice in choices[cap:])
+        choices = choices[:cap]
+    return Selection(tuple(choices), tuple(sorted(excluded, key=lambda item: item.path)))

@@ -1,0 +1,74 @@
+"""Less of a file: its head and its tail, with a marker that says how much is missing.
+
+The marker is for the reader's eye. Whether a file was cut is said by its section's level, never by
+its text.
+"""
+
+from __future__ import annotations
+
+MARKER = "... [truncated: {left_out}] ..."
+LINE_CHARS = 4_000
+
+
+def head_tail(
+    text: str, head: int = 100, tail: int = 50, marker: str = MARKER, line_chars: int = LINE_CHARS
+) -> str:
+    """Keep the first `head` and the last `tail` lines and put the marker between (seed 004).
+
+    A kept line longer than `line_chars` loses its middle in the same way, so that a file of one
+    endless line shrinks too. Text comes back unchanged when there is nothing to leave out or
+    nothing to win. Linear time; it splits only what it keeps.
+    """
+    start, stop = _after_lines(text, head), _before_lines(text, tail)
+    if start >= stop:
+        shown = _shorten(text, marker, line_chars)
+    else:
+        left_out = text.count("\n", start, stop) + (stop == len(text) and not text.endswith("\n"))
+        note = _note(marker, left_out, "line")
+        top, bottom = (_shorten(kept, marker, line_chars) for kept in (text[:start], text[stop:]))
+        shown = f"{top}{note}\n{bottom}"
+    return shown if len(shown) < len(text) else text
+
+
+def _after_lines(text: str, count: int) -> int:
+    """Where the line after the first `count` begins."""
+    at = 0
+    for _ in range(count):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return len(text)
+    return at
+
+
+def _before_lines(text: str, count: int) -> int:
+    """Where the last `count` lines begin; a final newline ends the last line and starts none."""
+    at = len(text) - 1 if text.endswith("\n") else len(text)
+    if count == 0:
+        return len(text)
+    for _ in range(count):
+        found = text.rfind("\n", 0, at)
+        if found < 0:
+            return 0
+        at = found
+    return at + 1
+
+
+def _shorten(text: str, marker: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return "\n".join(_shorten_line(line, marker, limit) for line in text.split("\n"))
+
+
+def _shorten_line(line: str, marker: str, limit: int) -> str:
+    """The first two thirds and the last third of what a line may hold."""
+    if len(line) <= limit:
+        return line
+    back = limit // 3
+    front = limit - back
+    note = _note(marker, len(line) - limit, "character")
+    shorter = f"{line[:front]}{note}{line[len(line) - back :]}"
+    return shorter if len(shorter) < len(line) else line
+
+
+def _note(marker: str, count: int, unit: str) -> str:
+    return marker.replace("{left_out}", f"{count:,} {unit}{'' if count == 1 else 's'}").strip("\n")

@@ -1,0 +1,47 @@
+"""Names that not every platform can have, or that some platform reads as another name.
+
+A file that an agent creates should be the same file wherever the project is checked out. On Windows
+`aux.c` is a device, `a.txt:x` a stream of `a.txt`, `a.txt.` and `a.txt ` are `a.txt`, and `GIT~1`
+is `.git`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_PORTS = (f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³")
+_DEVICES = frozenset(("con", "prn", "aux", "nul", "conin$", "conout$", "clock$", *_PORTS))
+
+
+@cache
+def _short_name() -> re.Pattern[str]:
+    """The names of eight and three characters that Windows gives to longer ones."""
+    return re.compile(r"[^.]{1,7}~[0-9]{1,6}(?:\.[^.]{0,3})?")
+
+
+def unportable(path: str) -> str:
+    """Why a relative path is not the same everywhere, in a few words; empty when it is."""
+    for name in path.split("/"):
+        if why := _name(name):
+            return why
+    return ""
+
+
+def _name(name: str) -> str:
+    if not name:
+        return ""
+    if "\\" in name:
+        return "a backslash separates folders on Windows"
+    if ":" in name:
+        return "a colon names a drive or a stream on Windows"
+    if any(char in '<>"|?*' or char < " " or char == "\x7f" for char in name):
+        return "a character that Windows has in no name"
+    if name[-1] in ". ":
+        return "Windows drops a dot or space at the end"
+    stem = name.split(".", 1)[0].rstrip(" ").casefold()
+    if stem in _DEVICES:
+        return f"{stem.upper()} is a device on Windows"
+    if _short_name().fullmatch(name):
+        return "a short name of Windows, which stands for another"
+    return ""

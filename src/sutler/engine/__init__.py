@@ -1,1 +1,0 @@
-"""The engine: a project, looked at and packed."""

@@ -1,0 +1,95 @@
+"""A pack as a document: clean text, sections, what stands before them, and what is only listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.paths import RelPath
+
+Octets = bytes | memoryview
+Run = Sequence[Octets]
+"""Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it
+first.
+"""
+
+Format = str
+"""The name of an output format: a key of `sutler.formats.FORMATS`, which settings are checked
+against.
+"""
+
+Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
+"""How much of a file a section shows, best first: the shrink ladder."""
+
+
+class Finding(Struct, frozen=True, gc=False):
+    """A secret found and replaced: which rule, where, how sure. Never the value."""
+
+    rule: str
+    line: int
+    confidence: float
+    tag: str = ""
+
+
+class CleanText(Struct, frozen=True, gc=False):
+    """Text that passed the redaction stage; the renderer accepts nothing else. Only `secrets` makes
+    it.
+    """
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+    hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
+
+
+class Section(Struct, frozen=True, gc=False):
+    """One file's part of the pack. `sha256` and `length` are of `body.text` as UTF-8, `source` is
+    the raw file's digest; `encoding` is how the raw file was encoded.
+    """
+
+    path: RelPath
+    level: Level
+    body: CleanText
+    sha256: str
+    length: int
+    source: str
+    source_size: int
+    encoding: str = "utf-8"
+    mode: int = 0o100644
+    language: str = ""
+    reason: str = ""
+    cost: int = 0
+    data: bytes = b""  # the body in UTF-8, where it is at hand
+
+
+class Listing(Struct, frozen=True):
+    """Files that are named but not shown, and how many were not even named."""
+
+    paths: tuple[RelPath, ...] = ()
+    unnamed: int = 0
+
+
+class Part(Struct, frozen=True):
+    """Which part of a split pack this is, from 1."""
+
+    number: int = 1
+    total: int = 1
+
+
+class Preamble(Struct, frozen=True):
+    """What comes before the files: the goal, and the project's name and tree."""
+
+    project: str
+    goal: CleanText = CleanText("")
+    tree: CleanText = CleanText("")
+    part: Part = Part()
+
+
+class Pack(Struct, frozen=True):
+    """The finished pack in display order."""
+
+    preamble: Preamble
+    sections: tuple[Section, ...]
+    listing: Listing = Listing()
+    line_numbers: bool = False

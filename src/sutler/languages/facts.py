@@ -1,0 +1,88 @@
+"""What a parse knows of one file, and what a ranking says of it.
+
+`Facts` depend on the content alone (and on the language its name implies), so they are cached by
+content digest and the version of the languages' sources. They are array-like in MessagePack: names
+of fields cost nothing there.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+SymbolKind = Literal["class", "function", "method", "field", "constant", "type", "module", "macro"]
+
+ParseStatus = Literal[
+    "parsed",  # a grammar read all of it
+    "partial",  # a grammar read it, with syntax errors on the way
+    "plain",  # no grammar for this kind of file: words only
+    "minified",  # lines too long to be written by a person: words only
+    "too_large",  # above the size cap: words of the head only
+    "timeout",  # the parser gave up at the time cap: words only
+    "failed",  # the grammar is missing or refused the text: words only
+]
+
+
+class Symbol(Struct, frozen=True, gc=False, array_like=True):
+    """A definition. Lines are 1-based and inclusive; `start` takes in decorators; `body` is the
+    first line of the body (or `end` + 1 where there is none); `parent` is the index of the
+    enclosing symbol, or -1.
+    """
+
+    name: str
+    kind: SymbolKind
+    signature: str
+    doc: str
+    start: int
+    end: int
+    body: int
+    parent: int = -1
+
+
+class Import(Struct, frozen=True, gc=False, array_like=True):
+    """An import as written (whitespace collapsed), and the names of modules or files it asks
+    for.
+    """
+
+    text: str
+    line: int
+    targets: tuple[str, ...]
+
+
+RegionKind = Literal["head", "function", "class", "gap", "doc"]
+"""`doc` is a definition's head with a long documentation text; the index never holds one, a pack
+cuts them off.
+"""
+
+
+class Region(Struct, frozen=True, gc=False, array_like=True):
+    """A stretch of lines that makes sense on its own: a function, a class's head, the top of a
+    file, or what lies between. `terms` holds the CRC-32 of each of its terms, sorted, four bytes
+    each: enough to ask whether a term is there, without the text.
+    """
+
+    start: int
+    end: int
+    kind: RegionKind
+    name: str = ""
+    terms: bytes = b""
+
+
+class Facts(Struct, frozen=True, array_like=True):
+    """`terms` maps a normalised term to packed counts: body | symbols << 8 | docs << 16, each at
+    most 255. A whole identifier of several words is a term of its own, so `terms` also answers who
+    refers to what. `phrases` are word triples inside string literals: what an error message is
+    found by. `regions` cover every line once, in order.
+    """
+
+    version: int
+    language: str
+    status: ParseStatus
+    lines: int
+    chars: int
+    terms: dict[str, int]
+    phrases: tuple[str, ...]
+    symbols: tuple[Symbol, ...]
+    imports: tuple[Import, ...]
+    regions: tuple[Region, ...]

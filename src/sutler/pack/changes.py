@@ -1,0 +1,144 @@
+"""`--since`, `--diff` and `--log`: what changed, as text that may leave and as files that come
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+
+from sutler.budget.fit import Loaded, Material
+from sutler.budget.selection import Choice, Request
+from sutler.errors import UsageError
+from sutler.formats.document import CleanText
+from sutler.paths import RelPath, quote
+from sutler.scan.commits import read_history
+from sutler.scan.difference import unified
+from sutler.scan.git import find_repository
+from sutler.scan.objects import Change, changes, contents, resolve, tree_of
+from sutler.scan.root import Reader, Root
+from sutler.scan.snapshot import FileEntry, FileFacts, Problem, Snapshot
+from sutler.scan.text import decode
+from sutler.secrets.cleaner import Clean
+
+DIFF, LOG = "git/changes.diff", "git/log.txt"
+
+
+class Changes(Struct, frozen=True):
+    """Changed paths that are still there, and the texts made from them: clean, ready to stand as
+    sections.
+    """
+
+    paths: tuple[RelPath, ...] = ()
+    texts: tuple[Material, ...] = ()
+    since: str = ""
+
+    def task(self) -> str:
+        """What to rank the rest for when no goal is given: what has to do with the changed
+        files.
+        """
+        return "".join(f"`{path}`\n" for path in self.paths[:40])
+
+
+def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> Changes:
+    """Read what was asked for from the repository's objects; nothing of its configuration takes
+    part.
+    """
+    repository = find_repository(root.host_path)
+    if repository is None:
+        raise UsageError(
+            "this is not a git repository", rule="--since, --diff and --log read its history"
+        )
+    git_dir = repository.common
+    texts: list[Material] = []
+    paths: tuple[RelPath, ...] = ()
+    with root.reader() as reader:
+        if asked.since or asked.diff:
+            revision = asked.since or "HEAD"
+            below = root.host_path[len(repository.top) :].strip("/")
+            commit = resolve(repository.git_dir, revision)
+            old = tree_of(git_dir, commit, f"{below}/" if below else "")
+            found = _relevant(changes(snapshot.entries, reader, old), snapshot)
+            paths = tuple(change.path for change in found if not change.gone) if asked.since else ()
+            if asked.diff:
+                texts.append(
+                    _material(
+                        DIFF,
+                        _diff(found, git_dir, reader, clean),
+                        f"changes since {revision}",
+                        snapshot,
+                    )
+                )
+    if asked.log:
+        commits = read_history(repository.git_dir, limit=asked.log).commits
+        log = "".join(f"{one.id[:12]} {_first(one.message)}\n" for one in commits)
+        texts.append(
+            _material(LOG, clean(log, "").text, f"the last {len(commits)} commits", snapshot)
+        )
+    return Changes(paths, tuple(texts), asked.since)
+
+
+def _first(message: str) -> str:
+    return message.split("\n", 1)[0]
+
+
+def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
+    """Without what the scan leaves out: a file that may not leave may not leave as a diff
+    either.
+    """
+    kept_out = {item.path for item in snapshot.excluded}
+    pruned = tuple(item.path for item in snapshot.excluded if item.path.endswith("/"))
+    return [
+        one
+        for one in found
+        if not (one.gone and (one.path in kept_out or one.path.startswith(pruned or ("\0",))))
+    ]
+
+
+def _diff(found: Sequence[Change], git_dir: str, reader: Reader, clean: Clean) -> str:
+    """A unified diff of clean texts: both sides are redacted whole before they are compared."""
+    before = contents(git_dir, [one.old for one in found if one.old is not None])
+    parts = []
+    for one in found:
+        old = _lines(before.get(one.old.id) if one.old else b"", one.path, clean)
+        blob = None if one.gone else reader.read(one.path)
+        new = _lines(
+            b"" if blob is None or isinstance(blob, Problem) else blob.data, one.path, clean
+        )
+        name = quote(one.path)
+        if old is None or new is None:
+            parts.append(f"Binary or large file {name} differs\n")
+            continue
+        names = (f"a/{name}" if one.old else "/dev/null", "/dev/null" if one.gone else f"b/{name}")
+        parts.append(unified(old, new, *names))
+    return "".join(parts)
+
+
+def _lines(data: bytes | None, path: str, clean: Clean) -> list[str] | None:
+    decoded = decode(data) if data is not None else None
+    if decoded is None:
+        return None
+    text = clean(decoded.text, path).text
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _material(name: str, text: str, reason: str, snapshot: Snapshot) -> Material:
+    """A text of ours as if it were a file: named, so that it comes first, under a path that no file
+    has.
+    """
+    taken = {entry.path for entry in snapshot.entries}
+    path, number = name, 0
+    while RelPath(path) in taken:
+        number += 1
+        stem, dot, ending = name.rpartition(".")
+        path = f"{stem}-{number}{dot}{ending}"
+    data = text.encode()
+    entry = FileEntry(RelPath(path), len(data), named=True)
+    language = "diff" if name == DIFF else ""
+    choice = Choice(entry, FileFacts("text", "documentation", "doc", language), 0, 0.0, reason)
+    return Material(
+        choice, Loaded(entry.path, text, sha256(data).hexdigest(), len(data)), CleanText(text)
+    )

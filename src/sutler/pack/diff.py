@@ -1,0 +1,192 @@
+"""Two packs side by side, and one pack against the files as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from sutler.errors import UsageError
+from sutler.formats.document import Pack
+from sutler.pack.serial import deserialize
+from sutler.paths import wire_path
+from sutler.survey.wire import FullPack, Moved, PackChange, PackDiff, SummaryPack
+from sutler.tasks.wire import ContextPack
+
+AnyPack = Pack | FullPack | SummaryPack | ContextPack
+"""A rendered pack as `parse` gives it, or one of the documents."""
+
+
+def read_pack(data: bytes) -> AnyPack:
+    """The pack in a file: markdown, xml, json or a document. A rendered pack proves itself while it
+    is read.
+    """
+    from sutler.formats import parse
+
+    if not is_document(data):
+        return parse(data)
+    found = deserialize(data)
+    if isinstance(found, FullPack | SummaryPack | ContextPack):
+        return found
+    raise UsageError(
+        f"this is a {type(found).__name__} and not a pack",
+        rule="packs are rendered packs, full packs, summary packs and task packs",
+        next_step="give a file that `sutler pack -o` wrote",
+    )
+
+
+def is_document(data: bytes) -> bool:
+    """Whether this is JSON or MessagePack of the wire, and not a rendered pack."""
+    head = data.lstrip()[:1]
+    if head == b"{":
+        try:
+            return "about" not in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+    return bool(data) and (0x80 <= data[0] <= 0x8F or data[0] in (0xDE, 0xDF))
+
+
+class _Seen(Struct, frozen=True):
+    """How a pack shows a file. An empty level means that it only names it, or does not know it."""
+
+    level: str
+    text: str = ""
+    digest: str = ""
+    note: str = ""
+
+
+_ABSENT = _Seen("", note="not in the project")
+_UNNAMED = _Seen("", note="no room for its name, or gone")
+
+
+def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
+    """What entered, left, changed level or text from `before` to `after`, and why. Sorted by
+    path.
+    """
+    old, new = _files(before), _files(after)
+    unseen, gone = _unseen(before), _unseen(after)
+    groups: dict[str, list[PackChange]] = {"entered": [], "left": [], "level": [], "content": []}
+    for path in sorted(old.keys() | new.keys()):
+        was, now = old.get(path, unseen), new.get(path, gone)
+        kind = _kind(was, now)
+        if kind:
+            groups[kind].append(PackChange(path, was.level, now.level, _why(kind, was, now)))
+    return PackDiff(
+        entered=tuple(groups["entered"]),
+        left=tuple(groups["left"]),
+        level_changed=tuple(groups["level"]),
+        content_changed=tuple(groups["content"]),
+    )
+
+
+def _unseen(pack: AnyPack) -> _Seen:
+    """What a path that a pack does not name is to it: a pack that counted files without naming them
+    cannot tell.
+    """
+    counted = pack.listing.unnamed if isinstance(pack, Pack) else 0
+    return _UNNAMED if counted else _ABSENT
+
+
+def _kind(was: _Seen, now: _Seen) -> str:
+    if was.level != now.level:
+        return "entered" if not was.level else "left" if not now.level else "level"
+    return "content" if was.level and (was.text != now.text or was.digest != now.digest) else ""
+
+
+def _why(kind: str, was: _Seen, now: _Seen) -> str:
+    if kind == "entered":
+        before = "it was not in the project" if was is _ABSENT else f"it was left out ({was.note})"
+        return f"{now.note}; {before}" if now.note else before
+    if kind == "left":
+        return "it is no longer in the project" if now is _ABSENT else now.note
+    moved = bool(was.digest and now.digest and was.digest != now.digest)
+    if kind == "content":
+        return (
+            "the file changed"
+            if moved
+            else "the text shown is another part, or was redacted otherwise"
+        )
+    return "the file changed" if moved else now.note or "the budget or the kind of pack differs"
+
+
+def _files(pack: AnyPack) -> dict[str, _Seen]:
+    if isinstance(pack, Pack):
+        listed = {
+            wire_path(path): _Seen("", note="listed by name only") for path in pack.listing.paths
+        }
+        shown = {
+            wire_path(one.path): _Seen(one.level, one.body.text, one.source, one.reason)
+            for one in pack.sections
+        }
+        return {**listed, **shown}
+    if isinstance(pack, ContextPack):
+        docs = {
+            item.path: _Seen(item.level, item.content, _text(item.digest), "task.context.docs")
+            for item in pack.docs
+        }
+        files = {
+            item.path: _Seen(item.level, item.content, _text(item.digest), item.reason)
+            for item in pack.files
+        }
+        return {**docs, **files}
+    found = {
+        row.path: _Seen(
+            "", digest=_text(row.digest), note=_text(row.exclusion_reason) or "listed only"
+        )
+        for row in pack.file_index
+    }
+    digests = {row.path: _text(row.digest) for row in pack.file_index}
+    for path, level, text, note in _shown(pack):
+        found[path] = _Seen(level, text, digests.get(path, ""), note)
+    return found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
+    if isinstance(pack, SummaryPack):
+        return [(item.path, "summary", repr(item), "key file") for item in pack.key_files_summary]
+    keys = [
+        (key.path, _cut(key.truncated), key.content, f"key file ({key.importance})")
+        for key in pack.key_files
+    ]
+    return keys + [
+        (item.path, _cut(item.truncated), item.content, "text") for item in pack.contents
+    ]
+
+
+def _cut(truncated: bool) -> str:
+    return "head_tail" if truncated else "full"
+
+
+def pack_digests(pack: AnyPack) -> dict[str, str]:
+    """The digests a pack recorded, by path: what `verify` has to derive again."""
+    if isinstance(pack, Pack):
+        return {wire_path(one.path): one.source for one in pack.sections}
+    if isinstance(pack, ContextPack):
+        pairs = [(item.path, item.digest) for item in pack.files] + [
+            (item.path, item.digest) for item in pack.docs
+        ]
+    else:
+        pairs = [(row.path, row.digest) for row in pack.file_index]
+    return {path: digest for path, digest in pairs if digest is not UNSET}
+
+
+def whole_texts(pack: AnyPack) -> dict[str, str]:
+    """The texts that a pack shows from first to last line, by path."""
+    if isinstance(pack, SummaryPack):
+        return {}
+    return {path: seen.text for path, seen in _files(pack).items() if seen.level == "full"}
+
+
+def verify(pack: AnyPack, current: Mapping[str, str]) -> tuple[Moved, ...]:
+    """Files that have moved on since. `current` holds today's digests; an absent path is gone."""
+    recorded = pack_digests(pack)
+    return tuple(
+        Moved(path, recorded[path], current.get(path, ""))
+        for path in sorted(recorded)
+        if current.get(path, "") != recorded[path]
+    )

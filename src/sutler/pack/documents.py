@@ -1,0 +1,287 @@
+"""Seed 004's documents: a project's snapshot, its full pack and its summary pack, built from clean
+text alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.budget.selection import Choice
+from sutler.config import Settings, parse_size
+from sutler.errors import UsageError
+from sutler.formats.document import CleanText
+from sutler.pack.load import Loader
+from sutler.pack.report import Shown, shown_text
+from sutler.paths import RelPath, unquote, wire_path
+from sutler.scan.classify import Classified, KeyLimits, extractable, key_files
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
+from sutler.survey import packs
+from sutler.survey.needs import survey_needs
+from sutler.survey.project_snapshot import project_snapshot
+from sutler.survey.wire import (
+    FullPack,
+    PackConstraints,
+    PackType,
+    ProjectSnapshot,
+    SummaryPack,
+    TruncationConfig,
+)
+from sutler.tasks.wire import ContextPack
+
+if TYPE_CHECKING:
+    from sutler.pack.project import Project
+
+NO_LIMIT = 2**62
+TOKEN_BYTES = 4
+"""Bytes of source text in a token, roughly: only for choosing between full and summary under a
+token budget.
+"""
+
+
+class Made(Struct, frozen=True):
+    """A document and the account of it: what it shows, what stayed out, what went wrong."""
+
+    document: FullPack | SummaryPack | ContextPack
+    shown: tuple[Shown, ...]
+    excluded: tuple[Excluded, ...]
+    problems: tuple[Problem, ...]
+    linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere
+
+
+def constraints_of(settings: Settings) -> PackConstraints:
+    """The settings as seed 004's constraints."""
+    limit, unit = settings.limit()
+    files = settings.number("max_files")
+    bytes_allowed = NO_LIMIT if limit is None else limit * (TOKEN_BYTES if unit == "tokens" else 1)
+    plain = PackConstraints()
+    return PackConstraints(
+        max_content_bytes=bytes_allowed,
+        max_files=plain.max_files if files is None else files,
+        provider_limits=_provider_limits(settings.words("provider_limits")),
+    )
+
+
+def _provider_limits(words: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for word in words:
+        name, sign, size = word.partition("=")
+        if not sign or not name.strip():
+            raise UsageError(
+                f"'{word}' is not a provider's limit",
+                next_step="write NAME=SIZE, such as anthropic=400k",
+            )
+        found[name.strip()] = parse_size(size.strip(), f"provider_limits: {name.strip()}")
+    return found
+
+
+def cut_of(settings: Settings, constraints: PackConstraints) -> TruncationConfig:
+    return TruncationConfig(
+        max_file_bytes=settings.number("cut_over") or NO_LIMIT,
+        max_total_bytes=constraints.max_content_bytes,
+    )
+
+
+def chosen(project: Project, *, capped: bool = True) -> tuple[Snapshot, tuple[str, ...]]:
+    """What the globs leave of the scan, as a snapshot of its own; and its paths, strongest claim
+    first.
+    """
+    snapshot = project.scan()
+    request = project.request()
+    selection = project.select(snapshot, request if capped else replace(request, max_files=None))
+    entries = sorted((choice.entry for choice in selection.choices), key=lambda entry: entry.path)
+    excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
+    paths = tuple(choice.path for choice in selection.choices)
+    return replace(snapshot, entries=tuple(entries), excluded=tuple(excluded)), paths
+
+
+def snapshot_of(project: Project, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
+    """Seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine leaves."""
+    snapshot, _ = chosen(project)
+    now = environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
+    return project_snapshot(snapshot, project.clean()(project.name, "").text, _moment(now))
+
+
+def select_type(project: Project, constraints: PackConstraints) -> tuple[PackType, str]:
+    """Full or summary, and why. The cap on files is a reason for a summary here, so it does not cap
+    first.
+    """
+    snapshot, _ = chosen(project, capped=False)
+    return packs.select_pack(snapshot, constraints, cut_of(project.settings, constraints))
+
+
+def make_full(project: Project, constraints: PackConstraints) -> Made:
+    cut = cut_of(project.settings, constraints)
+    material = _gather(
+        project, room=min(constraints.max_content_bytes, *_provider_rooms(constraints)), cut=cut
+    )
+    document = packs.build_full(material, constraints, cut)
+    rows = [
+        (one.path, one.truncated, one.content, f"key file: {one.category}")
+        for one in document.key_files
+    ]
+    rows += [(one.path, one.truncated, one.content, "text") for one in document.contents]
+    shown = [
+        shown_text(
+            rel_of(path),
+            "head_tail" if was_cut else "full",
+            text,
+            reason,
+            material.texts.get(rel_of(path)),
+        )
+        for path, was_cut, text, reason in rows
+    ]
+    rule = Rule("max_content_bytes", f"{constraints.max_content_bytes:,}")
+    return _made(document, shown, material, rule)
+
+
+def _provider_rooms(constraints: PackConstraints) -> list[int]:
+    return [NO_LIMIT, *constraints.provider_limits.values()]
+
+
+def make_summary(project: Project, constraints: PackConstraints) -> Made:
+    del constraints  # a summary is the answer to constraints, not subject to them
+    material = _gather(project)
+    document = packs.build_summary(material)
+    keys = {one.path: one for one in document.key_files_summary}
+    groups = (document.key_files_summary, document.entrypoints, document.risk_hotspots)
+    paths = sorted({one.path for group in groups for one in group})
+    shown = [
+        shown_text(
+            rel_of(path),
+            "summary",
+            str(keys.get(path, "")),
+            "facts, no text",
+            material.texts.get(rel_of(path)),
+        )
+        for path in paths
+    ]
+    return _made(
+        document,
+        shown,
+        material,
+        Rule("summary", "facts of key files, entry points and hotspots only"),
+    )
+
+
+def rel_of(path: str) -> RelPath:
+    """A document's path as the file system has it: `wire_path` turned back."""
+    plain = unquote(path)
+    return RelPath(plain if wire_path(plain) == path else path)
+
+
+def _made(
+    document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule
+) -> Made:
+    inside = {one.path for one in shown}
+    left = [
+        Excluded(entry.path, "budget" if extractable(facts) else "binary", rule)
+        for entry, facts in packs.classified(material.snapshot)
+        if entry.path not in inside
+    ]
+    excluded = sorted((*material.snapshot.excluded, *left), key=lambda item: item.path)
+    problems = sorted(set(material.problems), key=lambda one: (one.path, one.kind, one.detail))
+    linked = linked_of(material.snapshot.entries, inside)
+    return Made(
+        document,
+        tuple(sorted(shown, key=lambda one: one.path)),
+        tuple(excluded),
+        tuple(problems),
+        linked,
+    )
+
+
+def linked_of(entries: Iterable[FileEntry], shown: Container[str]) -> tuple[RelPath, ...]:
+    return tuple(entry.path for entry in entries if entry.links > 1 and entry.path in shown)
+
+
+def _gather(
+    project: Project, room: int | None = None, cut: TruncationConfig | None = None
+) -> packs.Material:
+    """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
+    pack.
+    """
+    snapshot, order = chosen(project, capped=room is not None)
+    pairs = packs.classified(snapshot)
+    needs = survey_needs(pairs, code=room is None)
+    huge = {one.path for one in needs.problems}
+    wanted = [*needs.paths]
+    if room is not None and cut is not None:
+        wanted += _affordable(pairs, order, room, cut.max_file_bytes, huge)
+    by_path = {entry.path: (entry, facts) for entry, facts in pairs}
+    texts: dict[str, CleanText] = {}
+    digests: dict[str, str] = {}
+    lost: list[Excluded] = []
+    unique = [by_path[RelPath(path)] for path in dict.fromkeys(wanted) if path in by_path]
+    with Root(project.place.root) as root, root.reader() as reader:
+        loader = Loader(
+            reader, project.clean(sum(entry.size for entry, _ in unique)), project.settings
+        )
+        for entry, facts in sorted(unique, key=lambda pair: pair[0].path):
+            material = loader.material(Choice(entry, facts, 0, 0.0, ""))
+            if isinstance(material, Excluded):
+                lost.append(material)
+            else:
+                texts[entry.path] = material.clean
+                digests[entry.path] = material.loaded.digest
+    out = {item.path for item in lost}
+    snapshot = replace(
+        snapshot,
+        entries=tuple(entry for entry in snapshot.entries if entry.path not in out),
+        excluded=tuple(sorted((*snapshot.excluded, *lost), key=lambda item: item.path)),
+    )
+    material_of = packs.Material(
+        snapshot=snapshot,
+        texts=texts,
+        root=project.clean()(project.name, "").text,
+        created_at=created_at(snapshot),
+        digests=digests,
+        order=order,
+        problems=(*snapshot.problems, *loader.problems, *needs.problems),
+    )
+    surveyed = packs.survey(material_of, packs.classified(snapshot))
+    return replace(
+        material_of, surveyed=surveyed, problems=(*material_of.problems, *surveyed.problems)
+    )
+
+
+def _affordable(
+    pairs: list[Classified], order: Iterable[str], room: int, file_limit: int, huge: set[str]
+) -> list[str]:
+    """Which files can enter, by their sizes alone: key files first, then by claim. What cannot is
+    not even read.
+    """
+    sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
+    keys = [entry.path for entry, _ in key_files(pairs, KeyLimits())]
+    found: list[str] = []
+    for path in dict.fromkeys([*keys, *order]):
+        cost = min(sizes.get(path, room + 1), file_limit)
+        if path not in huge and cost <= room:
+            room -= cost
+            found.append(path)
+    return found
+
+
+def created_at(snapshot: Snapshot, environ: Mapping[str, str] = os.environ) -> str:
+    """The time of the newest file: the state that a pack shows, and the same for the same files.
+    When the pack was made and where it went is in its receipt. SOURCE_DATE_EPOCH outranks it.
+    """
+    newest = max((entry.mtime_ns for entry in snapshot.entries), default=0) // 1_000_000_000
+    return _moment(environ.get("SOURCE_DATE_EPOCH", "") or str(newest))
+
+
+def _moment(seconds: str) -> str:
+    try:
+        return (
+            datetime.fromtimestamp(int(seconds), UTC)
+            .isoformat(timespec="seconds")
+            .replace("+00:00", "Z")
+        )
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,38 @@
+"""What a call may set; apart from the project, because a program that gives none need not load
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from sutler.formats.document import Format
+
+
+class Options(TypedDict, total=False):
+    """The settings that a call may give; `sutler config` describes each. They outrank files and
+    environment.
+    """
+
+    include: Sequence[str]
+    exclude: Sequence[str]
+    depth: int
+    hidden: bool
+    max_files: int
+    max_tokens: int
+    max_chars: int
+    max_bytes: int
+    tier: str
+    counter: str
+    format: Format
+    line_numbers: bool
+    cut_over: int
+    skip_over: int
+    on_decode_error: str
+    mode: str
+    default_excludes: bool
+    allow: Sequence[str]
+    redact: bool
+    allow_secrets: Sequence[str]
+    allow_lines: Sequence[str]

@@ -1,0 +1,327 @@
+"""From a pack to the report page: what a run knows of itself, or what a pack file and its folder
+can prove.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from sutler.config import resolve
+from sutler.errors import SutlerError
+from sutler.formats import recognized
+from sutler.formats.document import Pack, Section
+from sutler.languages.outline import outline_of
+from sutler.pack import receipts
+from sutler.pack.diff import AnyPack, read_pack
+from sutler.pack.page import rows as stage
+from sutler.pack.page.shapes import Against, Detail, FileRow, LeftRow, Limit, View
+from sutler.pack.receipts import Receipt
+from sutler.pack.report import WHOLE, Report, Shown
+from sutler.pack.verify import pack_id_of
+from sutler.paths import quote
+from sutler.scan.snapshot import Excluded
+from sutler.secrets.cleaner import Clean, cleaner
+from sutler.tasks.wire import ContextPack
+from sutler.tokens.counter import count_bytes, token_counter
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.pack.project import Project
+
+DETAILS = 4_000_000
+"""Characters of outlines and first lines that a page may hold; a pack of any size gives a page that
+opens.
+"""
+
+COUNTER = "o200k_base"
+NOTES = 50
+"""Problems that the head of the page lists."""
+
+
+def structure(path: str, text: str) -> list[tuple[int, int, str]]:
+    """The outline of a file as rows of a page."""
+    return [(line.number, line.depth, line.text) for line in outline_of(path, text)]
+
+
+class Watch:
+    """Looks at sections on their way into a pack and keeps the little that a page shows of each."""
+
+    def __init__(self, clean: Clean | None = None) -> None:
+        self._clean = (
+            clean  # only where the pack itself was not redacted: a page is made to be passed on
+        )
+        self._room = DETAILS
+        self.details: dict[str, Detail] = {}
+        self.languages: dict[str, str] = {}
+        self.scores: dict[str, float] = {}  # of the ranking, where a task is known
+
+    def __call__(self, section: Section) -> None:
+        self.languages[section.path] = section.language
+        if detail := self.look(section.path, section.body.text):
+            self.details[section.path] = detail
+
+    def look(self, path: str, text: str) -> Detail | None:
+        if self._room <= 0:
+            return None
+        shown = self._clean(text, path).text if self._clean else text
+        detail = stage.detail_of(path, shown, structure)
+        self._room -= len(detail.excerpt) + sum(len(row[2]) for row in detail.outline)
+        return detail
+
+
+def watch_for(project: Project) -> Watch:
+    return Watch(None if project.settings.flag("redact") else cleaner(resolve([])))
+
+
+def view_of_run(
+    report: Report, watch: Watch, *, project: str, goal: str = "", receipt: Receipt | None = None
+) -> View:
+    """The page of a pack that has just been made: everything is known."""
+    totals = _totals(report)
+    names = [name for name, _ in totals]
+    rows = tuple(_row(one, names, report.budget.unit, watch) for one in report.shown)
+    notes = [
+        f"{quote(one.path)}: {one.kind} {one.detail}".rstrip() for one in report.problems[:NOTES]
+    ]
+    if len(report.problems) > NOTES:
+        notes.append(
+            f"{len(report.problems) - NOTES:,} problems more; 'sutler pack --json' lists them all"
+        )
+    if receipt is not None and not receipt.redacted:
+        notes.insert(
+            0, "Redaction was switched off for the pack. This page was redacted all the same."
+        )
+    return View(
+        project=stage.plain(project),
+        pack_id=report.pack_id,
+        format=report.format,
+        goal=stage.plain(goal),
+        budget=_limit(report),
+        measures=stage.measures_of(rows, totals),
+        files=rows,
+        left=tuple(_left(item) for item in report.excluded if item.rule.source != "git"),
+        receipt=receipt_rows(receipt) if receipt else (),
+        notes=tuple(map(stage.plain, notes)),
+        version=VERSION,
+    )
+
+
+def _limit(report: Report) -> Limit:
+    budget = report.budget
+    if budget.limit is not None:
+        return Limit(report.used, budget.unit, budget.limit)
+    return Limit(report.bytes, "bytes") if report.tokens is None else Limit(report.tokens, "tokens")
+
+
+def _totals(report: Report) -> list[tuple[str, int]]:
+    """The measures of a run: tokens where they were counted, characters where they are the budget,
+    bytes.
+    """
+    unit = (
+        report.budget.unit
+        if report.budget.limit is not None and any(one.cost for one in report.shown)
+        else ""
+    )
+    totals: list[tuple[str, int]] = []
+    if report.tokens is not None and all(one.tokens is not None for one in report.shown):
+        totals.append(("tokens", report.used if unit == "tokens" else report.tokens))
+    if unit == "chars":
+        totals.append(("chars", report.used))
+    content = sum(one.bytes for one in report.shown)
+    return [*totals, ("bytes", max(report.used if unit == "bytes" else report.bytes, content))]
+
+
+def _row(one: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
+    plain = {"tokens": one.tokens or 0, "bytes": one.bytes, "chars": one.bytes}
+    return FileRow(
+        path=quote(one.path),
+        costs=tuple(one.cost if name == unit and one.cost else plain[name] for name in names),
+        level=one.level,
+        why=stage.why_of(one.reason, one.path),
+        reason=stage.plain(one.reason),
+        cut=one.level not in WHOLE,
+        score=watch.scores.get(one.path),
+        language=watch.languages.get(one.path, ""),
+        redacted=one.findings,
+        hidden=sum(count for _, count in one.hidden),
+        sha256=one.sha256,
+        detail=watch.details.get(one.path),
+    )
+
+
+def _left(item: Excluded) -> LeftRow:
+    return LeftRow(
+        quote(item.path), item.reason, stage.plain(str(item.rule)), item.count, item.more
+    )
+
+
+def receipt_rows(receipt: Receipt) -> tuple[tuple[str, str], ...]:
+    """A receipt in reading order."""
+    info = receipt.context_pack_info
+    out = info.get("exclusions_by_reason")
+    groups = (
+        ", ".join(f"{count:,} {name}" for name, count in out.items() if count)
+        if isinstance(out, dict)
+        else ""
+    )
+    tokens = "not counted" if receipt.tokens is None else f"{receipt.tokens:,} ({receipt.counter})"
+    rows = (
+        ("pack", receipt.pack_id),
+        ("left at", receipt.at),
+        ("to", receipt.destination),
+        ("by", receipt.caller),
+        ("project", receipt.project),
+        ("type", f"{info['type']}: {info['selection_reason']}"),
+        ("format", receipt.format),
+        ("budget", receipt.budget),
+        ("tokens", tokens),
+        ("content", f"{info['content_bytes']:,} bytes"),
+        (
+            "files",
+            f"{info['files_included']:,} of {info['files_scanned']:,}; left out: {groups or 'none'}",
+        ),
+        ("cut", f"{info['truncated_files']:,} files"),
+        ("redaction", "on" if receipt.redacted else "OFF"),
+        ("redacted", _tally(receipt.findings)),
+        ("hidden text made visible", _tally(receipt.hidden)),
+        ("written by", f"sutler {receipt.sutler}"),
+        ("seal", receipt.seal or "none: the receipt was not stored"),
+    )
+    return tuple((name, stage.plain(str(value))) for name, value in rows)
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} × {count}" for name, count in sorted(counts.items())) or "nothing"
+
+
+# a pack in a file
+
+
+def view_of_pack(
+    data: bytes, project: Project, environ: Mapping[str, str], other: bytes | None = None
+) -> View:
+    """The page of a pack in a file, held beside `other` if there is one. What the pack does not say
+    (its limit, the rules behind what it left out) comes from the receipt and a scan of `project`,
+    if its ledger knows the pack.
+    """
+    pack = read_pack(data)
+    clean = cleaner(resolve([]), len(data), environ)
+    rows = _rows(pack, data, Watch(clean))
+    pack_id = pack_id_of(data, pack)
+    receipt = _receipt_for(pack_id, project, environ)
+    totals = _file_totals(pack, data, rows)
+    left, unnamed = stage.left_of(pack)
+    note = "The pack names these files; the rules behind others are known only in the folder it came from."
+    if receipt is not None:
+        seen = project.scan().excluded
+        left += [_left(item) for item in seen if item.rule.source != "git"]
+        note = "Names listed in the pack, and what a scan of this folder leaves out now."
+    return View(
+        project=stage.plain(_name(pack)),
+        pack_id=pack_id,
+        format=_format(data, pack),
+        goal=stage.plain(clean(_goal(pack), "").text),
+        budget=_limit_from(receipt, totals, pack),
+        measures=stage.measures_of(rows, totals),
+        files=tuple(rows),
+        left=tuple(left),
+        left_note=note,
+        unnamed=unnamed,
+        against=_against(other, pack, rows) if other is not None else None,
+        receipt=receipt_rows(receipt) if receipt else (),
+        notes=()
+        if receipt
+        else ("No receipt of this pack in this folder's ledger: its limit is not known here.",),
+        version=VERSION,
+    )
+
+
+def _goal(pack: AnyPack) -> str:
+    if isinstance(pack, Pack):
+        return pack.preamble.goal.text
+    return pack.task.goal if isinstance(pack, ContextPack) else ""
+
+
+def _name(pack: AnyPack) -> str:
+    if isinstance(pack, Pack):
+        return pack.preamble.project
+    return (
+        pack.task.title or pack.task.id
+        if isinstance(pack, ContextPack)
+        else pack.manifest.project_name
+    )
+
+
+def _format(data: bytes, pack: AnyPack) -> str:
+    if isinstance(pack, Pack):
+        return recognized(data) or ""
+    return f"{type(pack).__name__}, {'msgpack' if _is_messagepack(data, pack) else 'json'}"
+
+
+def _is_messagepack(data: bytes, pack: AnyPack) -> bool:
+    return not isinstance(pack, Pack) and data.lstrip()[:1] != b"{"
+
+
+def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
+    parts = stage.parts_of(pack, recognized(data) or "")
+    rows = stage.rows_of(
+        parts,
+        token_counter(COUNTER),
+        lambda part: watch.look(part.path, part.text) if watch else None,
+    )
+    return _without_secrets(rows)
+
+
+def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
+    """Names and reasons of a pack that somebody else made may hold a secret; all are looked at in
+    one go.
+    """
+    clean = cleaner(resolve([]))
+    texts = [text for row in rows for text in (row.path, row.reason)]
+    shown = clean("\n".join(texts), "").text.split("\n")
+    if shown == texts or len(shown) != len(texts):
+        return rows if shown == texts else [replace(row, reason="", detail=None) for row in rows]
+    pairs = zip(rows, shown[::2], shown[1::2], strict=True)
+    return [replace(row, path=path, reason=reason) for row, path, reason in pairs]
+
+
+def _file_totals(pack: AnyPack, data: bytes, rows: Sequence[FileRow]) -> list[tuple[str, int]]:
+    if _is_messagepack(data, pack):  # it is not text: only its files can be counted
+        return [
+            ("tokens", sum(row.costs[0] for row in rows)),
+            ("bytes", sum(row.costs[1] for row in rows)),
+        ]
+    text = data.decode("utf-8", "replace")
+    return [("tokens", token_counter(COUNTER)(text)), ("bytes", count_bytes(text))]
+
+
+def _limit_from(receipt: Receipt | None, totals: Sequence[tuple[str, int]], pack: AnyPack) -> Limit:
+    if isinstance(pack, ContextPack):
+        return Limit(pack.total_chars, "chars", pack.max_chars or None)
+    found = re.fullmatch(r"(\d+) of (\d+) (\w+)", receipt.budget) if receipt else None
+    return (
+        Limit(int(found[1]), found[3], int(found[2]))
+        if found
+        else Limit(totals[0][1], totals[0][0])
+    )
+
+
+def _receipt_for(pack_id: str, project: Project, environ: Mapping[str, str]) -> Receipt | None:
+    """The receipt of this very pack, if this installation sealed one; a ledger that cannot be read
+    knows nothing.
+    """
+    try:
+        found = receipts.find(project.place.root, environ, pack_id)
+        receipts.verify(found, environ)
+    except (SutlerError, OSError):
+        return None
+    return found
+
+
+def _against(data: bytes, after: AnyPack, rows: Sequence[FileRow]) -> Against:
+    before = read_pack(data)
+    return stage.against(before, after, _rows(before, data, None), rows, pack_id_of(data, before))

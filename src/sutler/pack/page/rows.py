@@ -1,0 +1,277 @@
+"""A pack as the rows of the report page: pure, every text in display form and free of hidden
+characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from sutler.formats import section_text, shape
+from sutler.formats.document import Format, Pack
+from sutler.pack.diff import AnyPack, diff_packs
+from sutler.pack.page.shapes import (
+    Against,
+    ChangeKind,
+    ChangeRow,
+    Detail,
+    FileRow,
+    LeftRow,
+    Measure,
+    Why,
+)
+from sutler.paths import RelPath, quote, unquote, wire_path
+from sutler.scan.classify import facts_of
+from sutler.secrets.hidden import visible
+from sutler.secrets.markers import MARKER
+from sutler.survey.wire import FullPack, PackChange, SummaryPack
+from sutler.tasks.wire import ContextPack
+from sutler.tokens.counter import Counter, count_bytes
+
+WHOLE = ("full", "summary")
+EXCERPT_LINES = 30
+LINE = 180
+OUTLINE_LINES = 60
+
+Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
+"""Path and text to structural lines: (line, level, text)."""
+
+_POINTED = re.compile(
+    r"the (?:title|task) names this path|a stack frame of the task|a dotted name of the task|it defines |"
+    r"it holds (?:a text that the task quotes|what the task puts)"
+)
+_LINKS = (
+    "it imports a file",
+    "a file that ranks high imports",
+    "tests or examples that match",
+    "it changes together",
+    "it resembles",
+)
+_BY_CATEGORY: Mapping[str, Why] = {
+    "documentation": "documentation",
+    "config": "config",
+    "build": "config",
+    "dependency": "config",
+    "test": "test",
+    "other": "other",
+}
+
+
+def why_of(reason: str, path: str) -> Why:
+    """The class of a reason: what the user or the task asked for first, then what the file is."""
+    first, _, rest = reason.partition("; ")
+    if first in (
+        "named by you",
+        "task.context.docs",
+        "task.context.files",
+        "context",
+    ) or first.startswith("the last "):
+        return "named"
+    if first.startswith(("changed since", "changes since")):
+        return "changed"
+    if first.startswith("repair ticket") or first.endswith(" issue"):
+        return "issue"
+    if rest:
+        if _POINTED.search(rest):
+            return "issue"
+        return "neighbour" if rest.startswith(_LINKS) else "ranked"
+    if first == "entry document":
+        return "entry"
+    if first.startswith("key file"):
+        return "key"
+    if first in ("lock file", "generated file"):
+        return "derived"
+    facts = facts_of(RelPath(path))
+    return _BY_CATEGORY.get(facts.category, "source")
+
+
+def plain(text: str) -> str:
+    """Text for the page: hidden characters spelled out, and nothing that UTF-8 cannot carry."""
+    return visible(text).text.encode("utf-8", "backslashreplace").decode()
+
+
+def detail_of(path: str, text: str, outline: Outline) -> Detail:
+    """The outline and the first lines of a text that was redacted already."""
+    found = outline(path, text)
+    rows = tuple(
+        (number, level, plain(line)[:LINE]) for number, level, line in found[:OUTLINE_LINES]
+    )
+    return Detail(
+        rows,
+        excerpt_of(text),
+        text.count("\n") + (not text.endswith("\n") and bool(text)),
+        _over(found),
+    )
+
+
+def _over(found: Sequence[object]) -> int:
+    return max(0, len(found) - OUTLINE_LINES)
+
+
+def excerpt_of(text: str) -> str:
+    head = text[: EXCERPT_LINES * LINE * 4].split("\n")[:EXCERPT_LINES]
+    return "\n".join(plain(line[:LINE]) + (" …" if len(line) > LINE else "") for line in head)
+
+
+class Part(Struct, frozen=True):
+    """One shown file of any pack, before it is weighed. `weighed` is all that it adds to the
+    pack.
+    """
+
+    path: RelPath
+    level: str
+    text: str
+    weighed: str
+    reason: str
+    sha256: str = ""
+    language: str = ""
+
+
+Details = Callable[[Part], Detail | None]
+"""What a click shall show of a file; None when the page holds enough of such already."""
+
+
+def parts_of(pack: AnyPack, format: Format) -> Iterator[Part]:
+    """The files of a pack, in its own order."""
+    if isinstance(pack, Pack):
+        for one in pack.sections:
+            framed, line = section_text(one, format, pack.line_numbers)
+            weighed = framed + line + shape(format).GLUE
+            yield Part(
+                one.path, one.level, one.body.text, weighed, one.reason, one.sha256, one.language
+            )
+    elif isinstance(pack, ContextPack):
+        for doc in pack.docs:
+            yield _part(doc.path, doc.level, doc.content, "task.context.docs", _known(doc.digest))
+        for file in pack.files:
+            yield _part(
+                file.path,
+                file.level,
+                file.content,
+                file.reason or file.priority,
+                _known(file.digest),
+            )
+    elif isinstance(pack, SummaryPack):
+        for item in pack.key_files_summary:
+            facts = [item.summary, *item.exports, *item.dependencies, *item.notable_code]
+            yield _part(
+                item.path, "summary", "\n".join(filter(None, facts)), f"key file: {item.category}"
+            )
+    else:
+        yield from _full_parts(pack)
+
+
+def _full_parts(pack: FullPack) -> Iterator[Part]:
+    digests = {row.path: _known(row.digest) for row in pack.file_index}
+    for key in pack.key_files:
+        yield _part(
+            key.path,
+            _level(key.truncated),
+            key.content,
+            f"key file: {key.category}",
+            digests.get(key.path, ""),
+        )
+    for item in pack.contents:
+        yield _part(
+            item.path, _level(item.truncated), item.content, "text", digests.get(item.path, "")
+        )
+
+
+def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Part:
+    name = unquote(path)
+    rel = RelPath(name if wire_path(name) == path else path)
+    return Part(rel, level, text, text, reason, digest, facts_of(rel).language)
+
+
+def _known(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _level(truncated: bool) -> str:
+    return "head_tail" if truncated else "full"
+
+
+def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[FileRow]:
+    """Rows with their costs: tokens where they are counted, then bytes."""
+    rows = []
+    for part in parts:
+        size = count_bytes(part.weighed)
+        rows.append(_row(part, (tokens(part.weighed), size) if tokens else (size,), detail(part)))
+    return rows
+
+
+def _row(part: Part, costs: tuple[int, ...], detail: Detail | None) -> FileRow:
+    return FileRow(
+        path=quote(part.path),
+        costs=costs,
+        level=part.level,
+        why=why_of(part.reason, part.path),
+        reason=plain(part.reason),
+        cut=part.level not in WHOLE,
+        language=part.language,
+        redacted=len(MARKER.findall(part.text)),
+        sha256=part.sha256,
+        detail=detail,
+    )
+
+
+def measures_of(rows: Sequence[FileRow], totals: Sequence[tuple[str, int]]) -> tuple[Measure, ...]:
+    """The measures with what is left for the frame: opening, goal, tree, names, manifest."""
+    sums = [sum(row.costs[at] for row in rows) for at in range(len(totals))]
+    return tuple(
+        Measure(name, total, total - found)
+        for (name, total), found in zip(totals, sums, strict=True)
+    )
+
+
+def left_of(pack: AnyPack) -> tuple[list[LeftRow], int]:
+    """What a pack itself says about files that it does not show, and how many it does not even
+    name.
+    """
+    if isinstance(pack, Pack):
+        rule = "the pack names it and does not show it"
+        return [
+            LeftRow(quote(path), "listed", rule) for path in pack.listing.paths
+        ], pack.listing.unnamed
+    if isinstance(pack, ContextPack):
+        return [
+            LeftRow(plain(line), "not shown", "task") for line in pack.not_shown
+        ], pack.not_shown_more
+    shown = {part.path for part in parts_of(pack, "json")}
+    rows = [
+        LeftRow(
+            quote(unquote(row.path)),
+            _known(row.exclusion_reason) or "listed",
+            "the pack's file index",
+        )
+        for row in pack.file_index
+        if row.path not in shown and not (row.included and isinstance(pack, FullPack))
+    ]
+    return rows, 0
+
+
+_GROUPS: tuple[tuple[ChangeKind, str], ...] = (
+    ("entered", "entered"),
+    ("left", "left"),
+    ("level", "level_changed"),
+    ("content", "content_changed"),
+)
+
+
+def against(
+    before: AnyPack, after: AnyPack, old: Sequence[FileRow], new: Sequence[FileRow], pack_id: str
+) -> Against:
+    """What differs from `before` to `after`, with what each side paid in the first measure."""
+    was = {row.path: row.costs[0] for row in old}
+    now = {row.path: row.costs[0] for row in new}
+    found = diff_packs(before, after)
+    rows: list[ChangeRow] = []
+    for kind, group in _GROUPS:
+        changes: tuple[PackChange, ...] = getattr(found, group)
+        for one in changes:
+            path = quote(unquote(one.path) if re.match('"', one.path) else one.path)
+            paid = was.get(path, 0), now.get(path, 0)
+            rows.append(ChangeRow(path, kind, plain(one.why), one.before, one.after, *paid))
+    return Against(pack_id, sum(was.values()), len(old), tuple(rows))

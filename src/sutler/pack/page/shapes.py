@@ -1,0 +1,128 @@
+"""What the report page shows: one pack as rows, beside another pack, with its receipt. All text is
+in display form.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Why = Literal[
+    "named",
+    "changed",
+    "issue",
+    "ranked",
+    "neighbour",
+    "entry",
+    "key",
+    "source",
+    "documentation",
+    "config",
+    "test",
+    "derived",
+    "other",
+]
+"""The reasons for which a file is in, as few as colours can tell apart."""
+
+ChangeKind = Literal["entered", "left", "level", "content"]
+
+
+class Measure(Struct, frozen=True):
+    """One way to weigh the pack. The rows' costs and `frame` (what is no file's) add up to
+    `total`.
+    """
+
+    name: str
+    total: int
+    frame: int
+
+
+class Detail(Struct, frozen=True, omit_defaults=True):
+    """What a click shows of a file: structural lines as (line, level, text), and its first lines as
+    packed.
+    """
+
+    outline: tuple[tuple[int, int, str], ...] = ()
+    excerpt: str = ""
+    lines: int = 0  # of the text in the pack
+    more: int = 0  # outline lines that were left out
+
+
+class FileRow(Struct, frozen=True, omit_defaults=True):
+    """A file in the pack. `costs` follow the order of the measures; `score` is unknown without a
+    ranking.
+    """
+
+    path: str
+    costs: tuple[int, ...]
+    level: str
+    why: Why
+    reason: str
+    cut: bool = False
+    score: float | None = None
+    language: str = ""
+    redacted: int = 0
+    hidden: int = 0
+    sha256: str = ""
+    detail: Detail | None = None
+
+
+class LeftRow(Struct, frozen=True, omit_defaults=True):
+    """What stayed out, and the rule that said so. A folder counts what lies below it."""
+
+    path: str
+    reason: str
+    rule: str = ""
+    count: int = 1
+    more: bool = False
+
+
+class ChangeRow(Struct, frozen=True, omit_defaults=True):
+    """One file between two packs; levels and costs are empty and 0 where it is not shown."""
+
+    path: str
+    kind: ChangeKind
+    why: str
+    before: str = ""
+    after: str = ""
+    cost_before: int = 0
+    cost_after: int = 0
+
+
+class Against(Struct, frozen=True):
+    """The other pack: its id, what it came to in the first measure, and what differs."""
+
+    pack_id: str
+    total: int
+    files: int
+    rows: tuple[ChangeRow, ...] = ()
+
+
+class Limit(Struct, frozen=True):
+    """The budget: what was used of it, in its own unit. `limit` None means that there was none."""
+
+    used: int
+    unit: str
+    limit: int | None = None
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """Everything the page knows. `receipt` holds (name, value) pairs in reading order; `notes` are
+    sentences.
+    """
+
+    project: str
+    pack_id: str
+    format: str
+    goal: str = ""
+    budget: Limit
+    measures: tuple[Measure, ...]
+    files: tuple[FileRow, ...] = ()
+    left: tuple[LeftRow, ...] = ()
+    left_note: str = ""
+    unnamed: int = 0  # files left out that are not even named
+    against: Against | None = None
+    receipt: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    version: str = ""

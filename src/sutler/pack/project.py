@@ -1,0 +1,310 @@
+"""A project: where it is, how it is set up, and the verbs a program may use on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Unpack, cast
+
+from msgspec.structs import replace
+
+import sutler.config as config
+from sutler.budget.selection import Budget, Cut, Request, Selection, choose
+from sutler.config import Settings
+from sutler.formats import require_unicode
+from sutler.pack.packing import Packing
+from sutler.pack.report import Ask
+from sutler.paths import RelPath
+from sutler.scan.classify import facts_of
+from sutler.scan.globs import require_globs
+from sutler.scan.place import Place, locate, project_config
+from sutler.scan.root import TEMPORARY, Root
+from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
+from sutler.scan.walk import scan
+from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked
+from sutler.store import home
+
+if TYPE_CHECKING:
+    from sutler.budget.task_fit import Ranking
+    from sutler.pack.changes import Changes
+    from sutler.pack.options import Options
+    from sutler.survey.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
+
+Tell = Callable[[str, int, int], None]
+"""Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
+
+Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
+"""Those of some files that a caller may read, in their order."""
+
+Classified = Sequence[tuple[FileEntry, FileFacts]]
+"""Every file of a snapshot with what its name says about it."""
+
+WITHHELD = Rule("policy", "kept back from this caller")
+RANKED = 500
+"""Files that get a rank; what comes after them has next to nothing to do with the task."""
+
+
+class Project:
+    """A folder, or several files and folders below one root.
+
+    >>> import sutler
+    >>> pack = sutler.Project("path/to/project").pack(max_tokens=20_000)   # doctest: +SKIP
+    >>> text = pack.text()                                                  # doctest: +SKIP
+    >>> pack.report.tokens                                                  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *paths: str | os.PathLike[str],
+        settings: Settings | None = None,
+        cwd: str | None = None,
+    ) -> None:
+        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
+        if settings is None:
+            layers = project_config(self.place.root, os.environ)
+            settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
+        self.settings = settings
+        self.outputs: tuple[str, ...] = ()
+        self.unticked: frozenset[str] = frozenset()
+        self.tell: Tell | None = None
+        self._readable: Readable | None = None
+        self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
+
+    def writing_to(self, *paths: str) -> Project:
+        """The project without the files that this run writes: a pack must not pack the pack before
+        it.
+        """
+        copy = self._copy(self.settings)
+        copy.outputs = tuple(
+            os.path.relpath(os.path.abspath(path), self.place.root) for path in paths
+        )
+        return copy
+
+    def only(self, paths: Iterable[str]) -> Project:
+        """The project reduced to these files of it, as if each had been named."""
+        copy = self._copy(self.settings)
+        copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
+        return copy
+
+    def seen_by(self, readable: Readable) -> Project:
+        """The project as a caller sees it who may read only what `readable` keeps: asked anew of
+        every scan, so that a file which comes between two of them is judged too.
+        """
+        copy = self._copy(self.settings)
+        copy._readable = readable
+        return copy
+
+    def unticking(self, paths: Iterable[str]) -> Project:
+        """The project without these very files, as a person who looks at a list unticks them."""
+        copy = self._copy(self.settings)
+        copy.unticked = frozenset(paths)
+        return copy
+
+    def _copy(self, settings: Settings) -> Project:
+        copy = Project.__new__(Project)
+        copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
+        copy.unticked, copy.tell = self.unticked, self.tell
+        copy._private, copy._readable = self._private, self._readable
+        return copy
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.place.root)
+
+    def scan(self) -> Snapshot:
+        """What is there: entries, exclusions with their rule, problems. Reads names, not
+        contents.
+        """
+        found = self.found()
+        return masked(found, self.clean(len(found.entries) * PER_FILE))
+
+    def found(self) -> Snapshot:
+        """As `scan`, but with names as they are. Not fit to be shown."""
+        tell = self.tell
+        counted = None if tell is None else lambda count: tell("scanning", count, 0)
+        with Root(self.place.root) as root:
+            found = scan(root, self.rules(), self.place.named, counted)
+        if self.unticked:
+            found = _without(found, self.unticked)
+        if self._readable is None:
+            return found
+        kept = tuple(self._readable(found.entries))
+        if len(kept) == len(found.entries):
+            return found
+        allowed = {entry.path for entry in kept}
+        denied = [
+            Excluded(e.path, "not_selected", WITHHELD)
+            for e in found.entries
+            if e.path not in allowed
+        ]
+        excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
+        return replace(found, entries=kept, excluded=excluded)
+
+    def pack(
+        self,
+        *,
+        goal: str = "",
+        ask: Ask | None = None,
+        count_tokens: bool = True,
+        since: str = "",
+        diff: bool = False,
+        log: int = 0,
+        **options: Unpack[Options],
+    ) -> Packing:
+        """A pack of the project for `goal`. Nothing is read before the pack is iterated or written.
+        `since` puts the files changed since a revision first, `diff` adds the diff against it,
+        `log` the last commits.
+        """
+        require_unicode("goal", goal)
+        project = self
+        if options:
+            project = self._copy(
+                self.settings.overlaid(config.layer_from_table({**options}, "call"))
+            )
+        counting = count_tokens and project.settings.text("counter") != "none"
+        request = replace(project.request(goal), since=since, diff=diff, log=log)
+        require_globs(
+            (*request.include, *request.exclude)
+        )  # refused before the tree is scanned, not after
+        return Packing(project, request, ask=ask, count_tokens=counting)
+
+    def snapshot(self) -> ProjectSnapshot:
+        """Seed 004's ProjectSnapshot: tree, totals, metadata, exclusions and their statistics."""
+        from sutler.pack import documents
+
+        return documents.snapshot_of(self)
+
+    def select_pack(self, constraints: PackConstraints | None = None) -> tuple[PackType, str]:
+        """Seed 004's PackSelector: full or summary, and the reason. Without constraints the
+        settings are asked.
+        """
+        from sutler.pack import documents
+
+        return documents.select_type(self, constraints or documents.constraints_of(self.settings))
+
+    def full_pack(self, constraints: PackConstraints | None = None) -> FullPack:
+        """Seed 004's FullPack, from clean text."""
+        from sutler.pack import documents
+
+        made = documents.make_full(self, constraints or documents.constraints_of(self.settings))
+        return cast("FullPack", made.document)
+
+    def summary_pack(self, constraints: PackConstraints | None = None) -> SummaryPack:
+        """Seed 004's SummaryPack, from clean text."""
+        from sutler.pack import documents
+
+        made = documents.make_summary(self, constraints or documents.constraints_of(self.settings))
+        return cast("SummaryPack", made.document)
+
+    def rules(self) -> ScanRules:
+        settings = self.settings
+        return ScanRules(
+            default_excludes=settings.flag("default_excludes"),
+            hidden=settings.flag("hidden"),
+            depth=settings.number("depth"),
+            skip_file_bytes=settings.number("skip_over") or None,
+            allow=settings.words("allow"),
+        )
+
+    def request(self, goal: str = "") -> Request:
+        """The settings as a request: everything that the stages may ask for."""
+        settings = self.settings
+        limit, unit = settings.limit()
+        return Request(
+            goal=goal,
+            include=settings.words("include"),
+            exclude=settings.words("exclude"),
+            max_files=settings.number("max_files"),
+            budget=Budget(limit, unit, settings.text("counter")),
+            cut=Cut(max_file_bytes=settings.number("cut_over") or 0),
+            format=settings.format(),
+            line_numbers=settings.flag("line_numbers"),
+        )
+
+    def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
+        """The files of a snapshot in the order of their worth for a task."""
+        from sutler.budget.task_fit import Ranking
+        from sutler.ranking import rank
+        from sutler.ranking.index import Reader
+        from sutler.ranking.index_file import DamagedError
+        from sutler.ranking.kept_index import index_of, past_of
+
+        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
+        settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
+        with Root(self.place.root) as root:
+            size = sum(entry.size + PER_FILE for entry in entries)
+            past = past_of(root, os.environ)
+
+            def ranked() -> Ranking:
+                index = index_of(
+                    entries, root, cleaner(settings, size), os.environ, self.tell, self.place.named
+                )
+                reader = Reader(index)
+                return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
+
+            try:
+                return ranked()
+            except DamagedError:  # the damaged one is gone, so there will be a new one
+                return ranked()
+
+    def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
+        from sutler.pack.changes import changes_of
+
+        with Root(self.place.root) as root:
+            return changes_of(root, snapshot, asked, self.clean())
+
+    def select(self, snapshot: Snapshot, request: Request) -> Selection:
+        """Classify and choose, without a task."""
+        return self.choose(self.classify(snapshot), request)
+
+    def classify(self, snapshot: Snapshot) -> Classified:
+        return [(entry, facts_of(entry.path)) for entry in snapshot.entries]
+
+    def choose(
+        self,
+        classified: Classified,
+        request: Request,
+        ranking: Ranking | None = None,
+        changed: Changes | None = None,
+    ) -> Selection:
+        """The files that enter, in the order of their claim; what this run writes stays out."""
+        ours = [entry for entry, _ in classified if self.ours(entry.path)]
+        if ours:
+            written = {entry.path for entry in ours}  # many, if our own cache lies in the project
+            classified = [pair for pair in classified if pair[0].path not in written]
+        scores = None
+        if ranking is not None:
+            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
+        since = f"changed since {changed.since}" if changed else ""
+        pins = {str(path): since for path in changed.paths} if changed else None
+        selection = choose(classified, request, scores, pins)
+        if changed and changed.texts:
+            texts = tuple(material.choice for material in changed.texts)
+            selection = replace(selection, choices=texts + selection.choices)
+        if not ours:
+            return selection
+        rule = Rule("--output", "written by sutler")
+        out = (*selection.excluded, *(Excluded(e.path, "not_selected", rule) for e in ours))
+        return replace(selection, excluded=tuple(sorted(out, key=lambda item: item.path)))
+
+    def ours(self, path: str) -> bool:
+        """Whether this run writes the file, or another run is writing it just now."""
+        return path in self.outputs or path.endswith(TEMPORARY) or path.startswith(self._private)
+
+    def clean(self, size: int = 0) -> Clean:
+        """The redactor that every text passes before it is cut, counted or shown; `size` is how
+        much is to come.
+        """
+        return cleaner(self.settings, size)
+
+
+def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:
+    rule = Rule("selection", "unticked by you")
+    dropped = [
+        Excluded(entry.path, "not_selected", rule)
+        for entry in snapshot.entries
+        if entry.path in paths
+    ]
+    excluded = sorted((*snapshot.excluded, *dropped), key=lambda item: item.path)
+    entries = tuple(entry for entry in snapshot.entries if entry.path not in paths)
+    return replace(snapshot, entries=entries, excluded=tuple(excluded))

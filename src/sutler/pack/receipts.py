@@ -1,0 +1,301 @@
+"""The transparency record: one receipt for each pack that leaves, kept outside the tree and
+provable later.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from sutler.errors import RefusedError, SutlerError, UsageError
+from sutler.pack.report import WHOLE, Report
+from sutler.paths import quote
+from sutler.store import home
+from sutler.store.waiting import MOST, Row, leave
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.store.base import Store
+    from sutler.store.records import Receipt as StoredReceipt
+
+_GROUPS = {
+    "credentials": "credentials",
+    "binary": "binary",
+    "undecodable": "binary",
+    "size_limit": "size",
+    "budget": "size",
+    "cap": "size",
+}
+"""Seed 004 counts exclusions in four groups; whatever is not here was a pattern or a rule."""
+
+
+PROMPT = "prompt"
+Info = dict[str, str | int | dict[str, int]]
+
+
+class Sent(Struct, frozen=True):
+    """One file as it left: its display path, how much of it, and the digest of the text that was
+    sent.
+    """
+
+    path: str
+    level: str
+    sha256: str
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What left the machine, when, where to, and under which protection. `seal` is keyed by this
+    installation.
+    """
+
+    context_pack_info: Info  # seed 004's fields and no others
+    pack_id: str
+    at: str
+    destination: str
+    caller: str
+    project: str
+    format: str
+    counter: str
+    tokens: int | None
+    budget: str
+    redacted: bool
+    findings: dict[str, int]
+    files: tuple[Sent, ...]
+    hidden: dict[str, int] = msgspec.field(
+        default_factory=dict
+    )  # invisible characters made visible, by kind
+    sutler: str = VERSION
+    schema_version: int = 1
+    seal: str = ""
+
+
+def pack_info(report: Report) -> Info:
+    """Seed 004's `context_pack_info` of a pack."""
+    from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
+
+    tally: Counter[str] = Counter()
+    for item in report.excluded:
+        kind = item.reason
+        tally[_GROUPS.get(kind, "pattern")] += item.count
+    info = ContextPackInfo(
+        type=report.type,
+        selection_reason=report.selection_reason,
+        files_scanned=report.scanned,
+        files_included=len(report.shown),
+        files_excluded=sum(tally.values()),
+        exclusions_by_reason=ExclusionsByReason(
+            tally["credentials"], tally["binary"], tally["size"], tally["pattern"]
+        ),
+        content_bytes=sum(one.bytes for one in report.shown),
+        truncated_files=sum(1 for one in report.shown if one.level not in WHOLE),
+    )
+    fields: Info = msgspec.to_builtins(info)
+    del fields["schema_version"]  # the receipt has its own
+    return fields
+
+
+def receipt_of(report: Report, *, project: str, destination: str, redacted: bool) -> Receipt:
+    budget = report.budget
+    limit = "no limit" if budget.limit is None else f"{report.used} of {budget.limit} {budget.unit}"
+    rules = Counter(rule for one in report.shown for rule in one.rules)
+    return Receipt(
+        context_pack_info=pack_info(report),
+        pack_id=report.pack_id,
+        at=_now(),
+        destination=destination,
+        caller=f"uid {os.getuid()}",
+        project=quote(project),
+        format=report.format,
+        counter=budget.counter,
+        tokens=report.tokens,
+        budget=limit,
+        redacted=redacted,
+        findings=dict(sorted(rules.items())),
+        hidden=report.hidden(),
+        files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
+    )
+
+
+def receipt_of_prompt(
+    goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]
+) -> Receipt:
+    """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to
+    digests.
+    """
+    from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
+
+    info = ContextPackInfo(
+        type="full",
+        selection_reason=f"goal {goal}",
+        files_scanned=len(files),
+        files_included=len(files),
+        files_excluded=0,
+        exclusions_by_reason=ExclusionsByReason(),
+        content_bytes=size,
+        truncated_files=0,
+    )
+    fields: Info = msgspec.to_builtins(info)
+    del fields["schema_version"]
+    return Receipt(
+        context_pack_info=fields,
+        pack_id=digest,
+        at=_now(),
+        destination=destination,
+        caller=f"uid {os.getuid()}",
+        project=goal,
+        format=PROMPT,
+        counter="none",
+        tokens=None,
+        budget="no limit",
+        redacted=True,
+        findings={},
+        hidden={},
+        files=tuple(Sent(quote(path), "full", found) for path, found in sorted(files.items())),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def sealed(receipt: Receipt, key: bytes) -> Receipt:
+    """The receipt with its seal: who lacks this installation's key can neither change nor make
+    one.
+    """
+    return msgspec.structs.replace(receipt, seal=_seal(receipt, key))
+
+
+def _seal(receipt: Receipt, key: bytes) -> str:
+    bare = msgspec.json.encode(msgspec.structs.replace(receipt, seal=""), order="sorted")
+    return hmac.new(key, b"sutler receipt 1\0" + bare, "sha256").hexdigest()
+
+
+def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
+    """Seal a receipt and put it into the project's store, which is open already."""
+    from sutler.store.records import Receipt as StoredReceipt
+
+    done = sealed(receipt, key)
+    pack, at, body, files = _row(done)
+    store.put_receipt(StoredReceipt(pack=pack, at=at, body=body), files)
+    return done
+
+
+def _row(done: Receipt) -> Row:
+    """The receipt as the store has it. A pack's id covers its manifest: the same id, the same
+    files.
+    """
+    bare, files = done, b""
+    if done.format != PROMPT:
+        bare = msgspec.structs.replace(done, files=())
+        files = msgspec.msgpack.encode(
+            [(one.path, one.level, bytes.fromhex(one.sha256)) for one in done.files]
+        )
+    return done.pack_id, done.at, msgspec.json.encode(bare).decode(), files
+
+
+def receipts(
+    root: str, environ: Mapping[str, str], limit: int = 100, *, start: str = "", files: bool = True
+) -> list[Receipt]:
+    """The newest receipts of a project, newest first; of packs whose id begins with `start`.
+    `files` says whether to read what each of them held.
+    """
+    store, _, _ = home.open_store(root, environ)
+    try:
+        found = [_decoded(row) for row in store.receipts(limit, start)]
+        return [_filled(one, store) for one in found] if files else found
+    finally:
+        store.close()
+
+
+def _decoded(row: StoredReceipt) -> Receipt:
+    try:
+        return msgspec.json.decode(row.body, type=Receipt)
+    except msgspec.MsgspecError as error:
+        raise _damaged(row.pack, error) from None
+
+
+def _filled(receipt: Receipt, store: Store) -> Receipt:
+    """The receipt with the files that the store keeps apart. Those of early versions lie in the
+    receipt itself.
+    """
+    if receipt.files:
+        return receipt
+    packed = store.sent(receipt.pack_id)
+    try:
+        rows = msgspec.msgpack.decode(packed, type=list[tuple[str, str, bytes]]) if packed else []
+    except msgspec.MsgspecError as error:
+        raise _damaged(receipt.pack_id, error) from None
+    return msgspec.structs.replace(
+        receipt, files=tuple(Sent(path, level, raw.hex()) for path, level, raw in rows)
+    )
+
+
+def _damaged(pack: str, error: Exception) -> SutlerError:
+    return SutlerError(
+        f"the receipt of pack {pack[:16]} is damaged: {error}",
+        rule="receipts are kept as they were sealed",
+        next_step="see 'sutler verify' for the state of the ledger",
+    )
+
+
+def find(root: str, environ: Mapping[str, str], start: str) -> Receipt:
+    """The newest receipt whose pack id starts with `start`."""
+    for receipt in receipts(root, environ, 1, start=start):
+        return receipt
+    raise UsageError(f"no receipt of a pack {quote(start)}", next_step="see 'sutler receipt list'")
+
+
+def verify(receipt: Receipt, environ: Mapping[str, str]) -> None:
+    """Refuse a receipt that is not as this installation sealed it."""
+    if not hmac.compare_digest(_seal(receipt, home.key(environ)), receipt.seal):
+        raise RefusedError(
+            f"the receipt of pack {receipt.pack_id[:16]} does not match its seal",
+            rule="a receipt is sealed with this installation's key",
+            next_step="compare it with a copy; it was changed, or made by another installation",
+        )
+
+
+def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
+    """Paths at which a pack (display path -> digest) and its receipt disagree."""
+    sent = {one.path: one.sha256 for one in receipt.files}
+    return sorted(
+        path for path in sent.keys() | sections.keys() if sent.get(path) != sections.get(path)
+    )
+
+
+def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
+    """The receipt, sealed and kept for the project's store: put into it at once where others have
+    to see it, else with the next that opens it. What goes wrong is a note and not the end: the pack
+    has already left.
+    """
+    try:
+        directory, _, key = home.project_folder(root, environ)
+        receipt = sealed(receipt, key)
+        waiting = leave(directory, _row(receipt))
+    except (SutlerError, OSError) as error:
+        return msgspec.structs.replace(receipt, seal=""), _trouble("was not stored", error)
+    try:
+        if waiting > MOST or environ.get("SUTLER_STORE"):
+            home.open_store(root, environ)[0].close()
+    except (SutlerError, OSError) as error:
+        return receipt, _trouble("waits for the store", error)
+    return receipt, ""
+
+
+def recorded_in(store: Store, key: bytes, receipt: Receipt) -> tuple[Receipt, str]:
+    """As `recorded`, where the project's store is open already."""
+    try:
+        return record_in(store, key, receipt), ""
+    except (SutlerError, OSError) as error:
+        return receipt, _trouble("was not stored", error)
+
+
+def _trouble(what: str, error: Exception) -> str:
+    return f"the receipt {what}: {str(error).splitlines()[0]}"

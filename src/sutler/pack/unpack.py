@@ -1,0 +1,99 @@
+"""New files below a directory: parents are made as needed, nothing is written through a link or
+over a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
+from sutler.errors import RefusedError
+from sutler.paths import RelPath, parse_relpath, quote
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
+    """Write each (path, data, mode) below `directory`, which is made if it is not there. Returns
+    how many.
+
+    A path that exists is refused before anything is written; later collisions (another process)
+    stop the work.
+    """
+    wanted = list(files)
+    for path, _, _ in wanted:
+        if parse_relpath(path) != path or not path:
+            raise RefusedError(
+                f"{quote(path)} is no plain path", rule="unpacked files stay below the directory"
+            )
+    os.makedirs(directory, exist_ok=True)
+    root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        taken = [path for path, _, _ in wanted if _exists(root, path)]
+        if taken:
+            shown = ", ".join(map(quote, taken[:5])) + (
+                f" and {len(taken) - 5:,} more" if len(taken) > 5 else ""
+            )
+            raise RefusedError(
+                f"{shown} already exist{'s' if len(taken) == 1 else ''}",
+                rule="unpack writes over nothing",
+                next_step="unpack into an empty directory",
+            )
+        for path, data, mode in wanted:
+            _create(root, path, data, mode)
+    finally:
+        os.close(root)
+    return len(wanted)
+
+
+def _exists(root: int, path: str) -> bool:
+    """Whether something stands at `path`, or stands in its way. Looks at each step without
+    following links.
+    """
+    fd, opened = root, False
+    *parents, name = path.split("/")
+    try:
+        for parent in parents:
+            try:
+                step = os.open(parent, _DIRECTORY, dir_fd=fd)
+            except FileNotFoundError:
+                return False
+            except OSError:
+                return True
+            if opened:
+                os.close(fd)
+            fd, opened = step, True
+        try:
+            os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+    finally:
+        if opened:
+            os.close(fd)
+
+
+def _create(root: int, path: str, data: bytes, mode: int) -> None:
+    fd, opened = root, False
+    *parents, name = path.split("/")
+    try:
+        for parent in parents:
+            with suppress(FileExistsError):
+                os.mkdir(parent, 0o777, dir_fd=fd)
+            step = os.open(parent, _DIRECTORY, dir_fd=fd)
+            if opened:
+                os.close(fd)
+            fd, opened = step, True
+        file = os.open(name, _NEW, 0o777 if mode & 0o100 else 0o666, dir_fd=fd)
+        with os.fdopen(file, "wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise RefusedError(
+            f"cannot write {quote(path)}: {os.strerror(error.errno or 0)}",
+            next_step="free the place or the space, and unpack into an empty directory",
+        ) from None
+    finally:
+        if opened:
+            os.close(fd)

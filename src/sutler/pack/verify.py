@@ -1,0 +1,78 @@
+"""A pack held against the folder it came from: every digest derived again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+
+from sutler.errors import RefusedError, SutlerError
+from sutler.formats.document import Pack
+from sutler.pack import receipts
+from sutler.pack.delivery import document_id
+from sutler.pack.diff import AnyPack, pack_digests, read_pack, verify, whole_texts
+from sutler.pack.documents import rel_of
+from sutler.pack.project import Project
+from sutler.paths import parse_relpath
+from sutler.scan.root import Root
+from sutler.scan.snapshot import Problem
+from sutler.scan.text import decode
+from sutler.survey.wire import PackCheck
+
+MAX_BYTES = 64 * 1024 * 1024
+"""A larger file is not the one that was packed."""
+
+
+def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackCheck:
+    """Which files have moved on since, and which texts differ although their file has not."""
+    pack = read_pack(data)
+    project = Project(root_path)
+    recorded = pack_digests(pack)
+    texts = whole_texts(pack)
+    clean = project.clean(sum(map(len, texts.values())))
+    current: dict[str, str] = {}
+    altered: list[str] = []
+    with Root(project.place.root) as root, root.reader() as reader:
+        for path in sorted(recorded):
+            try:
+                blob = reader.read(parse_relpath(rel_of(path)), MAX_BYTES)
+            except RefusedError:  # no path of ours: it is nowhere in this folder
+                continue
+            if isinstance(blob, Problem):
+                continue
+            current[path] = sha256(blob.data).hexdigest()
+            decoded = (
+                decode(blob.data) if current[path] == recorded[path] and path in texts else None
+            )
+            if decoded is not None and texts[path] not in (
+                decoded.text,
+                clean(decoded.text, rel_of(path)).text,
+            ):
+                altered.append(path)
+    moved = verify(pack, current)
+    pack_id = pack_id_of(data, pack)
+    return PackCheck(
+        pack_id, len(recorded), moved, tuple(altered), _receipt(pack_id, project, environ)
+    )
+
+
+def pack_id_of(data: bytes, pack: AnyPack) -> str:
+    """A rendered pack ends with its digest, which reading it has proved; a document's is
+    derived.
+    """
+    if not isinstance(pack, Pack):
+        return document_id(pack)
+    found = re.findall(rb'"digest"\s*:\s*"([0-9a-f]{64})"', data[-4_096:])
+    return str(found[-1].decode()) if found else ""
+
+
+def _receipt(pack_id: str, project: Project, environ: Mapping[str, str]) -> str:
+    """When and where to this pack left, if the ledger knows; a ledger that cannot be read knows
+    nothing.
+    """
+    try:
+        found = receipts.find(project.place.root, environ, pack_id)
+        receipts.verify(found, environ)
+    except (SutlerError, OSError):
+        return ""
+    return f"{found.at} -> {found.destination}"

@@ -1,0 +1,169 @@
+"""The one spelling of "where": relative POSIX paths, their display form, and line spans.
+
+Identity and display never share a field. A `RelPath` is the path as the file system has it (bytes
+that are not UTF-8 ride along as surrogates); `quote` makes the one-line form that people, models
+and logs see.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NewType
+
+from msgspec import Struct
+
+from sutler.errors import RefusedError
+
+RelPath = NewType("RelPath", str)
+"""A POSIX path relative to the root: never absolute, no `..`, no `.`, no empty component, no
+NUL.
+"""
+
+ROOT = RelPath("")
+
+
+class Span(Struct, frozen=True, gc=False):
+    """Lines `start` to `end`, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
+def parse_relpath(raw: str) -> RelPath:
+    """Turn an untrusted spelling into a RelPath, or refuse it. Purely lexical: nothing is
+    expanded.
+    """
+    if "\0" in raw:
+        raise RefusedError(f"path {quote(raw)} holds a NUL byte", rule="paths are plain names")
+    if raw.startswith("/"):
+        raise RefusedError(f"path {quote(raw)} is absolute", rule="paths are relative to the root")
+    parts = [part for part in raw.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise RefusedError(
+            f"path {quote(raw)} climbs out with '..'", rule="paths stay inside the root"
+        )
+    return RelPath("/".join(parts))
+
+
+_DRIVE = re.compile(r"^(?:[/\\\\]{2}[?.][/\\\\])?[A-Za-z]:")
+
+
+def normalize_path(raw: str) -> str:
+    """Seed 004's normalizePath: backslashes become slashes, a drive letter goes, `.` and empty
+    parts too.
+
+    For spellings that people and tools write; a RelPath from a scan is already the one spelling."""
+    plain = _DRIVE.sub("", raw.strip()).replace("\\", "/")
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    return ("/" if plain.startswith("/") else "") + "/".join(parts)
+
+
+def join(parent: str, name: str) -> RelPath:
+    return RelPath(f"{parent}/{name}" if parent else name)
+
+
+def basename(path: str) -> str:
+    return path[path.rfind("/") + 1 :]
+
+
+def dirname(path: str) -> RelPath:
+    cut = path.rfind("/")
+    return RelPath(path[:cut] if cut > 0 else "")
+
+
+def extension(path: str) -> str:
+    """The last extension without its dot, lower-case; empty for `.bashrc` and `Makefile`."""
+    name = basename(path)
+    dot = name.rfind(".")
+    return name[dot + 1 :].lower() if dot > 0 else ""
+
+
+@cache  # compiling this takes a millisecond, and most runs meet plain names only
+def _unsafe() -> re.Pattern[str]:
+    """Everything that could break out of one line, hide, or reorder what a reader sees.
+
+    Controls, separators, blanks that are no plain space, surrogates (bytes that are not UTF-8),
+    bidi and zero-width characters, tags, private use and non-characters. Fixed ranges:
+    `str.isprintable` changes with Python's Unicode tables.
+    """
+    planes = range(0x10000, 0xE0000, 0x10000)
+    return re.compile(
+        '[\x00-\x1f\x7f-\xa0"\\\\\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f'
+        "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+        "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+        + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in planes)
+        + "\U000e0000-\U0010ffff]"
+    )
+
+
+_SURROGATE = "[\ud800-\udfff]"
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_ESCAPE = r"\\(?:([abfnrtv\"\\])|([0-3][0-7]{2})|u\{((?:10|[0-9a-f])?[0-9a-f]{1,4})\})"
+_LONG = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    '"': '"',
+    "\\": "\\",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+}
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    code = ord(char)
+    if char in _SHORT:
+        return _SHORT[char]
+    if (
+        0xDC80 <= code <= 0xDCFF
+    ):  # a byte that is not UTF-8, carried as a surrogate: octal, as git shows it
+        return f"\\{code - 0xDC00:03o}"
+    return f"\\{code:03o}" if code < 0x80 else f"\\u{{{code:x}}}"
+
+
+def quote(path: str) -> str:
+    """The display form: unchanged when harmless, else C-style in double quotes on one line."""
+    if (
+        path.isascii()
+        and path.isprintable()
+        and '"' not in path
+        and "\\" not in path
+        and path
+        and " " not in (path[0], path[-1])
+    ):
+        return path  # printable ASCII is the rule, and this is several times faster than a pattern
+    escaped = _unsafe().sub(_escape, path)
+    return f'"{escaped}"' if not path or escaped != path or " " in (path[0], path[-1]) else path
+
+
+def wire_path(path: str) -> str:
+    """The path as JSON carries it: itself, or quoted when its bytes are not UTF-8, or when it could
+    be taken for a quoted one. `unquote` turns it back.
+    """
+    looks_quoted = len(path) > 1 and path[0] == path[-1] == '"'
+    return (
+        quote(path)
+        if looks_quoted or (not path.isascii() and re.search(_SURROGATE, path))
+        else path
+    )
+
+
+def _unescape(match: re.Match[str]) -> str:
+    short, octal, code = match.groups()
+    if short:
+        return _LONG[short]
+    if octal:
+        byte = int(octal, 8)
+        return chr(byte) if byte < 0x80 else chr(0xDC00 + byte)
+    return chr(int(code, 16))
+
+
+def unquote(shown: str) -> str:
+    """The inverse of `quote`."""
+    if len(shown) >= 2 and shown[0] == shown[-1] == '"':
+        return re.sub(_ESCAPE, _unescape, shown[1:-1])
+    return shown

@@ -1,0 +1,27 @@
+"""Which files matter for a task, in order, each with its reasons.
+
+index = build((path, digest, facts) …)        once, then update(index, …) after edits
+rank(index, task, history)                    -> Ranked, best first; total order (-score, path)
+"""
+
+from __future__ import annotations
+
+from sutler.ranking.history import Past, summarise
+from sutler.ranking.index import Index, build, dumps, loads, stale, update, worn
+from sutler.ranking.score import rank
+from sutler.ranking.weights import WEIGHTS, Weights
+
+__all__ = [
+    "WEIGHTS",
+    "Index",
+    "Past",
+    "Weights",
+    "build",
+    "dumps",
+    "loads",
+    "rank",
+    "stale",
+    "summarise",
+    "update",
+    "worn",
+]

@@ -1,0 +1,109 @@
+"""What a project's past says: which files earlier commits like this task touched, which change
+often or together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from sutler.languages.terms import split, words
+from sutler.scan.commits import History
+
+_HALF_LIFE = 250  # commits
+_MAX_PATHS = 30  # a commit that touches more says little of each
+_MAX_MESSAGE = 400  # characters: the subject and the start of the body
+
+
+class Past(Struct, frozen=True, array_like=True):
+    """A history made ready for queries: keep it by the id of its newest commit. `messages` are
+    distinct terms, joined by spaces; `touched` are numbers into `paths`; `recency` says of each
+    path how lately and how often it changed.
+    """
+
+    messages: tuple[str, ...] = ()
+    touched: tuple[tuple[int, ...], ...] = ()
+    paths: tuple[str, ...] = ()
+    recency: tuple[float, ...] = ()
+
+
+def summarise(history: History) -> Past:
+    """What a ranking needs of a history; age is counted in commits, so no clock decides."""
+    numbers: dict[str, int] = {}
+    recency: list[float] = []
+    messages: list[str] = []
+    touched: list[tuple[int, ...]] = []
+    for age, commit in enumerate(history.commits):
+        weight = 0.5 ** (age / _HALF_LIFE) / math.sqrt(len(commit.paths) or 1)
+        mine: list[int] = []
+        for path in commit.paths:
+            number = numbers.setdefault(path, len(numbers))
+            if number == len(recency):
+                recency.append(0.0)
+            recency[number] += weight
+            mine.append(number)
+        if 0 < len(mine) <= _MAX_PATHS:
+            said = words(commit.message[:_MAX_MESSAGE])
+            messages.append(" ".join(sorted({term for word in said for term in split(word)})))
+            touched.append(tuple(mine))
+    return Past(
+        tuple(messages),
+        tuple(touched),
+        tuple(numbers),
+        tuple(math.log1p(value) for value in recency),
+    )
+
+
+def message_scores(
+    past: Past, terms: Mapping[str, float], docs: Mapping[int, int]
+) -> dict[int, float]:
+    """Files by the likeness of the commits that touched them: the best few, the rest fading. `docs`
+    maps the past's path numbers to documents.
+    """
+    messages = [message.split(" ") for message in past.messages]
+    frequency: dict[str, int] = {}
+    for message in messages:
+        for term in message:
+            if term in terms:
+                frequency[term] = frequency.get(term, 0) + 1
+    total = len(messages)
+    value = {
+        term: terms[term] * math.log(1 + total / (1 + count)) for term, count in frequency.items()
+    }
+    likeness: dict[int, list[float]] = {}
+    for message, paths in zip(messages, past.touched, strict=True):
+        like = sum(value[term] for term in message if term in value)
+        if like:
+            like /= math.sqrt(4 + len(message)) * math.sqrt(1 + len(paths))
+            for path in paths:
+                if path in docs:
+                    likeness.setdefault(docs[path], []).append(like)
+    return {doc: _fading_sum(likes) for doc, likes in likeness.items()}
+
+
+def _fading_sum(values: list[float]) -> float:
+    return sum(value * 0.5**i for i, value in enumerate(sorted(values, reverse=True)[:8]))
+
+
+def recency_scores(past: Past, docs: Mapping[int, int]) -> dict[int, float]:
+    """Files by how lately and how often they changed."""
+    return {doc: past.recency[path] for path, doc in docs.items()}
+
+
+def cochange_scores(
+    past: Past, docs: Mapping[int, int], top: Iterable[tuple[int, float]]
+) -> dict[int, float]:
+    """Files that changed together with the best ones."""
+    strength = dict(top)
+    pulling = {path for path, doc in docs.items() if doc in strength}
+    found: dict[int, float] = {}
+    for paths in past.touched:
+        if len(paths) > 1 and not pulling.isdisjoint(paths):
+            members = [docs[path] for path in paths if path in docs]
+            pull = sum(strength.get(doc, 0.0) for doc in members) / len(members)
+            for doc in members:
+                if doc not in strength:
+                    found[doc] = found.get(doc, 0.0) + pull
+    return {doc: math.log1p(value) for doc, value in found.items()}

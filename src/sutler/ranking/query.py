@@ -1,0 +1,364 @@
+"""A task's text, taken apart: what it says in its title, in back-ticks, in code, in a traceback, in
+prose.
+
+A task is an issue, a goal, acceptance criteria or a stack trace, in any mix; each zone's words
+weigh differently.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sutler.languages.terms import STOP, phrases, split, words
+from sutler.ranking.weights import WEIGHTS
+
+ZONE_WEIGHTS = {
+    "title": 5.0,
+    "ticked": 2.0,
+    "error": 2.0,
+    "code": 1.2,
+    "prose": 0.7,
+    "trace": 0.4,
+    "setup": 0.05,
+}
+"""How much a word weighs by where it stands; `setup` is version lists and templates."""
+
+MAX_CHARS = 60_000
+_MAX_TERMS = 250
+
+# Every repetition below is bounded or cannot be entered twice at the same place: a task is
+# untrusted text.
+_HIDDEN = re.compile(
+    r"<!--.{0,1500}?-->|!\[[^\]\n]{0,300}\]\([^)\n]{0,500}\)|data:[a-z/]{1,40};base64,\S{1,9999}",
+    re.S,
+)
+_FENCE = re.compile(
+    r"^[ \t]{0,40}(`{3,9}|~{3,9})[^\n]*\n(.*?)(?:^[ \t]{0,40}\1[ \t]*$|\Z)", re.S | re.M
+)
+_TICKED = re.compile(r"(?<!`)`{1,2}([^`\n]{1,200})`")
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s)>\]\"'`]+")
+_BLOB_URL = re.compile(
+    r"/(?:blob|tree|raw|src|blame|edit)/[^/\s]{1,200}/([^\s#?)]{1,500})(?:#L(\d{1,9}))?"
+)
+_PATH = re.compile(
+    r"(?<![\w@/.~\\+-])((?:[A-Za-z]:)?[~.\w/\\+-]{0,300}[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b"
+    r"(?::(\d{1,9}))?"
+)
+_PY_FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in (\S{1,200}))?')
+_IPY_FRAME = re.compile(
+    r"^[ \t]{0,20}(?:File )?([\w~./\\<>:-]{1,300}\.\w{1,9})(?: in |:\d{1,9}, in )(\w{1,200})", re.M
+)
+_AT_FRAME = re.compile(
+    r"^[ \t]{0,20}at[ \t]{1,4}(?:([\w$.<>\[\] ]{1,200}?) ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})",
+    re.M,
+)
+_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#)[A-Za-z_]\w{0,100})+")
+_ERROR = re.compile(
+    r"^[ \t]{0,20}(?:E[ \t]{1,8})?"
+    r"([\w.]{0,100}(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]{0,500})",
+    re.M,
+)
+_CODE_LINE = re.compile(
+    r"^(?:[ ]{4}|\t)[ \t]{0,200}\S|^[ \t]{0,40}(?:>>>|\.\.\.|\$|In \[\d{1,5}\]:)", re.M
+)
+_SETUP_HEAD = re.compile(
+    r"^\W*(?:environment|versions?\b|system (?:info|details)|platform|dependencies|installed versions|"
+    r"output of|pip (?:list|freeze)|package versions|your environment|configuration\W*$|checklist|"
+    r"python version|os version|additional (?:info|dependencies)|operating system|setup information).{0,40}$",
+    re.I,
+)
+_HEADING = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*[ \t]{0,8}$|\w[\w ]{2,40}\n[-=]{3,})"
+)
+_VERSION_LINE = re.compile(
+    r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}[ \t]{0,20}$",
+    re.M,
+)
+_PARAGRAPH = re.compile(r"\n[ \t]{0,200}\n")
+_CODELIKE = re.compile(
+    r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__"
+)
+
+_HYPHENED = re.compile(r"(?<![\w-])(?:--?)?([A-Za-z]{2,30}(?:-[A-Za-z]{1,30}){1,4})(?![\w-])")
+_PLAIN = re.compile(r"[A-Za-z]{2,30}")
+
+_ABOUT = {
+    "doc": re.compile(
+        r"\b(?:docs?|documentation|documented?|docstrings?|readme|typos?|changelog|tutorial)\b",
+        re.I,
+    ),
+    "test": re.compile(
+        r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests? fail\w*)\b",
+        re.I,
+    ),
+    "example": re.compile(r"\b(?:examples?|demos?|tutorials?|samples?)\b", re.I),
+    "bench": re.compile(r"\bbench(?:mark)?s?\b", re.I),
+    "ci": re.compile(r"\b(?:ci|workflow|github actions?|pipeline)\b", re.I),
+    "build": re.compile(
+        r"\b(?:setup\.py|pyproject|packag\w+|wheels?|sdist|build|install\w*|makefile|cmake)\b", re.I
+    ),
+}
+
+
+class Mention(Struct, frozen=True, gc=False):
+    """A path that the task names; `strength` falls for outer stack frames; `line` is 0 when none is
+    given.
+    """
+
+    path: str
+    line: int
+    frame: bool
+    strength: float
+    function: str = ""
+    titled: bool = False
+
+
+class Query(Struct, frozen=True):
+    """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names`
+    are identifiers as written (for definitions) with the weight of their best zone; `about` names
+    classes that the title asks for; `compounds` are neighbouring words that may be one name in the
+    code, with the weight of their zone.
+    """
+
+    terms: dict[str, float]
+    title: dict[str, float]
+    ticked: dict[str, float]
+    names: dict[str, float]
+    mentions: tuple[Mention, ...]
+    dotted: tuple[str, ...]
+    phrases: tuple[str, ...]
+    about: tuple[str, ...]
+    compounds: tuple[tuple[tuple[str, ...], float], ...] = ()
+
+
+def analyse(text: str, zoned: bool = True) -> Query:
+    """The whole of a task's text as the signals want it; without `zoned` a word weighs the same
+    everywhere.
+    """
+    text = text.replace("\r\n", "\n")[:MAX_CHARS]
+    mentions = _mentions(text)
+    zones = _zones(text)
+    counts: dict[str, dict[str, int]] = {zone: {} for zone in ZONE_WEIGHTS}
+    for zone, part in zones:
+        table = counts[zone]
+        for word in words(part):
+            for term in split(word):
+                table[term] = table.get(term, 0) + 1
+    terms: dict[str, float] = {}
+    for zone, table in counts.items():
+        for term, count in table.items():
+            terms[term] = terms.get(term, 0.0) + (ZONE_WEIGHTS[zone] if zoned else 1.0) * math.log2(
+                1 + count
+            )
+    strongest = sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:_MAX_TERMS]
+    title = "\n".join(part for zone, part in zones if zone == "title")
+    return Query(
+        terms=dict(strongest),
+        title={term: math.log2(1 + count) for term, count in counts["title"].items()},
+        ticked={term: math.log2(1 + count) for term, count in counts["ticked"].items()},
+        names=_with_frames(_names(zones), mentions),
+        mentions=mentions,
+        dotted=_dotted(zones),
+        phrases=_phrases(zones),
+        about=tuple(sorted(kind for kind, pattern in _ABOUT.items() if pattern.search(title))),
+        compounds=_compounds(zones),
+    )
+
+
+def _zones(text: str) -> list[tuple[str, str]]:
+    """(zone, text) pairs in the order of the task."""
+    text = _URL.sub(" ", _HIDDEN.sub(" ", text))
+    title, _, rest = text.strip().partition("\n")
+    zones = [("title", title)]
+    zones += [("ticked", found) for found in _TICKED.findall(title)]
+    position = 0
+    setup = False
+    for match in _FENCE.finditer(rest):
+        found, setup = _prose(rest[position : match.start()], setup)
+        zones += found
+        zones += _block(match.group(2), setup)
+        position = match.end()
+    return zones + _prose(rest[position:], setup)[0]
+
+
+def _block(code: str, setup: bool) -> list[tuple[str, str]]:
+    """A fenced block: a traceback, a version list, or code."""
+    lines = code.count("\n") + 1
+    if setup or (lines > 2 and len(_VERSION_LINE.findall(code)) * 2 > lines):
+        return [("setup", code)]
+    if _is_trace(code):
+        return [("trace", code), *_errors(code)]
+    return [("code", code), *_errors(code)]
+
+
+def _errors(code: str) -> list[tuple[str, str]]:
+    return [("error", line) for line in _ERROR.findall(code)[-3:]]
+
+
+def _is_trace(code: str) -> bool:
+    return (
+        "Traceback (most recent call last)" in code
+        or len(_PY_FRAME.findall(code)) > 1
+        or len(_AT_FRAME.findall(code)) > 1
+        or len(_IPY_FRAME.findall(code)) > 1
+    )
+
+
+def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
+    """Paragraphs outside fences: headings switch the setup zone on and off, indented lines may be
+    code.
+    """
+    zones: list[tuple[str, str]] = []
+    for paragraph in _PARAGRAPH.split(text):
+        first = paragraph.strip().partition("\n")[0]
+        if _SETUP_HEAD.match(first):
+            setup = True
+        elif _HEADING.match(paragraph.lstrip("\n")):
+            setup = False
+        if setup or len(_VERSION_LINE.findall(paragraph)) > 2:
+            zones.append(("setup", paragraph))
+        elif _is_trace(paragraph):
+            zones += [("trace", paragraph), *_errors(paragraph)]
+        elif len(_CODE_LINE.findall(paragraph)) * 2 > paragraph.count("\n") + 1:
+            zones += [("code", paragraph), *_errors(paragraph)]
+        else:
+            zones.append(("prose", paragraph))
+            zones += [("ticked", found) for found in _TICKED.findall(paragraph)]
+    return zones, setup
+
+
+def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
+    """Identifiers as written. In prose only what looks like code counts; in titles, ticks and code
+    any word may.
+    """
+    names: dict[str, float] = {}
+    for zone, text in zones:
+        weight = ZONE_WEIGHTS[zone]
+        for word in words(text):
+            codelike = _CODELIKE.fullmatch(word) is not None
+            if (
+                zone == "setup"
+                or (zone in ("prose", "trace", "error") and not codelike)
+                or word.lower() in STOP
+            ):
+                continue
+            names[word] = max(names.get(word, 0.0), weight * (1.0 if codelike else 0.35))
+    return names
+
+
+def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict[str, float]:
+    """Functions of stack frames count as if they stood in back-ticks: line numbers may be another
+    version's.
+    """
+    for mention in mentions:
+        if (
+            mention.function
+            and mention.function.isidentifier()
+            and mention.function.lower() not in STOP
+        ):
+            weight = ZONE_WEIGHTS["ticked"] * mention.strength
+            names[mention.function] = max(names.get(mention.function, 0.0), weight)
+    return names
+
+
+def _dotted(zones: list[tuple[str, str]]) -> tuple[str, ...]:
+    found = {
+        name: None for zone, text in zones if zone != "setup" for name in _DOTTED.findall(text)
+    }
+    return tuple(name.replace("::", ".").replace("#", ".") for name in found)[:100]
+
+
+def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Words that stand side by side in titles and back-ticks, and words with hyphens anywhere."""
+    found: dict[tuple[str, ...], float] = {}
+    for zone, text in zones:
+        if zone in ("setup", "trace"):
+            continue
+        weight = ZONE_WEIGHTS[zone]
+        for hyphened in _HYPHENED.findall(text)[:50]:
+            several = tuple(hyphened.lower().split("-"))
+            found[several] = max(found.get(several, 0.0), weight)
+        if zone in ("title", "ticked"):
+            row = [word.lower() for word in _PLAIN.findall(text)[:30]]
+            for size in (2, 3):
+                for i in range(len(row) - size + 1):
+                    several = tuple(row[i : i + size])
+                    if not STOP.issuperset(several):
+                        found[several] = max(found.get(several, 0.0), weight)
+    return tuple(found.items())[:120]
+
+
+def _phrases(zones: list[tuple[str, str]]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for zone, text in zones:
+        if zone not in ("setup", "trace"):
+            for phrase in phrases(text):
+                found[phrase] = None
+    return tuple(found)[:800]
+
+
+def _mentions(text: str) -> tuple[Mention, ...]:
+    """Paths in URLs, stack frames and running text; the innermost frames are the strongest."""
+    found: dict[tuple[str, int, bool], Mention] = {}
+    for path, line in _BLOB_URL.findall(text):
+        _add(found, Mention(path, int(line or 0), False, 1.0))
+    bare = _URL.sub(" ", text)
+    frames = [(path, int(line), name) for path, line, name in _PY_FRAME.findall(bare)]
+    frames += [
+        (path, 0, name) for path, name in _IPY_FRAME.findall(bare) if not path.startswith("<")
+    ]
+    for i, (path, line, name) in enumerate(frames):
+        _add(found, Mention(path, line, True, 0.4 + 0.6 * (i + 1) / len(frames), name))
+    calls = _AT_FRAME.findall(bare)
+    for i, (name, path, _, line) in enumerate(calls):  # these traces have the innermost frame first
+        _add(
+            found,
+            Mention(path, int(line), True, 1.0 - 0.6 * i / len(calls), name.rpartition(".")[2]),
+        )
+    title_end = len(bare) - len(bare.lstrip().partition("\n")[2])
+    for match in _PATH.finditer(bare):
+        path, line = match.groups()
+        if not any(frame[0] == path for frame in frames):
+            titled = match.start() < title_end
+            _add(found, Mention(path, int(line or 0), bool(line) and not titled, 1.0, "", titled))
+    return tuple(found.values())[:200]
+
+
+def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
+    clean = replace(mention, path=mention.path.replace("\\", "/").removeprefix("./").lstrip("~/"))
+    key = (clean.path, clean.line, clean.frame)
+    if key not in found or found[key].strength < clean.strength:
+        found[key] = clean
+
+
+def with_compounds(
+    query: Query, holds: Callable[[str], bool], share: float = WEIGHTS.compounds
+) -> Query:
+    """The query with the names that its words make, as far as `holds` knows them: terms, and
+    `=Name` definitions. They weigh this share of the zone that the words stand in.
+    """
+    if not share:
+        return query
+    terms, names = dict(query.terms), dict(query.names)
+    for parts, weight in query.compounds:
+        for term, name in _spellings(parts):
+            if term not in query.terms and holds(term):
+                terms[term] = max(terms.get(term, 0.0), share * weight)
+            if name not in names and holds("=" + name):
+                names[name] = share * weight
+    return replace(query, terms=terms, names=names)
+
+
+def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """(term, name as a definition has it) of words put together, the last of them also without a
+    plural's s.
+    """
+    for last in dict.fromkeys((words[-1], words[-1].removesuffix("s"))):
+        parts = (*words[:-1], last)
+        yield "_".join(parts), "_".join(parts)
+        yield "".join(parts), "".join(part.capitalize() for part in parts)

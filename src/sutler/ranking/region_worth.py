@@ -1,0 +1,94 @@
+"""What a task makes of each region of a file: the words it holds by their worth, its name, the
+lines it covers.
+
+A function that holds many of a task's rare words together says more than a long file that holds
+them far apart, so the best region of a file is a signal of the ranking, and all of them decide what
+an excerpt shows.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sutler.languages.facts import Region
+from sutler.languages.terms import checksum, split, whole
+from sutler.ranking.query import Query
+
+_NAMED = 1.0
+_TITLED = 1.0
+_OWNER = 0.4  # what the name of the class around a region counts
+_NEAR = 0.2  # what the better of a region's neighbours counts
+
+
+class Lens(Struct, frozen=True):
+    """What a task looks for: terms by check sum with their worth (zone weight times rarity), the
+    same by name, and the query they came from.
+    """
+
+    by_sum: dict[int, float]
+    worth: dict[str, float]
+    query: Query
+
+
+def lens_of(query: Query, worth: Mapping[str, float]) -> Lens:
+    return Lens({checksum(term): value for term, value in worth.items()}, dict(worth), query)
+
+
+def lexical(region: Region, lens: Lens) -> float:
+    """The worth of the task's terms that a region holds."""
+    sums = array("I")
+    sums.frombytes(region.terms)
+    by_sum = lens.by_sum
+    return sum(by_sum[found] for found in sums if found in by_sum)
+
+
+def passage(regions: Sequence[Region], lens: Lens) -> float:
+    """The best region's words, long ones held back: how well a file's best place fits a task."""
+    return max((lexical(r, lens) / math.sqrt(6 + r.end - r.start) for r in regions), default=0.0)
+
+
+def scores_of(
+    regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
+) -> tuple[float, ...]:
+    """A score per region: words, its own name and its class's (`owners`, as `owners_of` finds
+    them), lines that a trace points at, and a share of its better neighbour's score.
+    """
+    named = [_named(region, lens) for region in regions]
+    own = [lexical(region, lens) + name for region, name in zip(regions, named, strict=True)]
+    for i, owner in enumerate(owners):
+        if owner >= 0:
+            own[i] += _OWNER * named[owner]
+    top = max(own, default=0.0)
+    for i, region in enumerate(regions) if pointed else ():
+        if any(region.start <= line <= region.end for line in pointed):
+            own[i] = own[i] * 1.5 + max(top, 1.0)
+    around = [0.0, *own, 0.0]
+    return tuple(own[i] + _NEAR * max(around[i], around[i + 2]) for i in range(len(own)))
+
+
+def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
+    """For each region the number of the class that it is indented below, or -1."""
+    found: list[int] = []
+    owner, depth = -1, 0
+    for i, region in enumerate(regions):
+        first = next((line for line in lines[region.start - 1 : region.end] if line.strip()), "")
+        indent = len(first) - len(first.lstrip())
+        if region.kind == "class":
+            owner, depth = i, indent
+        found.append(owner if owner not in (-1, i) and indent > depth else -1)
+    return tuple(found)
+
+
+def _named(region: Region, lens: Lens) -> float:
+    """A region whose own name the task uses, whole or in the words of its title."""
+    if not region.name:
+        return 0.0
+    weight = lens.query.names.get(region.name.rpartition("::")[2], 0.0)
+    titled = sum(
+        lens.worth.get(term, 0.0) for term in split(region.name) if term in lens.query.title
+    )
+    return _NAMED * weight * lens.worth.get(whole(region.name), 1.0) + _TITLED * titled

@@ -1,0 +1,296 @@
+"""All signals of a query, scaled, weighted, multiplied by the class prior, ordered and
+explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import nsmallest
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from sutler.languages.terms import whole
+from sutler.ranking import history, lexical, signals
+from sutler.ranking.history import Past
+from sutler.ranking.index import Index, Reader
+from sutler.ranking.lexical import Scores, idf
+from sutler.ranking.query import Query, analyse, with_compounds
+from sutler.ranking.region_worth import lens_of, passage
+from sutler.ranking.resolution import Links
+from sutler.ranking.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
+from sutler.scan.commits import History
+
+_BEST = 12  # how many of the best files pull others along
+_EXERCISERS = 12
+_NEAREST = 3  # whose folders count
+_READ = 80  # how many files have their regions looked at
+_UNPASSED = 2  # how many of the best files no import is lifted past,
+_BEHIND = 0.999  # not even in a tie
+_SURE = 0.3  # an import that means all files of a folder speaks for none of them
+
+
+class Signal(Struct, frozen=True, gc=False):
+    """One ingredient's share of a file's score: its value in [0, 1] and what its weight made of
+    it.
+    """
+
+    name: str
+    value: float
+    share: float
+
+
+class Ranked(Struct, frozen=True, gc=False):
+    """A file in the order of the ranking, with the sentences that explain its place."""
+
+    path: str
+    score: float
+    reasons: tuple[str, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    lines: tuple[int, ...] = ()  # lines that the task itself points at, such as stack frames
+
+
+class Evidence(Struct, frozen=True):
+    """Every signal's value in [0, 1] by document, their weighted sums, the priors, and the lines
+    the task points at.
+    """
+
+    values: dict[str, Scores]
+    sums: Scores
+    priors: Scores
+    lines: dict[int, list[int]]
+    names: dict[int, list[str]]
+
+
+def rank(
+    index: Index | Reader,
+    task: str,
+    past: Past | History | None = None,
+    weights: Weights = WEIGHTS,
+    limit: int | None = None,
+) -> tuple[Ranked, ...]:
+    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is
+    summarised first; a Reader may stand for its index, so that what it decoded is of use to
+    others.
+    """
+    reader = index if isinstance(index, Reader) else Reader(index)
+    if isinstance(past, History):
+        past = history.summarise(past)
+    query = with_compounds(analyse(task, zoned=weights.zones > 0), reader.holds, weights.compounds)
+    evidence = gather(reader, query, past or Past(), weights)
+    table = asdict(weights)
+    scored = [
+        (-score, reader.docs[doc].path, doc) for doc, score in totals(evidence).items() if score > 0
+    ]
+    first = sorted(scored) if limit is None else nsmallest(limit, scored)
+    return tuple(_ranked(evidence, table, reader, doc, -negative) for negative, _, doc in first)
+
+
+def _ranked(
+    evidence: Evidence, table: dict[str, float], reader: Reader, doc: int, score: float
+) -> Ranked:
+    shares = _shares(evidence, table, doc)
+    kind, prior = reader.docs[doc].kind, evidence.priors.get(doc, 1.0)
+    return Ranked(
+        path=reader.docs[doc].path,
+        score=score,
+        reasons=sentences(shares, evidence.names.get(doc, ()), kind, prior),
+        signals=shares,
+        lines=tuple(sorted(set(evidence.lines.get(doc, ())))),
+    )
+
+
+def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
+    """Direct signals first; then those that follow from the best files so far."""
+    links = Links(reader)
+    norms = lexical.norms_of(reader.docs, reader.size)
+    found = lexical.score(reader, query, norms)
+    known = {doc.path: number for number, doc in reader.docs.items()}
+    followed = {number: known[path] for number, path in enumerate(past.paths) if path in known}
+    spoken = signals.mentions(query, links, known)
+    by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
+    title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
+    names: dict[int, list[str]] = {}
+    values: dict[str, Scores] = {
+        "lexical": _scaled(found.whole),
+        "path": _scaled(found.path),
+        "symbols": _scaled(found.symbols),
+        "title_path": _scaled(found.title_path),
+        "title_symbols": _scaled(found.title_symbols),
+        "title_body": _scaled(found.title_body),
+        "ticked": _scaled(found.ticked),
+        "named": spoken.titled,
+        "mention": _scaled(spoken.paths),
+        "frame": _scaled(spoken.frames),
+        "dotted": _scaled(signals.dotted(query, links, reader)),
+        "defines": _scaled(signals.definitions(by_weight, reader, names)),
+        "title_defines": _scaled(signals.definitions(title_names, reader, {})),
+        "phrase": _scaled(signals.quoted(query, reader)),
+        "message": _scaled(history.message_scores(past, query.terms, followed)),
+        "recent": _scaled(history.recency_scores(past, followed)),
+    }
+    evidence = Evidence(values, {}, _priors(reader, query, spoken, weights), spoken.lines, names)
+    table = asdict(weights)
+    for name in tuple(values):
+        _note(evidence, name, values[name], table)
+    if weights.passage:
+        first = [doc for doc, _ in _best(totals(evidence), _READ)]
+        _note(evidence, "passage", _passages(reader, query, first), table)
+    best = _best(totals(evidence), _BEST)
+    importers, imported = signals.neighbours(best, links, reader)
+    helpers = {
+        doc: value
+        for doc, value in values["lexical"].items()
+        if reader.docs[doc].kind in ("test", "example", "doc")
+    }
+    exercised = signals.exercised(_best(helpers, _EXERCISERS), links, reader)
+    _note(evidence, "imports", _scaled(importers), table)
+    _note(evidence, "imported", _scaled(imported), table)
+    _note(evidence, "tested", _scaled(exercised), table)
+    _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
+    _note(evidence, "beside", signals.beside(best[:_NEAREST], evidence.sums, reader), table)
+    _note(evidence, "feedback", _scaled(lexical.feedback(reader, best[:8], norms, query)), table)
+    _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)
+    return evidence
+
+
+def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> Scores:
+    """What the best file of code imports: a change there often reaches what it stands on. These
+    files follow the best ones and do not pass them, so each is lifted by what parts it from the
+    second best file at most.
+    """
+    if not weight:
+        return {}
+    scores = totals(evidence)
+    first = nsmallest(_READ, ((-score, doc) for doc, score in scores.items()))
+    best = next((doc for _, doc in first if reader.docs[doc].kind == "source"), None)
+    if best is None:
+        return {}
+    bar = -_BEHIND * first[min(_UNPASSED, len(first)) - 1][0]
+    found: Scores = {}
+    for doc, sure in links.needed(best).items():
+        lift = weight * evidence.priors.get(doc, 1.0)
+        room = bar - scores.get(doc, 0.0)
+        if lift > 0 and room > 0 and sure >= _SURE:
+            found[doc] = min(sure, room / lift)
+    return found
+
+
+def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, float]) -> None:
+    """Take a signal into the sums."""
+    evidence.values[name] = scores
+    weight, sums = weights[name], evidence.sums
+    if weight:
+        seen = sums.get
+        for doc, value in scores.items():
+            sums[doc] = seen(doc, 0.0) + weight * value
+
+
+def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
+    total = len(reader.docs)
+    worth = {
+        term: weight * idf(len(reader.postings(term)[0]), total)
+        for term, weight in query.terms.items()
+    }
+    lens = lens_of(query, worth)
+    return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
+
+
+def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Weights) -> Scores:
+    """The class prior, lifted where the title is about that class or the task names the very
+    file.
+    """
+    if not weights.priors:
+        return {}
+    by_class = {
+        kind: ABOUT_PRIORS[kind] if kind in query.about else prior for kind, prior in PRIORS.items()
+    }
+    found: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
+    for number in spoken.paths:
+        found[number] = max(found[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
+    for number in spoken.titled:
+        found[number] = 1.0
+    return found
+
+
+def _scaled(scores: Scores) -> Scores:
+    top = max(scores.values(), default=0.0)
+    return {doc: value / top for doc, value in scores.items()} if top > 0 else {}
+
+
+def totals(evidence: Evidence) -> Scores:
+    """The weighted sum of all signals so far times the prior, for every file that any signal speaks
+    for.
+    """
+    prior = evidence.priors.get
+    return {doc: value * prior(doc, 1.0) for doc, value in evidence.sums.items()}
+
+
+def _best(scores: Scores, size: int) -> list[tuple[int, float]]:
+    ordered = nsmallest(size, ((-value, doc) for doc, value in scores.items()))
+    top = -ordered[0][0] if ordered else 0.0
+    return [(doc, -value / top) for value, doc in ordered] if top > 0 else []
+
+
+def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Signal, ...]:
+    prior = evidence.priors.get(doc, 1.0)
+    found = [
+        Signal(name, round(scores[doc], 4), round(weights[name] * scores[doc] * prior, 4))
+        for name, scores in evidence.values.items()
+        if doc in scores
+    ]
+    return tuple(sorted(found, key=lambda signal: (-signal.share, signal.name)))
+
+
+_SENTENCES = {
+    "lexical": "its text shares the task's words",
+    "passage": "one place in it holds many of the task's words",
+    "path": "its path has words of the task",
+    "symbols": "its definitions are named with words of the task",
+    "title_path": "its path has words of the title",
+    "title_symbols": "its definitions have words of the title",
+    "title_body": "its text has words of the title",
+    "ticked": "it holds what the task puts in back-ticks",
+    "named": "the title names this path",
+    "mention": "the task names this path",
+    "frame": "a stack frame of the task lies here",
+    "dotted": "a dotted name of the task leads here",
+    "defines": "it defines {names}",
+    "title_defines": "it defines {names}, which the title names",
+    "phrase": "it holds a text that the task quotes",
+    "imports": "it imports a file that ranks high",
+    "imported": "a file that ranks high imports it",
+    "tested": "tests or examples that match the task exercise it",
+    "message": "commits that read like the task touched it",
+    "recent": "it changed lately or often",
+    "cochange": "it changes together with files that rank high",
+    "beside": "it stands beside a file that ranks high",
+    "feedback": "it resembles the best matches",
+    "needed": "the best match imports it",
+}
+_CLASSES = {
+    "test": "it is a test",
+    "doc": "it is documentation",
+    "example": "it is an example",
+    "bench": "it is a benchmark",
+    "build": "it is part of the build",
+    "data": "it is data or configuration",
+    "vendor": "it is vendored",
+    "generated": "it is generated",
+    "ci": "it belongs to continuous integration",
+}
+_MOST = 4
+_LEAST_SHARE = 0.06
+
+
+def sentences(
+    shares: Sequence[Signal], names: Sequence[str], kind: str, prior: float
+) -> tuple[str, ...]:
+    """The strongest signals as sentences, and the class where it holds the file back."""
+    total = sum(signal.share for signal in shares) or 1.0
+    listed = ", ".join(names[:3]) or "a name the task uses"
+    strong = [signal for signal in shares if signal.share >= _LEAST_SHARE * total][:_MOST]
+    found = [_SENTENCES[signal.name].format(names=listed) for signal in strong]
+    if prior < 1 and kind in _CLASSES:
+        found.append(f"{_CLASSES[kind]} (× {prior:g})")
+    return tuple(found)

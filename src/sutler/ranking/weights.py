@@ -1,0 +1,68 @@
+"""Every number that decides a ranking, in one table.
+
+Signals are scaled to [0, 1] per query, multiplied by these weights and summed; the sum is
+multiplied by the prior of the file's class. Tuned on the `tune` instances of the selection bench
+alone. Setting a weight to 0 switches the ingredient off, which is how the bench measures what each
+is worth.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Weights(Struct, frozen=True):
+    lexical: float = 0.5  # zoned BM25F over body, symbols, docs and path
+    passage: float = 0.8  # its best region: many of the task's words in one place
+    path: float = 0.3  # the path field alone
+    symbols: float = 0.3  # the names of definitions alone
+    title_path: float = 0.225  # the same for the words of the title
+    title_symbols: float = 0.1
+    title_body: float = 0.2
+    ticked: float = 0.2  # words in back-ticks
+    # a path of the project that the title spells out: what the task is about, whatever it is
+    named: float = 3.0
+    mention: float = 1.9  # a path that the task names
+    frame: float = 0.5  # a stack frame in the file
+    dotted: float = 0.05  # a dotted name that leads to the file
+    defines: float = 0.3  # defines a name the task uses; the rarer the name, the stronger
+    title_defines: float = 0.1
+    phrase: float = 0.3  # holds a string literal that the task quotes
+    imports: float = 0.05  # imports a file that scores high
+    imported: float = 0.05  # is imported by a file that scores high
+    tested: float = 0.2  # is what a matching test, example or document exercises
+    message: float = 0.45  # was touched by commits whose message resembles the task
+    recent: float = 0.3  # was touched lately and often
+    cochange: float = 0.05  # changes together with files that score high
+    beside: float = 0.2  # stands in the folder of one of the very best files
+    feedback: float = 0.1  # resembles the best files so far (RM3)
+    needed: float = (
+        0.35  # the best file of code imports it; never lifts a file past the second best
+    )
+    priors: float = 1.0  # 0 switches class priors off
+    zones: float = 1.0  # 0 makes every zone of the task weigh the same
+    compounds: float = 0.5  # names made of neighbouring words, as a share of their zone's weight
+
+
+WEIGHTS = Weights()
+
+PRIORS = {
+    "source": 1.0,
+    "test": 0.15,
+    "doc": 0.08,
+    "example": 0.4,
+    "bench": 0.3,
+    "build": 0.5,
+    "data": 0.25,
+    "vendor": 0.4,
+    "generated": 0.1,
+    "ci": 0.1,
+}
+"""What a file's class multiplies its score by."""
+
+ABOUT_PRIORS = {"test": 0.6, "doc": 0.4, "example": 0.8, "bench": 0.8, "ci": 0.8, "build": 1.0}
+"""The same when the title of the task is about that class, or the task names the file itself."""
+
+# Fields of BM25F: (weight, length normalisation), for body, symbols, docs, path
+FIELDS = ((1.0, 0.5), (3.0, 0.4), (1.5, 0.4), (4.0, 0.3))
+K1 = 1.2

@@ -1,0 +1,162 @@
+"""The last commits of a repository, read as objects.
+
+A hostile `.git/config` makes most git commands run programs. Here only plumbing that compares trees
+and prints messages runs (`rev-list`, `diff-tree --name-only`), with a clean environment, the
+repository named explicitly, and every setting that could start a program switched off: no
+attributes, filters, text conversion, pager, hook, signature check, replacement object or lazy fetch
+takes part.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from sutler.scan.git import Repository, read_plain
+
+MAX_COMMITS = 3_000
+_MAX_MESSAGE = 2_000
+_MAX_PATHS = 100
+_TIMEOUT = 60
+_COMMIT = re.compile(rb"[0-9a-f]{40,64}\n?")
+_BRANCH = re.compile(rb"ref: (refs/heads/[\w./-]+)\n?")
+
+_SAFE = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
+    *(
+        "-c",
+        "core.sshCommand=false",
+        "-c",
+        "core.attributesFile=/dev/null",
+        "-c",
+        "core.quotePath=false",
+    ),
+    *("-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "gpg.program=false"),
+    *("-c", "safe.bareRepository=explicit", "-c", "diff.external=", "-c", "diff.renames=false"),
+)
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+class Commit(Struct, frozen=True, gc=False, array_like=True):
+    """One commit, newest first in a History: its message and the paths it touched."""
+
+    id: str
+    message: str
+    paths: tuple[str, ...]
+
+
+class History(Struct, frozen=True):
+    """The last commits of a project, newest first. Age is the position, so that no clock
+    decides.
+    """
+
+    commits: tuple[Commit, ...] = ()
+
+
+def head_of(repository: Repository) -> str:
+    """The commit that HEAD names, or nothing where there is none yet. Read from the files where
+    they say it plainly, which is a hundred times faster than starting git.
+    """
+    text = read_plain(os.path.join(repository.git_dir, "HEAD")) or b""
+    if _COMMIT.fullmatch(text):
+        return text.decode("ascii").strip()
+    named = _BRANCH.fullmatch(text)
+    if named is not None and b".." not in text:
+        place = os.path.join(repository.common, os.fsdecode(named[1]))
+        branch = read_plain(place) or b""
+        if _COMMIT.fullmatch(branch):
+            return branch.decode("ascii").strip()
+        others = (os.path.join(repository.common, name) for name in ("packed-refs", "reftable"))
+        if not any(map(os.path.lexists, (place, *others))):
+            return ""  # a branch that has no commit yet
+    return (
+        plumbing(repository.git_dir, ["rev-list", "--max-count=1", "HEAD", "--"])
+        .decode("ascii", "replace")
+        .strip()
+    )
+
+
+def read_history(git_dir: str, revision: str = "HEAD", limit: int = MAX_COMMITS) -> History:
+    """The last `limit` commits up to `revision`, newest first; empty where there is no readable
+    history.
+    """
+    if revision.startswith("-"):
+        return History()
+    listed = plumbing(
+        git_dir, ["rev-list", f"--max-count={limit}", "--end-of-options", revision, "--"]
+    )
+    return History(read_commits(git_dir, listed.decode("ascii", "replace").split()))
+
+
+def read_commits(git_dir: str, ids: Sequence[str]) -> tuple[Commit, ...]:
+    """Messages and touched paths of the named commits, in the given order. Merges touch nothing."""
+    words = [
+        "diff-tree",
+        "--stdin",
+        "--root",
+        "-r",
+        "-z",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+    ]
+    words += ["--no-textconv", "--always", "--format=%x01%H%x00%B%x02"]
+    out = plumbing(git_dir, words, "".join(f"{id_}\n" for id_ in ids).encode("ascii"))
+    return tuple(_commit(record) for record in out.split(b"\x01") if b"\x02" in record)
+
+
+def _commit(record: bytes) -> Commit:
+    head, _, rest = record.partition(b"\x02")
+    id_, _, message = head.partition(b"\0")
+    paths = [path for path in rest.strip(b"\0\n").split(b"\0") if path]
+    return Commit(
+        id=id_.decode("ascii", "replace"),
+        message=message.decode("utf-8", "replace").strip()[:_MAX_MESSAGE],
+        # a commit that touches everything says nothing of anything
+        paths=() if len(paths) > _MAX_PATHS else tuple(_speakable(paths)),
+    )
+
+
+def _speakable(paths: Iterable[bytes]) -> Iterator[str]:
+    """Those that are UTF-8: what is known of commits is kept as text, and no task names the
+    others.
+    """
+    for path in paths:
+        try:
+            yield path.decode()
+        except UnicodeDecodeError:
+            continue
+
+
+def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
+    """Plumbing's output, or nothing where git is missing, refuses, or takes too long."""
+    import subprocess  # not where what is known of the last commits still holds
+
+    environment = {
+        key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ
+    } | _ENVIRONMENT
+    command = ["git", *_SAFE, "--git-dir", git_dir, *words]
+    try:
+        done = subprocess.run(
+            command,
+            input=given,
+            capture_output=True,
+            env=environment,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout if done.returncode == 0 else b""

@@ -1,0 +1,181 @@
+"""Line differences in bounded time, hunk for hunk as git finds them.
+
+A difference is a list of hunks, and hunks that could stand in several places stand where git puts
+them: where the other side changed too, else as far down as they go. `alignment` finds which lines
+belong together; the work is counted, so that no pair of texts, however hostile, takes more than a
+second or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from sutler.scan.alignment import MAX_STEPS, changed_lines
+
+
+class Hunk(NamedTuple):
+    """Lines `a0` to `a1` of the old text become lines `b0` to `b1` of the new one; half-open, from
+    0.
+    """
+
+    a0: int
+    a1: int
+    b0: int
+    b1: int
+
+
+def hunks(old: Sequence[Hashable], new: Sequence[Hashable], steps: int = MAX_STEPS) -> list[Hunk]:
+    """What changed between two lists of lines, in order; between two hunks lies at least one common
+    line.
+    """
+    a, b = _numbered(old, new)
+    gone, came = changed_lines(a, b, steps)
+    left, right = _groups(gone), _groups(came)
+    left = _slid(a, left, {one.above for one in right})
+    right = _slid(b, right, {one.above for one in left})
+    return _paired(left, right)
+
+
+def _numbered(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[list[int], list[int]]:
+    """Equal lines become equal numbers, which compare faster."""
+    numbers: dict[Hashable, int] = {}
+    first = [numbers.setdefault(line, len(numbers)) for line in old]
+    return first, [numbers.setdefault(line, len(numbers)) for line in new]
+
+
+class _Group(NamedTuple):
+    """Neighbouring changed lines of one side, and how many common lines stand above them: by that
+    the sides meet.
+    """
+
+    above: int
+    start: int
+    end: int
+
+
+def _groups(changed: list[tuple[int, int]]) -> list[_Group]:
+    found, lines = list[_Group](), 0
+    for start, end in changed:
+        found.append(_Group(start - lines, start, end))
+        lines += end - start
+    return found
+
+
+def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Group]:
+    """Groups that could stand elsewhere, moved: to a change of the other side if one is in reach,
+    else down. Groups that meet on the way become one.
+    """
+    done: list[_Group] = []
+    todo = groups[::-1]
+    while todo:
+        one = todo.pop()
+        _, start, end = one
+        if not (start and lines[start - 1] == lines[end - 1]) and not (
+            end < len(lines) and lines[start] == lines[end]
+        ):
+            done.append(one)  # as most of them: there is nowhere to go
+            continue
+        while True:
+            size = one.end - one.start
+            one = _raised(lines, one, done)
+            top, match = one.above, one.above if one.above in others else -1
+            one, match = _lowered(lines, one, todo, others, match)
+            if one.end - one.start == size:
+                break
+        if one.above != top and match >= 0:
+            back = one.above - match
+            one = _Group(match, one.start - back, one.end - back)
+        done.append(one)
+    return done
+
+
+def _raised(lines: list[int], one: _Group, done: list[_Group]) -> _Group:
+    above, start, end = one
+    while start > 0 and lines[start - 1] == lines[end - 1]:
+        above, start, end = above - 1, start - 1, end - 1
+        if done and done[-1].end == start:
+            start = done.pop().start
+    return _Group(above, start, end)
+
+
+def _lowered(
+    lines: list[int], one: _Group, todo: list[_Group], others: set[int], match: int
+) -> tuple[_Group, int]:
+    above, start, end = one
+    while end < len(lines) and lines[start] == lines[end]:
+        above, start, end = above + 1, start + 1, end + 1
+        if todo and todo[-1].start == end:
+            end = todo.pop().end
+        if above in others:
+            match = above
+    return _Group(above, start, end), match
+
+
+def _paired(left: list[_Group], right: list[_Group]) -> list[Hunk]:
+    """Groups of both sides below the same common line are one hunk."""
+    found, i, j = list[Hunk](), 0, 0
+    gone = came = 0  # changed lines so far
+    while i < len(left) or j < len(right):
+        mine = left[i].above if i < len(left) else right[j].above
+        above = min(mine, right[j].above) if j < len(right) else mine
+        a0, b0 = above + gone, above + came
+        if i < len(left) and left[i].above == above:
+            gone, i = gone + left[i].end - left[i].start, i + 1
+        if j < len(right) and right[j].above == above:
+            came, j = came + right[j].end - right[j].start, j + 1
+        found.append(Hunk(a0, above + gone, b0, above + came))
+    return found
+
+
+# as text
+
+
+def unified(old: list[str], new: list[str], old_name: str, new_name: str, context: int = 3) -> str:
+    """A unified diff of two lists of lines with their ends; empty when they are equal."""
+    found = hunks(old, new)
+    if not found:
+        return ""
+    parts = [f"--- {old_name}\n", f"+++ {new_name}\n"]
+    for group in _near(found, context):
+        start, end = max(0, group[0].a0 - context), min(len(old), group[-1].a1 + context)
+        shift = group[0].b0 - group[0].a0
+        below = group[-1].b1 - group[-1].a1
+        parts.append(f"@@ -{_span(start, end)} +{_span(start + shift, end + below)} @@\n")
+        at = start
+        for one in group:
+            parts += _marked(" ", old[at : one.a0])
+            parts += _marked("-", old[one.a0 : one.a1])
+            parts += _marked("+", new[one.b0 : one.b1])
+            at = one.a1
+        parts += _marked(" ", old[at:end])
+    return "".join(parts)
+
+
+def _near(found: list[Hunk], context: int) -> list[list[Hunk]]:
+    """Hunks whose contexts touch belong under one header."""
+    groups = [[found[0]]]
+    for one in found[1:]:
+        if one.a0 - groups[-1][-1].a1 <= 2 * context:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _span(start: int, end: int) -> str:
+    """A range as diffs spell it: one line needs no count, and an empty range names the line before
+    it.
+    """
+    count = end - start
+    if count == 1:
+        return str(start + 1)
+    return f"{start + (count > 0)},{count}"
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    """Lines as a diff shows them. Only the last one of a text can lack its end."""
+    found = [mark + line for line in lines]
+    if found and not found[-1].endswith("\n"):
+        found[-1] += "\n\\ No newline at end of file\n"
+    return found

@@ -1,0 +1,203 @@
+"""Folders by descriptor: what lies in one, how many files lie below it, and mount points."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from typing import Final
+
+from sutler.scan.root import DIRECTORY
+
+Row = tuple[str, int, int, int, int, int, int, int]
+"""A file as a folder lists it: name, mode, size, times of change of content and of state, inode,
+links, owner. One that could not be looked at has the mode 0, and its error's number in place of the
+size.
+"""
+
+Listed = tuple[list[str], list[Row], list[str]]
+"""What lies in a folder, in no order: the names of folders, everything else, and every name that
+begins with a dot.
+"""
+
+Entered = tuple[int, int, int, Listed | None]
+"""A folder's descriptor, its device and inode, and what lies in it: nothing is said of one on
+another device. A folder without others in it and without names that begin with a dot is closed at
+once, since nobody needs it any more: -1.
+"""
+
+
+def listed(fd: int) -> Listed:
+    """What lies in the folder `fd`."""
+    folders: list[str] = []
+    files: list[Row] = []
+    dotted: list[str] = []
+    with os.scandir(fd) as listing:
+        batch = list(listing)
+    for entry in batch:
+        name = entry.name
+        if name[0] == ".":
+            dotted.append(name)
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(name)
+            continue
+        try:
+            state = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            files.append((name, 0, error.errno or 0, 0, 0, 0, 0, 0))
+            continue
+        times = state.st_mtime_ns, state.st_ctime_ns
+        files.append(
+            (name, state.st_mode, state.st_size, *times, state.st_ino, state.st_nlink, state.st_uid)
+        )
+    return folders, files, dotted
+
+
+def entered(fd: int, name: str, device: int) -> Entered:
+    """The folder of this name in the folder `fd`, if it is a folder and no link. On this device, if
+    one is named: -1 is any.
+    """
+    below = os.open(name, DIRECTORY, dir_fd=fd)
+    try:
+        state = os.fstat(below)
+        content = listed(below) if device in (state.st_dev, -1) else None
+    except BaseException:
+        os.close(below)
+        raise
+    if content is None or not (content[0] or content[2]):
+        os.close(below)
+        below = -1
+    return below, state.st_dev, state.st_ino, content
+
+
+COUNT_LIMIT: Final = 1000
+_DEPTH: Final = 32
+_OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
+
+Key = tuple[int, int]
+
+
+def key_of(fd: int) -> Key:
+    """Device and inode: which directory this is, whatever its name."""
+    state = os.fstat(fd)
+    return state.st_dev, state.st_ino
+
+
+def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
+    """The directory `key` again, from one directly below it or else down from the root by its
+    names; -1 when neither way leads there any more.
+    """
+    try:
+        above = os.open("..", DIRECTORY, dir_fd=below)
+        if key_of(above) == key:
+            return above
+        os.close(above)
+        above = os.dup(root)
+    except OSError:
+        return -1
+    try:
+        for name in names:
+            above, old = os.open(name, DIRECTORY, dir_fd=above), above
+            os.close(old)
+    except OSError:
+        os.close(above)
+        return -1
+    if key_of(above) == key:
+        return above
+    os.close(above)
+    return -1
+
+
+def kind_of(mode: int) -> str:
+    """A word for what is neither file, folder nor link."""
+    if stat.S_ISFIFO(mode):
+        return "FIFO"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    return "device"
+
+
+def count_below(fd: int) -> tuple[int, bool]:
+    """How many files lie below an open directory: exact up to a limit, else the limit and True."""
+    count = visited = 0
+    more = False
+    levels: list[tuple[int, list[str]]] = []
+    current = os.dup(fd)
+    try:
+        while True:
+            files, folders = _listed(current)
+            count += files
+            visited += 1
+            if count >= COUNT_LIMIT or visited >= COUNT_LIMIT:
+                return min(count, COUNT_LIMIT), count > COUNT_LIMIT or bool(folders) or _pending(
+                    levels
+                )
+            if folders and len(levels) >= _DEPTH:
+                more, folders = True, []
+            levels.append((current, folders))
+            current = -1
+            while levels and current < 0:
+                current = _next(levels)
+            if current < 0:
+                return count, more
+    finally:
+        for opened, _ in levels:
+            os.close(opened)
+        if current >= 0:
+            os.close(current)
+
+
+def _pending(levels: list[tuple[int, list[str]]]) -> bool:
+    return any(folders for _, folders in levels)
+
+
+def _next(levels: list[tuple[int, list[str]]]) -> int:
+    """Open the next folder of the deepest level, or leave that level."""
+    fd, folders = levels[-1]
+    while folders:
+        try:
+            return os.open(folders.pop(), DIRECTORY, dir_fd=fd)
+        except OSError:
+            continue
+    levels.pop()
+    os.close(fd)
+    return -1
+
+
+def _listed(fd: int) -> tuple[int, list[str]]:
+    folders: list[str] = []
+    count = 0
+    try:
+        with os.scandir(fd) as listing:
+            for entry in listing:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                else:
+                    count += 1
+                if count > COUNT_LIMIT:
+                    break
+    except OSError:
+        pass
+    folders.sort(reverse=True)
+    return count, folders
+
+
+def mounts_below(folder: str) -> frozenset[str]:
+    """Paths below a folder where something else is mounted, a file or a bind mount of the same
+    device included.
+    """
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+            places = [line.split(" ", 5)[4] for line in stream]
+    except (OSError, IndexError):
+        return frozenset()
+    start = os.path.realpath(folder).rstrip("/") + "/"
+    plain = (re.sub(_OCTAL, _byte, place) if "\\" in place else place for place in places)
+    return frozenset(
+        place[len(start) :] for place in plain if place.startswith(start) and place != start
+    )
+
+
+def _byte(match: re.Match[str]) -> str:
+    return chr(int(match[1], 8))

@@ -1,0 +1,411 @@
+"""Git's own files, read by ourselves: a repository's place, its configuration and its index.
+
+Git is never run here. In a hostile repository even `git status` and `git check-ignore` start
+programs that `.git/config` names. What we read is data: nothing in it is executed, and a
+repository's own configuration cannot point us at a file outside that repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from bisect import bisect_left
+from typing import Final
+
+from msgspec import Struct
+
+from sutler.scan.snapshot import Problem
+
+_SMALL: Final = 1 << 20
+_INDEX_LIMIT: Final = 1 << 29
+_INCLUDES: Final = 10
+
+
+class Repository(Struct, frozen=True, gc=False):
+    """Where a repository lives. `top` is its work tree; `common` is shared by all its work
+    trees.
+    """
+
+    top: str
+    git_dir: str
+    common: str
+
+
+class Tracked:
+    """What the index says is tracked, as paths from the top of the work tree."""
+
+    __slots__ = ("_links", "_order", "_paths", "_sparse")
+
+    def __init__(
+        self, paths: frozenset[str], links: frozenset[str], sparse: tuple[str, ...]
+    ) -> None:
+        self._paths = paths
+        self._links = links
+        self._sparse = sparse  # directories that stand for all they hold, each with its final slash
+        self._order: list[str] | None = None
+
+    def file(self, path: str) -> bool:
+        return path in self._paths or path.startswith(self._sparse)
+
+    def link(self, path: str) -> bool:
+        """Whether this directory is a submodule's place."""
+        return path in self._links
+
+    def below(self, directory: str) -> bool:
+        """Whether anything below this directory is tracked."""
+        start = directory + "/"
+        if start.startswith(self._sparse) or any(one.startswith(start) for one in self._sparse):
+            return True
+        if self._order is None:
+            self._order = sorted(self._paths)
+        at = bisect_left(self._order, start)
+        return at < len(self._order) and self._order[at].startswith(start)
+
+
+NOTHING: Final = Tracked(frozenset(), frozenset(), ())
+
+
+def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes | None:
+    """A small regular file's bytes, or None when it is absent, a link, special or too long."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    try:
+        fd = os.open(path, flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        state = os.fstat(fd)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
+            return None
+        parts = []
+        while part := os.read(fd, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def find_repository(folder: str) -> Repository | None:
+    """The repository whose work tree holds this folder, looking upward as git does."""
+    here = os.path.realpath(folder)
+    while True:
+        found = repository_at(here)
+        if found is not None:
+            return found
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def repository_at(top: str) -> Repository | None:
+    """The repository whose work tree starts exactly here. A bare repository is a folder like any
+    other.
+    """
+    git = os.path.join(top, ".git")
+    try:
+        mode = os.stat(git).st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode):
+        text = read_plain(git, follow=True)
+        if text is None or not text.startswith(b"gitdir: "):
+            return None
+        git = os.path.join(top, os.fsdecode(text[8:].rstrip(b"\r\n")))
+    if "\0" in git or not _is_git_directory(git):
+        return None
+    return Repository(top, git, _common(git))
+
+
+def _common(git_dir: str) -> str:
+    text = read_plain(os.path.join(git_dir, "commondir"))
+    return (
+        os.path.join(git_dir, os.fsdecode(text.rstrip(b"\r\n")))
+        if text and b"\0" not in text
+        else git_dir
+    )
+
+
+_HEAD: Final = rb"ref:\s*refs/|[0-9a-fA-F]{40}"
+
+
+def _is_git_directory(git: str) -> bool:
+    head = os.path.join(git, "HEAD")
+    try:
+        if os.path.islink(head):
+            good = os.readlink(head).startswith("refs/")
+        else:
+            good = re.match(_HEAD, read_plain(head) or b"") is not None
+    except OSError:
+        return False
+    common = _common(git)
+    return good and all(
+        os.access(os.path.join(common, name), os.X_OK) for name in ("objects", "refs")
+    )
+
+
+# Configuration ----------------------------------------------------------------------
+
+# Compiled when a configuration file is there to read.
+_SECTION: Final = r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]'
+_BLANK: Final = r"\s*(?:[#;][^\n]*)?(?:\n|\Z)"
+_KEY: Final = r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)[ \t]*"
+_VALUE: Final = r'\\(\r?\n|[nbt"\\])|(")|([#;])|(\r?\n|\Z)|([^\\"#;\r\n]+|.)'
+_WANTED: Final = (b"excludesfile", b"ignorecase", b"objectformat", b"include")
+_ESCAPES: Final = {"n": "\n", "b": "\b", "t": "\t", '"': '"', "\\": "\\"}
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """One value from `at`: quotes, escapes, continued lines, comments; gives it with the place
+    after it.
+    """
+    parts: list[str] = []
+    length = keep = 0  # what was quoted or escaped up to `keep` is not trimmed
+    quoted = False
+    token_at = re.compile(_VALUE).match
+    while (match := token_at(text, at)) is not None:
+        at = match.end()
+        escape, quote, comment, end, plain = match.groups()
+        if end is not None:
+            break
+        if comment and not quoted:
+            at = text.find("\n", at) + 1 or len(text)
+            break
+        piece = _ESCAPES.get(escape, "") if escape else (plain or comment or "")
+        parts.append(piece)
+        length += len(piece)
+        if quote:
+            quoted = not quoted
+        if quote or quoted or (piece and escape):
+            keep = length
+    whole = "".join(parts)
+    return whole[:keep] + whole[keep:].rstrip(), at
+
+
+def parse_config(data: bytes, *, whole: bool = False) -> list[tuple[str, str]]:
+    """`section.key` (lower case; sub-sections keep theirs) and value, in order. Stops at a
+    malformed line.
+    """
+    lowered = data.lower()
+    if not whole and not any(word in lowered for word in _WANTED):
+        # most files say nothing that matters here, and four expressions need not be compiled
+        return []
+    text = os.fsdecode(data.removeprefix(b"\xef\xbb\xbf"))
+    pairs: list[tuple[str, str]] = []
+    section, at = "", 0
+    blank_at, section_at, key_at = (re.compile(one).match for one in (_BLANK, _SECTION, _KEY))
+    while at < len(text):
+        blank = blank_at(text, at)
+        if blank is not None and blank.end() > at:
+            at = blank.end()
+            continue
+        head = section_at(text, at)
+        if head is not None:
+            section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
+            at = head.end()
+            continue
+        key = key_at(text, at)
+        if key is None or not section:
+            break
+        if key[2]:
+            value, at = _value(text, key.end())
+        else:
+            value, at = "true", text.find("\n", key.end()) + 1 or len(text)
+        pairs.append((f"{section}.{key[1].lower()}", value))
+    return pairs
+
+
+def _home(path: str) -> str:
+    return os.path.expanduser(path) if path == "~" or path.startswith("~/") else path
+
+
+def _with_includes(path: str, depth: int = 0) -> list[tuple[str, str]]:
+    """A user's own configuration file, its `include.path` files in place."""
+    data = read_plain(path, follow=True)
+    if data is None or depth > _INCLUDES:
+        return []
+    pairs: list[tuple[str, str]] = []
+    for key, value in parse_config(data):
+        pairs.append((key, value))
+        if key == "include.path" and value:
+            pairs += _with_includes(os.path.join(os.path.dirname(path), _home(value)), depth + 1)
+    return pairs
+
+
+def user_config() -> dict[str, str]:
+    """The system's and the user's git settings, later ones winning, from where git itself would
+    read them.
+    """
+    env = os.environ
+    config_home = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    files = []
+    if env.get("GIT_CONFIG_NOSYSTEM", "").lower() in ("", "0", "false", "no", "off"):
+        files.append(env.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"))
+    if "GIT_CONFIG_GLOBAL" in env:
+        files.append(env["GIT_CONFIG_GLOBAL"])
+    else:
+        files += [os.path.join(config_home, "git/config"), os.path.expanduser("~/.gitconfig")]
+    return dict(pair for file in files for pair in _with_includes(file))
+
+
+def repository_config(repository: Repository) -> dict[str, str]:
+    """The repository's own settings. Its includes are not followed: they could name any file on the
+    host.
+    """
+    data = read_plain(os.path.join(repository.common, "config"))
+    return dict(parse_config(data)) if data is not None else {}
+
+
+def global_excludes(settings: dict[str, str]) -> str:
+    """The user's own ignore file, by setting or by git's default place."""
+    named = settings.get("core.excludesfile")
+    if named is not None:
+        return _home(named)
+    config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(config_home, "git/ignore")
+
+
+def truth(value: str) -> bool:
+    return value.strip().lower() in ("true", "yes", "on", "1")
+
+
+# The index ----------------------------------------------------------------------
+
+
+class _MalformedError(Exception):
+    pass
+
+
+class _Entries(Struct, frozen=True, gc=False):
+    names: list[bytes]
+    modes: list[int]
+    end: int
+
+
+def read_tracked(repository: Repository, settings: dict[str, str]) -> Tracked | Problem:
+    """What is tracked; a Problem when the index cannot be read, and then nothing counts as
+    tracked.
+    """
+    width = 32 if settings.get("extensions.objectformat", "").lower() == "sha256" else 20
+    path = os.path.join(repository.git_dir, "index")
+    if not os.path.lexists(path):
+        return NOTHING
+    data = read_plain(path, _INDEX_LIMIT)
+    if data is None:
+        return Problem(
+            ".git/index", "malformed", "not a readable regular file; nothing counts as tracked"
+        )
+    try:
+        return _tracked(data, width, repository)
+    except (_MalformedError, IndexError, ValueError) as error:
+        return Problem(".git/index", "malformed", f"{error}; nothing counts as tracked")
+
+
+def _tracked(data: bytes, width: int, repository: Repository) -> Tracked:
+    entries = _entries(data, width)
+    pairs = list(zip(entries.names, entries.modes, strict=True))
+    link = _extension(data, entries.end, width, b"link")
+    if link is not None and link[:width].strip(b"\0"):
+        name = f"sharedindex.{link[:width].hex()}"
+        shared = read_plain(os.path.join(repository.git_dir, name), _INDEX_LIMIT)
+        if shared is None:
+            raise _MalformedError("its shared part is missing")
+        base = _entries(shared, width)
+        gone = _bits(link, width, len(base.names))
+        pairs += [
+            pair for i, pair in enumerate(zip(base.names, base.modes, strict=True)) if i not in gone
+        ]
+    names = os.fsdecode(b"\0".join(name for name, _ in pairs)).split("\0")
+    kinds = [mode & 0o170000 for _, mode in pairs]
+    links = (
+        {name for name, kind in zip(names, kinds, strict=True) if kind == 0o160000}
+        if pairs
+        else set()
+    )
+    sparse = (
+        {name for name, kind in zip(names, kinds, strict=True) if kind == 0o040000}
+        if pairs
+        else set()
+    )
+    # An entry without a name replaces one of the shared index and keeps that one's name.
+    return Tracked(
+        frozenset(names) - links - sparse - {""}, frozenset(links), tuple(sorted(sparse - {""}))
+    )
+
+
+def _entries(data: bytes, width: int) -> _Entries:
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise _MalformedError("not an index of version 2, 3 or 4")
+    if count > len(data) // (42 + width):
+        raise _MalformedError("it claims more entries than it can hold")
+    names: list[bytes] = []
+    modes: list[int] = []
+    at, head, previous, total = 12, 42 + width, b"", 0
+    for _ in range(count):
+        start = at + head + (2 if data[at + head - 2] & 0x40 and version > 2 else 0)
+        if version == 4:
+            strip, start = _varint(data, start)
+            end = data.index(b"\0", start)
+            if strip > len(previous):
+                raise _MalformedError("a name is cut below nothing")
+            name = previous = previous[: len(previous) - strip] + data[start:end]
+            total += len(name)
+            if total > _INDEX_LIMIT:
+                raise _MalformedError("its names are absurdly long")
+            after = end + 1
+        else:
+            end = data.index(b"\0", start)
+            name = data[start:end]
+            after = at + ((end - at + 8) & ~7)
+        names.append(name)
+        modes.append((data[at + 26] << 8) | data[at + 27])
+        at = after
+    return _Entries(names, modes, at)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    value = byte & 127
+    while byte & 128:
+        at += 1
+        byte = data[at]
+        value = ((value + 1) << 7) | (byte & 127)
+        if value > 1 << 32:
+            raise _MalformedError("a length is absurd")
+    return value, at + 1
+
+
+def _extension(data: bytes, at: int, width: int, wanted: bytes) -> bytes | None:
+    while at + 8 <= len(data) - width:
+        size = int.from_bytes(data[at + 4 : at + 8], "big")
+        if data[at : at + 4] == wanted:
+            return data[at + 8 : at + 8 + size]
+        at += 8 + size
+    return None
+
+
+def _bits(data: bytes, at: int, limit: int) -> set[int]:
+    """The positions set in an EWAH bitmap: runs of equal words, then literal words, 64 bits
+    each.
+    """
+    if len(data) < at + 8:
+        return set()
+    words = int.from_bytes(data[at + 4 : at + 8], "big")
+    if words * 8 > len(data):
+        raise _MalformedError("a bitmap is longer than its file")
+    buffer = [int.from_bytes(data[at + 8 + 8 * i : at + 16 + 8 * i], "big") for i in range(words)]
+    found: set[int] = set()
+    index = bit = 0
+    while index < words and bit < limit:
+        run, literals = (buffer[index] >> 1) & 0xFFFFFFFF, buffer[index] >> 33
+        if buffer[index] & 1:
+            found.update(range(bit, min(bit + 64 * run, limit)))
+        bit += 64 * run
+        for word in buffer[index + 1 : index + 1 + literals]:
+            found.update(bit + i for i in range(64) if word >> i & 1)
+            bit += 64
+        index += 1 + literals
+    return found

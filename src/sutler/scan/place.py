@@ -1,0 +1,191 @@
+"""From the words of a command to a root and the paths named below it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from sutler.config import Layer, parse_toml
+from sutler.errors import RefusedError, UsageError
+from sutler.paths import RelPath, quote
+
+CONFIG_LIMIT = 1_000_000
+"""A configuration file above this many bytes is not one."""
+
+
+class Place(Struct, frozen=True):
+    """A root directory and the files and folders named below it; none named means the whole
+    root.
+    """
+
+    root: str
+    named: tuple[RelPath, ...] = ()
+
+
+def locate(paths: Sequence[str], cwd: str) -> Place:
+    """Inside the current project, paths stay relative to where the user stands; a folder elsewhere,
+    or another repository, is its own root; several places share their common ancestor.
+    """
+    targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
+    if "" in paths:
+        raise UsageError(
+            "an empty path was given", next_step="name a file or folder; '.' is this folder"
+        )
+    for path, target in zip(paths, targets, strict=False):
+        if not os.path.lexists(target):
+            raise UsageError(
+                f"{quote(path)} does not exist",
+                next_step="check the spelling, or run it from another folder",
+            )
+    root = _root_of(targets, cwd)
+    if root == os.path.sep:
+        raise RefusedError(
+            "the root of the file system is not a project",
+            rule="a pack has one project",
+            next_step="name a folder",
+        )
+    named = [RelPath(os.path.relpath(target, root)) for target in targets if target != root]
+    return Place(root, tuple(sorted(set(named))) if len(named) == len(targets) else ())
+
+
+def _root_of(targets: Sequence[str], cwd: str) -> str:
+    folders = [target if os.path.isdir(target) else os.path.dirname(target) for target in targets]
+    home = repository_of(cwd)
+    if all(_below(folder, cwd) and repository_of(folder) == home for folder in folders):
+        return cwd
+    return os.path.commonpath(folders)
+
+
+def _below(path: str, parent: str) -> bool:
+    return path == parent or path.startswith(parent.rstrip("/") + "/")
+
+
+def repository_of(folder: str) -> str | None:
+    """The nearest folder at or above that holds `.git`; a look at names only, nothing is read or
+    run.
+    """
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def config_home(environ: Mapping[str, str]) -> str:
+    """Where the user's own file lives."""
+    base = environ.get("XDG_CONFIG_HOME") or os.path.join(
+        environ.get("HOME") or os.path.expanduser("~"), ".config"
+    )
+    return os.path.join(base, "sutler")
+
+
+class ConfigFile(Struct, frozen=True):
+    """A config file that holds for a project; `trusted` says that it is the user's own."""
+
+    path: str
+    origin: str
+    text: str
+    trusted: bool
+    pyproject: bool = False
+
+
+def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
+    """The user's file and the project's, least first. `sutler.toml` outranks `[tool.sutler]` in
+    pyproject.toml.
+    """
+    files: list[ConfigFile] = []
+    own = os.path.join(config_home(environ), "config.toml")
+    text = _read(own, own=True)
+    if text is not None:
+        files.append(ConfigFile(own, own, text, True))
+    for folder in dict.fromkeys((repository_of(root) or root, root)):
+        path = os.path.join(folder, "sutler.toml")
+        text = _read(path)
+        if text is not None:
+            files.append(ConfigFile(path, "sutler.toml", text, False))
+            continue
+        path = os.path.join(folder, "pyproject.toml")
+        text = _read(path, whole=False)
+        if (
+            text is not None and "[tool.sutler" in text
+        ):  # spares most Python projects the TOML parser
+            files.append(ConfigFile(path, "pyproject.toml", text, False, True))
+    return files
+
+
+def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
+    """The settings of the user's file and of the project's, least first, with the named profile
+    applied.
+    """
+    layers: list[Layer] = []
+    for one in config_files(root, environ):
+        layers += parse_toml(
+            one.text, one.origin, pyproject=one.pyproject, trusted=one.trusted, profile=profile
+        )
+    if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
+        raise UsageError(
+            f"no profile named '{profile}'",
+            next_step="add a [profiles.NAME] section to a config file",
+        )
+    return layers
+
+
+def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
+    """A small regular file's text, or None when there is none. A file that is there and cannot be
+    read is an error: it may hold a denial. Links are followed for the user's own file alone: a
+    project must not point us elsewhere. `whole` says that the file is ours alone; pyproject.toml is
+    other tools' too, and may be whatever they take.
+    """
+    import stat
+
+    shown = path if own else os.path.basename(path)
+    try:
+        fd = os.open(
+            path, os.O_RDONLY | (0 if own else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ENOTDIR or (
+            not whole and error.errno in (errno.ELOOP, errno.ENXIO)
+        ):
+            return None
+        if own and not os.path.lexists(
+            path
+        ):  # a home that is closed to us, as under sudo: nobody's settings of ours
+            return None
+        why = (
+            "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
+        )
+        raise _unreadable(shown, why) from None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            if whole:
+                raise _unreadable(shown, "it is not a regular file")
+            return None
+        data = os.read(fd, CONFIG_LIMIT + 1)
+    except OSError as error:
+        raise _unreadable(shown, os.strerror(error.errno or 0)) from None
+    finally:
+        os.close(fd)
+    if len(data) > CONFIG_LIMIT:
+        raise UsageError(
+            f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small"
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{quote(path)} is not UTF-8", next_step="save it as UTF-8") from error
+
+
+def _unreadable(shown: str, why: str) -> UsageError:
+    return UsageError(
+        f"cannot read the settings in {quote(shown)}: {why}",
+        rule="settings that are there are not passed over",
+        next_step="make it a readable file, or move it away",
+    )

@@ -1,0 +1,321 @@
+"""Confinement: nothing outside the root is ever opened.
+
+The kernel decides, not a string comparison: `realpath` and compare says "inside" for a chain of
+links longer than PATH_MAX while the kernel opens a file outside, and a directory may become a link
+between the check and the use. So every open goes through a descriptor of the root, either by
+openat2 (which resolves beneath it, without links) or component by component with O_NOFOLLOW. Both
+refuse every symbolic link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from sutler.errors import UsageError
+from sutler.paths import RelPath, parse_relpath, quote
+from sutler.scan.snapshot import Problem, ProblemKind
+
+Method = Literal["openat2", "descriptor walk"]
+
+DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+OPEN_DIRECTORIES: Final = 64
+MANY_DIRECTORIES: Final = 256
+"""From here on openat2, with one call for each file, wins back what loading ctypes costs."""
+_CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
+TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
+_STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
+
+_KINDS: Final[dict[int, ProblemKind]] = {
+    errno.ENOENT: "vanished",
+    errno.ENOTDIR: "vanished",
+    errno.ESTALE: "vanished",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+    errno.ELOOP: "loop",
+    errno.EXDEV: "denied",
+    errno.ENXIO: "special",
+    errno.ENODEV: "special",
+    errno.EISDIR: "special",
+    errno.ENAMETOOLONG: "missing",
+    errno.EMFILE: "too_many",
+    errno.ENFILE: "too_many",
+}
+
+
+class Blob(Struct, frozen=True, gc=False):
+    """A file's bytes and the state of the very descriptor they were read from, before they were."""
+
+    data: bytes
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    mode: int
+    links: int
+
+    @property
+    def stat_key(self) -> tuple[int, int, int, int]:
+        """As a file entry's: what changes whenever the file is written."""
+        return self.size, self.mtime_ns, self.ctime_ns, self.inode
+
+
+def problem_of(path: str, error: OSError) -> Problem:
+    """An operating-system error as data, without the host path that the exception carries."""
+    number = error.errno or 0
+    detail = (
+        "a symbolic link"
+        if number == errno.ELOOP
+        else os.strerror(number)
+        if number
+        else "unreadable"
+    )
+    return Problem(path, _KINDS.get(number, "denied"), detail)
+
+
+def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
+    """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
+    state = os.fstat(fd)
+    if state.st_mode & 0o170000 != stat.S_IFREG:
+        return Problem(path, "special", "not a regular file")
+    size = state.st_size
+    if limit is not None and size > limit:
+        return Problem(path, "too_large", f"{size} bytes, limit {limit}")
+    data = os.read(fd, size + 1)
+    if len(data) != size:
+        data = _read_on(fd, data, limit)
+        if limit is not None and len(data) > limit:
+            return Problem(path, "too_large", f"grew beyond the limit {limit} while it was read")
+    times = state.st_mtime_ns, state.st_ctime_ns
+    return Blob(data, size, *times, state.st_ino, state.st_mode, state.st_nlink)
+
+
+def _read_on(fd: int, start: bytes, limit: int | None) -> bytes:
+    """The size changed, or the kernel gave less than asked: read to the end, or one byte over the
+    limit.
+    """
+    parts, total = [start], len(start)
+    while start and (limit is None or total <= limit):
+        start = os.read(fd, 1 << 20 if limit is None else min(1 << 20, limit + 1 - total))
+        parts.append(start)
+        total += len(start)
+    return b"".join(parts)
+
+
+def _steps(path: str) -> Iterator[str]:
+    """The path in pieces that one openat2 can take, cut at slashes."""
+    while len(path) > _STEP // 4 and len(os.fsencode(path)) > _STEP:
+        cut = path.rfind("/", 0, _STEP // 4)
+        if cut <= 0:
+            cut = path.find("/")
+        if cut <= 0:
+            break
+        yield path[:cut]
+        path = path[cut + 1 :]
+    yield path
+
+
+class Root:
+    """A directory that stays open; the only door to the files below it."""
+
+    __slots__ = ("_openat2", "fd", "host_path", "swept")
+
+    def __init__(self, host_path: str, *, method: Method | None = None) -> None:
+        self.fd = -1
+        self.host_path = os.path.abspath(host_path)
+        self.swept: dict[
+            str, set[str]
+        ] = {}  # per directory, what unfinished replacements left: edits.replacement
+        self._openat2: bool | None = None if method is None else method == "openat2"
+        try:
+            self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:
+            reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
+            raise UsageError(
+                f"cannot open {quote(host_path)} as a folder: {reason}",
+                rule="a root is a readable directory",
+                next_step="name an existing folder",
+            ) from None
+
+    def __enter__(self) -> Root:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.host_path) or "/"
+
+    def method(self) -> Method:
+        """How single opens are confined here; `doctor` shows it."""
+        if self._openat2 is None:
+            from sutler.scan.openat2 import available
+
+            self._openat2 = available()
+        return "openat2" if self._openat2 else "descriptor walk"
+
+    def relpath(self, raw: str) -> RelPath:
+        """An untrusted spelling as a RelPath, or a refusal. Nothing is expanded and nothing is
+        looked up.
+        """
+        return parse_relpath(raw)
+
+    def open(self, path: RelPath, flags: int = FILE) -> int:
+        """A descriptor for the object at `path` itself, never through a link. Raises OSError."""
+        parse_relpath(path)
+        if self.method() == "openat2":
+            return self._open_beneath(path, flags)
+        return self._open_by_steps(path, flags)
+
+    def _open_beneath(self, path: str, flags: int) -> int:
+        from sutler.scan.openat2 import open_beneath
+
+        *heads, last = _steps(path or ".")
+        fd = self.fd
+        try:
+            for head in heads:
+                fd, old = open_beneath(fd, head, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), fd
+                if old != self.fd:
+                    os.close(old)
+            return open_beneath(fd, last, flags)
+        finally:
+            if fd != self.fd:
+                os.close(fd)
+
+    def _open_by_steps(self, path: str, flags: int) -> int:
+        *heads, last = path.split("/") if path else ["."]
+        fd = self.fd
+        try:
+            for head in heads:
+                fd, old = os.open(head, DIRECTORY, dir_fd=fd), fd
+                if old != self.fd:
+                    os.close(old)
+            return os.open(last, flags, dir_fd=fd)
+        finally:
+            if fd != self.fd:
+                os.close(fd)
+
+    def opener(self) -> Callable[[str], int]:
+        """Opens many files by openat2, each with one system call."""
+        from sutler.scan.openat2 import opener
+
+        return opener(self.fd, FILE)
+
+    def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
+        """One file's bytes; a pipe, a device or a link is refused at once."""
+        try:
+            fd = self.open(path)
+        except OSError as error:
+            return problem_of(path, error)
+        try:
+            return read_descriptor(fd, path, limit)
+        except OSError as error:
+            return problem_of(path, error)
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def reader(self) -> Iterator[Reader]:
+        """For thousands of files in path order: keeps the descriptors of recent directories."""
+        reader = Reader(self)
+        try:
+            yield reader
+        finally:
+            reader.close()
+
+
+class Reader:
+    """Reads many files; one open and one read for each. Directories are opened once per visit,
+    until there were so many that openat2 from the root is cheaper.
+    """
+
+    __slots__ = ("_beneath", "_directory", "_entered", "_fd", "_fds", "_root")
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._fds: dict[str, int] = {}  # least recently opened first
+        self._entered = 0
+        self._beneath: Callable[[str], int] | None = None
+        self._directory = ""
+        self._fd = root.fd
+
+    def close(self) -> None:
+        for fd in self._fds.values():
+            os.close(fd)
+        self._fds = {}
+
+    def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
+        if ".." in path or "\0" in path:
+            parse_relpath(path)
+        try:
+            if self._beneath is not None and len(path) < _STEP // 4:
+                fd = self._beneath(path)
+            else:
+                cut = path.rfind("/")
+                directory = path[:cut] if cut > 0 else ""
+                if directory != self._directory:
+                    self._fd = self._enter(directory)
+                    self._directory = directory
+                fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
+        except OSError as error:
+            return problem_of(path, error)
+        try:
+            return read_descriptor(fd, path, limit)
+        except OSError as error:
+            return problem_of(path, error)
+        finally:
+            os.close(fd)
+
+    def _enter(self, directory: str) -> int:
+        """The directory's descriptor, from its nearest open ancestor; the least recent ones are
+        closed.
+        """
+        if not directory:
+            return self._root.fd
+        fds = self._fds
+        if directory in fds:
+            fd = fds[directory] = fds.pop(directory)
+            return fd
+        self._entered += 1
+        if self._entered == MANY_DIRECTORIES and self._root.method() == "openat2":
+            self._beneath = self._root.opener()
+        near, missing = directory, list[str]()
+        while near and near not in fds and len(missing) < _CLOSE_BY:
+            near, _, name = near.rpartition("/")
+            missing.append(name)
+        if near and near not in fds:
+            return self._keep(directory, self._root.open(RelPath(directory), DIRECTORY))
+        fd = fds[near] if near else self._root.fd
+        for name in reversed(missing):
+            near = f"{near}/{name}" if near else name
+            fd = self._keep(near, os.open(name, DIRECTORY, dir_fd=fd))
+        return fd
+
+    def _keep(self, directory: str, fd: int) -> int:
+        fds = self._fds
+        fds[directory] = fd
+        if len(fds) > OPEN_DIRECTORIES:
+            oldest = next(iter(fds))
+            if oldest == self._directory:
+                self._directory, self._fd = "", self._root.fd
+            os.close(fds.pop(oldest))
+        return fd

@@ -1,0 +1,174 @@
+"""What a scan sees: entries, exclusions with their rule, and problems of the world."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.paths import RelPath, quote
+
+Reason = Literal[
+    # seed 004's seven
+    "credentials",
+    "binary",
+    "size_limit",
+    "pattern_match",
+    "dependency_dir",
+    "build_output",
+    "cache",
+    # what a scan of a real tree meets besides
+    "ignored",  # .gitignore, .ignore, .sutlerignore, info/exclude, the user's global excludes
+    "ai_denied",  # .aiexclude, .cursorignore and their kin: never leaves, even when named
+    "hidden",
+    "symlink",
+    "hard_link",  # another name of a file that belongs to somebody else
+    "special",  # FIFO, socket, device
+    "mount_point",
+    "submodule",  # another repository's ground
+    "depth",
+    "not_selected",  # outside the include globs, or matched by an exclude glob
+    "cap",  # over a cap on the number of files
+    "budget",  # listed or left out because the budget was spent
+    "unreadable",
+    "undecodable",
+]
+
+ProblemKind = Literal[
+    "missing",
+    "denied",
+    "too_large",
+    "too_many",
+    "binary",
+    "undecodable",
+    "loop",
+    "vanished",
+    "special",
+    "malformed",
+    "changing",
+]
+
+FileType = Literal["text", "binary", "image", "data", "unknown"]
+
+FileCategory = Literal[
+    "config",
+    "entrypoint",
+    "auth",
+    "api",
+    "database",
+    "test",
+    "documentation",
+    "build",
+    "dependency",
+    "source",
+    "other",
+]
+
+Tag = Literal["doc", "config", "code", "test"]
+
+Importance = Literal["critical", "high", "medium"]
+
+Role = Literal[
+    "source", "test", "doc", "example", "bench", "build", "data", "vendor", "generated", "ci"
+]
+"""A file's part in the project, which decides its prior in a ranking."""
+
+
+class Rule(Struct, frozen=True, gc=False):
+    """What decided: `source` is a file (`.gitignore`, shown relative to the root where it can be)
+    or a name such as `default`, `--exclude`, `limit`; `line` is 0 where there is none; `pattern` is
+    the text that matched.
+    """
+
+    source: str
+    pattern: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        source = quote(self.source)
+        where = f"{source}:{self.line}" if self.line else source
+        return f"{where}: {self.pattern}" if self.pattern else where
+
+
+class FileEntry(Struct, frozen=True, gc=False):
+    """A regular file that a scan admits. `links` is st_nlink; `named` says that the user named this
+    very file.
+    """
+
+    path: RelPath
+    size: int
+    mtime_ns: int = 0
+    inode: int = 0
+    mode: int = 0o100644
+    links: int = 1
+    named: bool = False
+    ctime_ns: int = 0
+
+    @property
+    def stat_key(self) -> tuple[int, int, int, int]:
+        """What changes whenever the file is written: its time of change cannot be set back."""
+        return self.size, self.mtime_ns, self.ctime_ns, self.inode
+
+
+class Excluded(Struct, frozen=True, gc=False):
+    """A path that stays out. A pruned directory ends in `/` and counts what lies below it, up to a
+    cap.
+    """
+
+    path: str
+    reason: Reason
+    rule: Rule
+    count: int = 1
+    more: bool = False  # `count` stopped at the cap
+
+
+class Problem(Struct, frozen=True, gc=False):
+    """A recoverable failure of the world, as data."""
+
+    path: str
+    kind: ProblemKind
+    detail: str = ""
+
+
+class Snapshot(Struct, frozen=True):
+    """A scanned tree, everything sorted by path. Same tree, same snapshot."""
+
+    entries: tuple[FileEntry, ...]
+    excluded: tuple[Excluded, ...]
+    problems: tuple[Problem, ...]
+    directories: int = 0
+
+
+class FileFacts(Struct, frozen=True, gc=False):
+    """What the path alone says of a file (seed 004's classification, plus language and tag)."""
+
+    type: FileType
+    category: FileCategory
+    tag: Tag
+    language: str = ""
+    generated: bool = False
+    lock: bool = False
+    importance: Importance | None = None  # set on key files only
+    role: Role = "source"
+
+    @property
+    def key(self) -> bool:
+        return self.importance is not None
+
+
+class ScanRules(Struct, frozen=True, kw_only=True):
+    """What a scan leaves out. Credentials, AI denials and confinement are no options."""
+
+    git_rules: bool = (
+        True  # .gitignore, info/exclude, global excludes; .ignore and .sutlerignore too
+    )
+    default_excludes: bool = True
+    hidden: bool = True  # names with a leading dot are admitted, as git does
+    one_filesystem: bool = True
+    depth: int | None = None  # 0: the root's own files only
+    skip_file_bytes: int | None = 1_048_576
+    allow: tuple[
+        str, ...
+    ] = ()  # globs of names that look like credentials and are none; only the user says so
+    excluded_directories: tuple[str, ...] = ()
+    excluded_extensions: tuple[str, ...] = ()

@@ -1,0 +1,291 @@
+"""One redaction policy for everything that leaves: files, goals, names, rules and messages.
+
+The multi-pattern database comes with the program for the usual machine; elsewhere it is compiled
+once and then read from the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec.structs import replace
+
+from sutler.config import Settings, resolve
+from sutler.formats.document import CleanText
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
+from sutler.store import home
+from sutler.version import VERSION
+
+if TYPE_CHECKING:
+    from sutler.secrets import Engine
+
+MACHINE = f"{sys.platform} {os.uname().machine}"
+COMPILE_ABOVE = 400_000
+"""Bytes of text from which compiling pays at once."""
+
+
+def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
+    """The fast engine when its database is at hand or worth making; the plain one gives the same
+    answers.
+    """
+    from sutler.secrets import hyperscan_engine, stdlib_engine
+
+    ready = _ready(MACHINE)
+    if ready is not None:
+        return ready
+    if size < COMPILE_ABOVE and "hyperscan" not in sys.modules and not _any_kept(environ):
+        return stdlib_engine()  # nothing there to be named
+    name = _name()
+    if not name:
+        return stdlib_engine()
+    sight = home.sight_of(name, environ)
+    try:
+        if sight is not None:
+            return _loaded(name, sight)
+        return (
+            hyperscan_engine(_compiled(name, environ)) if size >= COMPILE_ABOVE else stdlib_engine()
+        )
+    except Exception:  # a damaged or foreign database must never cost more than time
+        return stdlib_engine()
+
+
+@lru_cache(maxsize=1)
+def _ready(machine: str) -> Engine | None:
+    """The engine of the database that came with the program, if that is for such a machine."""
+    from sutler.secrets import hyperscan_engine, ready_made
+
+    try:
+        database = ready_made(machine)
+        return hyperscan_engine(database) if database else None
+    except (
+        Exception
+    ):  # no hyperscan, or one that will not have it: then we make our own, or do without
+        return None
+
+
+def _any_kept(environ: Mapping[str, str]) -> bool:
+    return any(one.kind == "secrets" for one in home.cache_files(environ))
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, sight: home.Sight) -> Engine:
+    """The engine of a kept database: loaded once for as long as its file stays as it is, for a
+    process that answers call after call.
+    """
+    from sutler.secrets import hyperscan_engine
+
+    return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
+
+
+def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
+    from sutler.secrets import compile_database
+
+    data = compile_database()
+    home.keep(name, data, environ)
+    return data
+
+
+@cache
+def _name() -> str:
+    """The database's name in the cache; empty where there is no engine that could use it."""
+    try:
+        import hyperscan
+    except ImportError:  # no wheel for this platform
+        return ""
+    from sutler.secrets.probes import probes_digest
+
+    key = f"{VERSION} {probes_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}"
+    return f"secrets-{sha256(key.encode()).hexdigest()[:24]}.hs"
+
+
+def redactor_mark() -> str:
+    """Names the redactor as it is now: what an older one found out, or left behind, must not be
+    relied on.
+    """
+    from sutler.secrets.format_table import __file__ as table
+    from sutler.secrets.format_table import rules_digest
+
+    return f"{rules_digest()} {_newest(os.path.dirname(table))}"
+
+
+def _newest(folder: str) -> int:
+    """When its code last changed."""
+    try:
+        with os.scandir(folder) as listing:
+            return max(entry.stat().st_mtime_ns for entry in listing if entry.is_file())
+    except (OSError, ValueError):  # not on a disk, as in an archive: the version alone decides
+        return 0
+
+
+def _processor() -> str:
+    """Names the processor: a database is only valid for the features it was compiled for."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            return next((line for line in stream if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return os.uname().machine
+
+
+class Clean(Protocol):
+    """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where somebody has it
+    already.
+    """
+
+    def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText: ...
+
+
+PER_FILE = 1_000
+"""What one more text, be it a name, costs the plain engine, in bytes of text: many tiny files are
+much work.
+"""
+
+SECRET_NAME = Rule("secrets", "its name holds a secret")
+
+
+def as_it_is(text: str, path: str, raw: bytes = b"") -> CleanText:
+    """What `--no-redact` means. The receipt says that it was used."""
+    del path, raw
+    return CleanText(text)
+
+
+def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.environ) -> Clean:
+    """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets
+    replaced.
+    """
+    if not settings.flag("redact"):
+        return as_it_is
+    from sutler.secrets import Allow, redact
+    from sutler.secrets.hidden import visible
+
+    key = home.key(environ)
+    allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"))
+    engine = engine_for(size, environ)
+
+    def clean(text: str, path: str, raw: bytes = b"") -> CleanText:
+        raw = raw or text.encode("utf-8", "surrogatepass")
+        seen = visible(text, raw)
+        if not seen.counts:
+            return redact(text, path, key=key, allow=allow, engine=engine, raw=raw)
+        return replace(
+            redact(seen.text, path, key=key, allow=allow, engine=engine), hidden=seen.counts
+        )
+
+    return clean
+
+
+class Redactor:
+    """A cleaner that is set up when it is first needed: what is known already needs none."""
+
+    __slots__ = ("_clean", "_make")
+
+    def __init__(self, make: Callable[[], Clean]) -> None:
+        self._make = make
+        self._clean: Clean | None = None
+
+    def __call__(self, text: str, path: str, raw: bytes = b"") -> CleanText:
+        return self.ready()(text, path, raw)
+
+    def ready(self) -> Clean:
+        if self._clean is None:
+            self._clean = self._make()
+        return self._clean
+
+
+def told(text: str) -> str:
+    """Words for a person or a record: an argument, a name or a setting that they quote may hold a
+    secret.
+
+    The user's allow-list does not count here: what is said about a run never needs a secret."""
+    return cleaner(resolve([]))(text, "").text
+
+
+def told_all(body: object) -> Any:
+    """As `told`, for every text in a tree of plain values, keys too."""
+    import msgspec
+
+    clean = cleaner(resolve([]))
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean(value, "").text
+        if isinstance(value, list | tuple):
+            return [walk(one) for one in value]
+        return (
+            {walk(name): walk(one) for name, one in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
+
+    return walk(msgspec.to_builtins(body))
+
+
+def masked(snapshot: Snapshot, clean: Clean) -> Snapshot:
+    """The snapshot with no secret in any name: a file whose path holds one stays out, under its
+    masked name.
+    """
+    if clean is as_it_is:
+        return snapshot
+    names = [entry.path for entry in snapshot.entries]
+    changed = _changed(names, clean)
+    others = _texts(snapshot)
+    rewritten = _changed(others, clean)
+    if not changed and not rewritten:
+        return snapshot
+    entries: list[FileEntry] = []
+    excluded = [_masked_exclusion(item, rewritten) for item in snapshot.excluded]
+    for entry in snapshot.entries:
+        if entry.path in changed:
+            excluded.append(Excluded(changed[entry.path], "credentials", SECRET_NAME))
+        else:
+            entries.append(entry)
+    problems = [
+        Problem(rewritten.get(one.path, one.path), one.kind, rewritten.get(one.detail, one.detail))
+        for one in snapshot.problems
+    ]
+    return replace(
+        snapshot,
+        entries=tuple(entries),
+        excluded=tuple(sorted(excluded, key=lambda item: item.path)),
+        problems=tuple(sorted(problems, key=lambda one: (one.path, one.kind, one.detail))),
+    )
+
+
+def names_of(snapshot: Snapshot) -> str:
+    """Everything that `masked` looks through, in one text."""
+    return "\n".join([*(entry.path for entry in snapshot.entries), *_texts(snapshot)])
+
+
+def _texts(snapshot: Snapshot) -> list[str]:
+    found = {item.path for item in snapshot.excluded} | {
+        item.rule.pattern for item in snapshot.excluded
+    }
+    found |= {one.path for one in snapshot.problems} | {one.detail for one in snapshot.problems}
+    return sorted(text for text in found if text)
+
+
+def _masked_exclusion(item: Excluded, rewritten: Mapping[str, str]) -> Excluded:
+    path, pattern = (
+        rewritten.get(item.path, item.path),
+        rewritten.get(item.rule.pattern, item.rule.pattern),
+    )
+    if path == item.path and pattern == item.rule.pattern:
+        return item
+    return replace(item, path=path, rule=replace(item.rule, pattern=pattern))
+
+
+def _changed(texts: Iterable[str], clean: Clean) -> dict[str, str]:
+    """Which of these one-line texts hold a secret, and what remains of them. All are looked at in
+    one go.
+    """
+    lines = [text.replace("\n", " ").replace("\r", " ") for text in texts]
+    looked_at = clean("\n".join(lines).encode("utf-8", "replace").decode(), "")
+    if not looked_at.findings:
+        return {}
+    guilty = {finding.line for finding in looked_at.findings if finding.confidence > 0}
+    shown = looked_at.text.split("\n")
+    return {text: shown[number] for number, text in enumerate(texts) if number + 1 in guilty}

@@ -1,0 +1,102 @@
+"""One level of decoding: a secret in base64, percent-encoding or \\u escapes is still a secret.
+
+A run that decodes to readable text is searched like any other text; when that finds something, the whole run goes.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+import string
+from collections.abc import Iterator, Sequence
+
+_SHORTEST = 40
+_LETTERS = (string.ascii_letters + string.digits + "+/_-").encode()
+_MARKED = bytes(97 if byte in _LETTERS else 32 for byte in range(256))
+"""Every letter of base64 to `a`, everything else to a blank: then a long run is a plain search."""
+_STANDARD = bytes.maketrans(b"-_", b"+/")
+_ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
+_PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
+_LONGEST_PREFIX = 400
+_READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
+
+BASE64_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST}}}(?:[^A-Za-z0-9+/_-]|\z)"
+"""A long run and what ends it: one match for each."""
+ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
+PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
+
+
+def base64_runs(
+    text: str, raw: bytes, ends: Sequence[int] | None
+) -> Iterator[tuple[int, int, str]]:
+    """(start, end, decoded) of every long run of base64 letters that decodes to readable text;
+    `raw` is UTF-8. `ends` are the offsets at which `BASE64_RUN` ended, in order, if somebody has
+    looked.
+    """
+    for at, stop in _runs(raw) if ends is None else _runs_at(raw, ends):
+        decoded = _from_base64(raw[at:stop])
+        if decoded:
+            start = at if len(raw) == len(text) else len(raw[:at].decode("utf-8", "surrogatepass"))
+            end = start + stop - at
+            yield (
+                start,
+                end + len(text[end : end + 2]) - len(text[end : end + 2].lstrip("=")),
+                decoded,
+            )
+
+
+def _runs(raw: bytes) -> Iterator[tuple[int, int]]:
+    marked = raw.translate(_MARKED)
+    least, at = b"a" * _SHORTEST, -1
+    while (at := marked.find(least, at + 1)) >= 0:
+        stop = marked.find(b" ", at)
+        stop = len(raw) if stop < 0 else stop
+        yield at, stop
+        at = stop
+
+
+def _runs_at(raw: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    last = 0
+    for end in ends:
+        stop = end if raw[end - 1] in _LETTERS else end - 1
+        before = raw[last:stop]
+        start = last + len(before.rstrip(_LETTERS))
+        if stop - start >= _SHORTEST:
+            yield start, stop
+        last = stop
+
+
+def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
+    """(start, end, decoded) of the run that a trigger of this kind (escapes, percent) ended in at
+    `end`.
+    """
+    pattern, decode = ((_ESCAPED, _from_escapes), (_PERCENT, _from_percent))[kind]
+    for found in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
+        if found.end() >= end:
+            return (*found.span(), decode(found.group()))
+    return end, end, ""
+
+
+def _from_base64(run: bytes) -> str:
+    head = run[:60]
+    if len(run) > 1_000_000 or head.lower() == head or head.upper() == head:
+        # the encoding of readable text has letters of either case: this is a digest or a path
+        return ""
+    body = run[:-1] if len(run) % 4 == 1 else run
+    raw = binascii.a2b_base64(body.translate(_STANDARD) + b"=" * (-len(body) % 4))
+    if raw[1:8:2] == b"\0\0\0\0":  # UTF-16, as PowerShell's -EncodedCommand has it
+        raw = raw[::2]
+    beginning = raw[:400]
+    return (
+        raw.decode("latin-1")
+        if len(beginning.translate(None, _READABLE)) * 20 <= len(beginning)
+        else ""
+    )
+
+
+def _from_escapes(run: str) -> str:
+    return re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda one: chr(int(one[1], 16)), run)
+
+
+def _from_percent(run: str) -> str:
+    return re.sub(r"%([0-7][0-9A-Fa-f])", lambda one: chr(int(one[1], 16)), run)

@@ -1,0 +1,132 @@
+"""Where secrets sit in prose, code and configuration: assignments, headers, URLs, command lines,
+SQL, markup.
+
+One pattern per construct, its head: from the name up to where the value starts. Heads are searched
+in lower-cased text, by the engines over whole files (there they are the triggers) and by `readers`
+on the stretch that triggered. Every repetition is bounded and every branch begins with a letter of
+its own, so they are linear and `re` can skip ahead.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from sutler.secrets import decode
+from sutler.secrets.format_table import words
+
+# Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word. What
+# source code is full
+# of and never holds one, such as path, patch, side and author, is passed over here already.
+NAMES = (
+    r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<!\w.)(?:w|in|at(?!h|ch)))"
+    r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?"
+    r"|a(?:uth(?:orization|(?!or))|pi_?-?keys?)"
+    r"|c(?:red(?:ential)?s?|ookie|ipher|onnection_?string|ontrase)|jwt|otp|hotp|n(?:once|key)|bearer|webhook|dsn|license"
+)
+_NAME = rf"(?P<name>(?:{NAMES})(?:[\w.]|-(?!>)){{0,40}}+)"
+OPEN = r"(?:\\{1,3}[\"']|[\"'`]{1,3}|&quot;|&#3[49];|&apos;)"
+_CLOSE = rf"(?P<close>(?:{OPEN}|[\])*\x7d]){{0,4}})"
+_GAP = r"[ \t]{0,24}+"
+_TYPE = r"(?::[ ]?[\w<>\[\]?&*.]{1,40}+(?:[ ]\|[ ]\w{1,20})?[ \t]{0,8}(?==))?"
+_SEP = r"(?P<sep>:=|=>|->|={1,3}|!={1,2}|:{1,2}|,|\(|\?=)"
+_WRAP = (
+    r"(?P<wrap>(?:(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
+    r"|[\w.\[\]\"'()]{1,50}[ ]?(?:\|\||\?\?|or|\?:)[ ]){0,3})"
+)
+_AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
+SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
+_SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
+FLAG_WORDS = "token|secret|key|password|passwd|pwd|credentials?"
+_FLAG_NAME = rf"(?:p|u|user|a|w|pw|pass[\w-]{{0,16}}|[\w-]{{0,24}}(?:{FLAG_WORDS}))"
+
+VENDORS = sorted(words("vendor"))
+
+
+def _by_letter(names: list[str]) -> tuple[str, ...]:
+    letters = sorted({name[0] for name in names})
+    return tuple(
+        f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})"
+        for one in letters
+    )
+
+
+_VENDOR_REST = r"[\w .\t-]{0,25}"
+_VENDOR_SEP = r"[\s\"'`\])]{0,4}(?:=|:|,|>|\|\|)[ \t\"'`=>:|\\]{0,6}(?=[\w=+/.~-]{10})"
+
+QUOTED_HEAD = rf"{_NAME}{_CLOSE}{_GAP}{_TYPE}{_SEP}{_GAP}{_WRAP}[ ]?(?P<open>{OPEN})"
+BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::=|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
+HEADER_HEAD = rf"(?P<name>{SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
+URL_HEAD = r":(?:\\?/){2}(?P<user>[^\s/@:\"'<>\\|]{0,80}+):(?=[^\s@/\"'<>]{1,200}@)"
+DSN_HEAD = r":(?P<value>[^\s@/\"'<>:]{1,80})@(?:tcp|unix|\()"
+FLAG_HEAD = rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
+SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
+ELEMENT_HEAD = (
+    rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
+)
+PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
+SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
+VENDOR_HEAD = rf"(?P<name>(?:{'|'.join(_by_letter(VENDORS))}){_VENDOR_REST}){_VENDOR_SEP}"
+VENDOR_TAIL = _VENDOR_REST + _VENDOR_SEP
+BLOCK_HEAD = (
+    r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
+)
+
+TRIGGERS = (
+    QUOTED_HEAD,
+    BARE_HEAD,
+    HEADER_HEAD,
+    URL_HEAD,
+    DSN_HEAD,
+    FLAG_HEAD,
+    SQL_HEAD,
+    ELEMENT_HEAD,
+    PAIR_HEAD,
+    SPACED_HEAD,
+    VENDOR_HEAD,
+    BLOCK_HEAD,
+    decode.ESCAPED_HEAD,
+    decode.PERCENT_HEAD,
+)
+
+
+@cache
+def head(trigger: int) -> re.Pattern[str]:
+    """A trigger's pattern, compiled when a text may hold one."""
+    return re.compile(TRIGGERS[trigger], re.ASCII)
+
+
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(
+    14
+)
+ENCODED = tuple(_ENCODED)
+
+GATES: dict[int, tuple[str, ...]] = {
+    HEADER: (
+        "bearer",
+        "basic",
+        "bot",
+        "token",
+        "api",
+        "oauth",
+        "ssws",
+        "negotiate",
+        "ntlm",
+        "key",
+        "genie",
+    ),
+    URL: ("://", ":\\/"),
+    DSN: ("@tcp", "@unix", "@("),
+    FLAG: (" -", "'-", '"-', "`-", "(-", "\n-", "\t-"),
+    SQL: ("identified", "password", "passwd"),
+    ELEMENT: ("</",),
+    PAIR: ("value", "default", "content", "val"),
+    SPACED: ("env", "set", "arg"),
+    BLOCK: ("begin ", "putty"),
+    _ENCODED[0]: ("\\u00", "\\x"),
+    _ENCODED[1]: ("%",),
+}
+"""Words without which a trigger cannot fire: the stdlib engine's gate."""
+
+REACH = 600
+"""No head is longer than this."""

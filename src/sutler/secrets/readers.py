@@ -1,0 +1,294 @@
+"""Readers: from a triggered line to candidates, each the span of a value with the name it stands
+under.
+
+What a candidate is worth is decided in `verdict`, not here.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+from sutler.secrets import grammar
+from sutler.secrets.engines import lower
+
+LONGEST = 8192
+"""No value on one line is longer than this."""
+
+How = Literal[
+    "quoted", "bare", "call", "compare", "header", "url", "flag", "sql", "element", "vendor"
+]
+
+
+class Candidate(NamedTuple):
+    """A value at [start, end) in the text, the name it stands under, and the construct that says
+    so.
+    """
+
+    start: int
+    end: int
+    name: str
+    how: How
+
+
+class Stretch(NamedTuple):
+    """Where to read: heads in [start, limit), values up to `end`, the end of the line. `low` is the
+    text in lower case from `base`, a little before `start`, to `limit`.
+    """
+
+    text: str
+    low: str
+    base: int
+    start: int
+    limit: int
+    end: int
+
+    def name(self, found: re.Match[str]) -> str:
+        """The whole name, with the part before the word that triggered, in its own case."""
+        start = found.start("name") + self.base
+        return _left(self.text, start) + self.text[start : found.end("name") + self.base]
+
+
+def stretch(text: str, start: int, limit: int, end: int) -> Stretch:
+    base = max(0, start - _BACK)
+    return Stretch(text, lower(text[base:limit]), base, start, limit, end)
+
+
+_BACK = 8
+"""No head looks back further than this."""
+_NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
+_BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
+_HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
+_URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
+_FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
+_ELEMENT_VALUE = re.compile(r"[^<>\n]{1,2000}(?=</)")
+_PAIR_REST = re.compile(
+    r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
+    re.IGNORECASE,
+)
+_COMMANDS = re.compile(
+    r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
+    r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b",
+    re.ASCII,
+)
+_LOGIN_FIRST = (
+    "docker",
+    "podman",
+    "az",
+    "helm",
+    "cf",
+    "nats",
+    "curl",
+    "wget",
+    "http",
+    "https",
+    "credhub",
+)
+_VENDOR_VALUE = re.compile(r"[\w=+/.~:-]{10,400}", re.ASCII)
+_STRING_BODY = {
+    '"': re.compile(r'(?:[^"\\\n]|\\[^\n]){0,8192}+'),
+    "'": re.compile(r"(?:[^'\\\n]|\\[^\n]){0,8192}+"),
+    "`": re.compile(r"[^`\n]{0,8192}+"),
+}
+
+
+def read(trigger: int, at: Stretch) -> Iterator[Candidate]:
+    """The candidates of one construct on this stretch."""
+    return _READERS[trigger](at)
+
+
+def closing(text: str, opener: str, at: int, end: int) -> int:
+    """Where a string opened by `opener` ends on this line, or -1."""
+    end = min(end, at + LONGEST)
+    if len(opener) > 1 or text.find(opener, at, end) < 0:
+        return text.find(opener, at, end)
+    body = _STRING_BODY[opener].match(text, at, end)
+    stop = body.end() if body else end
+    return stop if stop < end and text[stop] == opener else -1
+
+
+def _left(text: str, end: int, start: int = 0) -> str:
+    """What of a name stands before `end`."""
+    before = text[max(start, end - 48) : end]
+    return before[len(before.rstrip(_NAME_LETTERS)) :]
+
+
+def _search(trigger: int, at: Stretch, here: int) -> re.Match[str] | None:
+    return grammar.head(trigger).search(at.low, here - at.base, at.limit - at.base)
+
+
+def _heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
+    return grammar.head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
+
+
+def _read_quoted(at: Stretch) -> Iterator[Candidate]:
+    here = at.start
+    while found := _search(grammar.QUOTED, at, here):
+        name, separator, opener, here = (
+            at.name(found),
+            found["sep"],
+            found["open"],
+            found.end() + at.base,
+        )
+        if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
+            continue
+        how: How = (
+            "compare"
+            if separator in ("==", "===", "!=", "!==")
+            else "call"
+            if separator in ("(", ",")
+            else "quoted"
+        )
+        more = (
+            re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
+        )
+        while (stop := closing(at.text, opener, here, at.end)) >= 0:
+            yield Candidate(here, stop, name, how)
+            here = stop + len(opener)
+            following = more.match(at.text, here, at.end) if more else None
+            if following is None:
+                break
+            here = following.end()
+
+
+def _read_bare(at: Stretch) -> Iterator[Candidate]:
+    here = at.start
+    while found := _search(grammar.BARE, at, here):
+        here = found.end() + at.base
+        value = _BARE_VALUE.match(at.text, here, at.end)
+        if value is None:
+            continue
+        raw = value.group()
+        raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
+        raw = raw.rstrip(",;)}].")
+        if raw:
+            yield Candidate(here, here + len(raw), at.name(found), "bare")
+            here += len(raw)
+
+
+def _read_header(at: Stretch) -> Iterator[Candidate]:
+    here = at.start
+    while found := _search(grammar.HEADER, at, here):
+        start, here = found.start() + at.base, found.end() + at.base
+        value = _HEADER_VALUE.match(at.text, here, at.end)
+        before = at.text[start - 1] if start else " "
+        if value and not (before.isalnum() or before == "_"):
+            yield Candidate(value.start(), value.end(), found["name"], "header")
+            here = value.end()
+
+
+def _read_url(at: Stretch) -> Iterator[Candidate]:
+    for found in _heads(grammar.URL, at, at.start):
+        value = _URL_VALUE.match(at.text, found.end() + at.base, at.end)
+        if value:
+            yield Candidate(value.start(), value.end(), found["user"], "url")
+
+
+def _read_dsn(at: Stretch) -> Iterator[Candidate]:
+    for found in _heads(grammar.DSN, at, at.start):
+        start, stop = found.span("value")
+        user = _left(at.text, found.start() + at.base, at.start)
+        yield Candidate(start + at.base, stop + at.base, user, "url")
+
+
+def _read_flag(at: Stretch) -> Iterator[Candidate]:
+    for found in _heads(grammar.FLAG, at, max(0, at.start - 1)):
+        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
+        if value is None:
+            continue
+        name, start = found["name"], value.start()
+        if len(name) <= 2 or name == "user":
+            begin = at.start - at.base
+            command = _COMMANDS.search(at.low, begin, found.start())
+            if (
+                command
+                and name == "p"
+                and command.group().startswith(("mysql", "maria"))
+                and at.low[found.end() - 1] == " "
+            ):
+                continue  # `mysql -p word`: the word is a database, the password is asked for
+            if not command or (
+                name == "p"
+                and command.group() in _LOGIN_FIRST
+                and " login" not in at.low[begin : found.start()]
+            ):
+                continue
+            colon = at.text.find(":", start, value.end())
+            if name in ("u", "user"):
+                if colon < 0:
+                    continue
+                start = colon + 1
+            name = "password"
+        yield Candidate(start, value.end(), name, "flag")
+
+
+def _read_sql(at: Stretch) -> Iterator[Candidate]:
+    for found in _heads(grammar.SQL, at, at.start):
+        start = found.end() + at.base
+        stop = closing(at.text, found["open"], start, at.end)
+        if stop > 0:
+            yield Candidate(start, stop, "password", "sql")
+
+
+def _read_element(at: Stretch) -> Iterator[Candidate]:
+    for found in _heads(grammar.ELEMENT, at, at.start):
+        value = _ELEMENT_VALUE.match(at.text, found.end() + at.base, at.end)
+        if value:
+            yield Candidate(value.start(), value.end(), at.name(found), "element")
+
+
+def _read_pair(at: Stretch) -> Iterator[Candidate]:
+    """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of
+    settings.
+    """
+    for found in _heads(grammar.PAIR, at, at.start):
+        rest = _PAIR_REST.match(at.text, found.end() + at.base)
+        if rest is None:
+            continue
+        end = at.text.find("\n", rest.end())
+        end = len(at.text) if end < 0 else end
+        if rest["open"]:
+            stop = closing(at.text, rest["open"], rest.end(), end)
+            if stop > 0:
+                yield Candidate(rest.end(), stop, at.name(found), "quoted")
+        elif value := _BARE_VALUE.match(at.text, rest.end(), end):
+            yield Candidate(value.start(), value.end(), at.name(found), "bare")
+
+
+def _read_spaced(at: Stretch) -> Iterator[Candidate]:
+    """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between
+    them.
+    """
+    for found in _heads(grammar.SPACED, at, at.start):
+        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
+        start, stop = found.span("name")
+        if value and at.text[start + at.base : stop + at.base].isupper():
+            yield Candidate(value.start(), value.end(), at.name(found), "flag")
+
+
+def _read_vendor(at: Stretch) -> Iterator[Candidate]:
+    """A service's name, something that assigns, and a generated value."""
+    here = at.start
+    while found := _search(grammar.VENDOR, at, here):
+        here = found.end() + at.base
+        value = _VENDOR_VALUE.match(at.text, here, at.end)
+        if value:
+            here = value.end()
+            yield Candidate(value.start(), value.end(), at.name(found), "vendor")
+
+
+_READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
+    _read_quoted,
+    _read_bare,
+    _read_header,
+    _read_url,
+    _read_dsn,
+    _read_flag,
+    _read_sql,
+    _read_element,
+    _read_pair,
+    _read_spaced,
+    _read_vendor,
+)

@@ -1,0 +1,322 @@
+"""From sightings to CleanText: read candidates, judge them, merge their spans, write markers."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from sutler.formats.document import CleanText, Finding
+from sutler.secrets import blocks, checksums, decode, grammar, readers, verdict
+from sutler.secrets import credential_files as files
+from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
+from sutler.secrets.families import quotes_only
+from sutler.secrets.format_table import Format, formats, pattern
+from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
+
+THRESHOLD = 0.5
+_PASSES = 4
+LONG_LINE, STRETCH = 4000, 2000
+_NEXT = 64  # characters; a name and its value on another line are not further apart
+_FIRST_ENCODED = grammar.ENCODED[0]
+
+
+class Allow(Struct, frozen=True):
+    """What the user (never the scanned project) lets through: tags of values, and words that excuse
+    their line.
+    """
+
+    tags: frozenset[str] = frozenset()
+    markers: tuple[str, ...] = ()
+
+
+NOTHING = Allow()
+
+
+class Hit(NamedTuple):
+    start: int
+    end: int
+    rule: str
+    confidence: float
+
+
+def redact(
+    text: str,
+    path: str,
+    *,
+    key: bytes,
+    allow: Allow = NOTHING,
+    engine: Engine | None = None,
+    raw: bytes = b"",
+) -> CleanText:
+    """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's
+    tag key, `raw` the text in UTF-8 where somebody has it already.
+    """
+    scan = engine or stdlib_engine()
+    findings: list[Finding] = []
+    if LOOKS_LIKE in text:
+        text, fakes = set_apart(text, key)
+        raw = b""
+        findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
+    hits = find(text, path, scan, raw)
+    for _ in range(_PASSES):
+        if hits:
+            hits = [
+                hit
+                for hit in _outside(_merge(hits), own_spans(text, key))
+                if not _excused(hit, text, allow, key)
+            ]
+        if not hits:
+            break
+        text, made, places = _replace(text, hits, key)
+        findings.extend(made)
+        # A replaced value can uncover its neighbour: go on until nothing new is found there.
+        hits = [
+            Hit(at + start, at + end, rule, confidence)
+            for at, stop in _around(text, path, places)
+            for start, end, rule, confidence in find(text[at:stop], path, scan)
+        ]
+    return CleanText(text, tuple(sorted(findings, key=lambda one: (one.line, one.rule, one.tag))))
+
+
+def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]]:
+    """The lines at these offsets and some before and after them: what was found on other lines has
+    not changed. The whole text where something that spans lines, or the whole file, may be read
+    anew.
+    """
+    if "----" in text or "utty-" in text or files.vouches(path):
+        return [(0, len(text))]
+    parts: list[tuple[int, int]] = []
+    for place in places:
+        line, stop = _line_at(text, place)
+        start, stop = (
+            _line_at(text, max(0, line - _NEXT))[0],
+            _line_at(text, min(len(text), stop + _NEXT))[1],
+        )
+        if parts and start <= parts[-1][1]:
+            start = parts.pop()[0]
+        parts.append((start, stop))
+    return parts
+
+
+def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
+    """Every hit in the text as it stands, and in what its encoded runs decode to. `raw` is the text
+    in UTF-8.
+    """
+    raw = raw or text.encode("utf-8", "surrogatepass")
+    seen = scan(text, raw)
+    hits = _plain_hits(text, path, seen)
+    for start, end, decoded in _encoded_runs(text, raw, seen) if seen is not NONE else ():
+        inner = _plain_hits(decoded, path, scan(decoded, decoded.encode()))
+        if inner:
+            best = min(inner, key=lambda hit: (-hit.confidence, *hit))
+            hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
+    for start, end, rule in files.read(text, path):
+        if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
+            hits.append(Hit(start, end, rule, 0.9))
+    return hits
+
+
+def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int, int, str]]:
+    if seen.runs is None or seen.runs:
+        yield from decode.base64_runs(text, raw, seen.runs)
+    done = [-1] * len(grammar.ENCODED)
+    for number, end in seen.triggers:
+        kind = number - _FIRST_ENCODED
+        if kind >= 0 and end > done[kind]:
+            start, stop, decoded = decode.run_at(text, kind, end)
+            done[kind] = stop
+            if decoded:
+                yield start, stop, decoded
+
+
+def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
+    hits: list[Hit] = []
+    for number, ends in seen.formats.items():
+        hits += _format_hits(text, formats()[number], ends)
+    if seen.triggers:
+        hits += _grammar_hits(text, seen.triggers, quotes_only(path))
+    return hits
+
+
+def _format_hits(text: str, one: Format, ends: Sequence[int]) -> Iterator[Hit]:
+    """Matches of the format on the lines of these offsets, which are in order, or anywhere if there
+    are none.
+    """
+    compiled = pattern(one.core)
+    spans = _lines_at(text, ends) if ends and not one.spans_lines else [(0, len(text))]
+    for found in (match for span in spans for match in compiled.finditer(text, *span)):
+        group = 1 if compiled.groups and found.group(1) is not None else 0
+        value = found.group(group)
+        if verdict.judge_format(value):
+            yield Hit(
+                found.start(group),
+                found.end(group),
+                one.name,
+                checksums.confidence(one.name, value),
+            )
+
+
+def _line_at(text: str, at: int) -> tuple[int, int]:
+    stop = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if stop < 0 else stop
+
+
+def _lines_at(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each line once: looking for its ends again at every offset would be quadratic on a line full
+    of them.
+    """
+    stop = -1
+    for end in ends:
+        if end > stop:
+            start, stop = _line_at(text, end)
+            yield start, stop
+
+
+def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool) -> list[Hit]:
+    hits: list[Hit] = []
+    done: set[tuple[int, int]] = set()
+    at: readers.Stretch | None = None
+    line = stop = -1
+    for number, end in triggers:
+        if number >= _FIRST_ENCODED:
+            continue
+        if end > stop:
+            line, stop = _line_at(text, end)
+        for unit in (line,) if stop - line <= LONG_LINE else _units(line, end):
+            if (number, unit) in done:
+                continue
+            done.add((number, unit))
+            if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+                continue
+            if at is None or at.start != unit:
+                limit = (
+                    stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
+                )
+                at = readers.stretch(text, unit, limit, stop)
+            hits += _read_unit(number, at, strict)
+    return hits
+
+
+def _units(line: int, end: int) -> tuple[int, ...]:
+    """Where to start reading a very long line for a trigger that ended at `end`: the two fixed
+    stretches in which the construct can have begun. Fixed, so that every engine reads the same
+    stretches.
+    """
+    here = line + (end - line) // STRETCH * STRETCH
+    before = line + max(0, end - line - grammar.REACH) // STRETCH * STRETCH
+    return (before, here) if before != here else (here,)
+
+
+def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
+    if number == grammar.BLOCK:
+        yield from (
+            Hit(start, stop, "private-key", 0.95)
+            for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
+        )
+        return
+    for candidate in readers.read(number, at):
+        confidence, rule = _judge(at.text, candidate, strict)
+        if confidence >= THRESHOLD:
+            yield Hit(candidate.start, candidate.end, rule, confidence)
+
+
+def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float, str]:
+    value = text[candidate.start : candidate.end]
+    if candidate.how == "header":
+        return verdict.judge_header(candidate.name, value), "auth-header"
+    if candidate.how == "url":
+        return verdict.judge_url(value, candidate.name), "url-credentials"
+    if candidate.how == "vendor":
+        return verdict.judge_vendor(value), "vendor-key"
+    kind = verdict.kind_of(candidate.name)
+    if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
+        return 0.0, ""
+    loose = candidate.how == "bare" and strict
+    if loose and not _inside_string(text, candidate.start):
+        return 0.0, ""
+    return verdict.judge(value, kind, candidate.how, loose), kind
+
+
+_COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
+
+
+def _may_quote(text: str, line: int, stop: int) -> bool:
+    """The line has a string or is a comment: only there a bare value in code can be one."""
+    return (
+        text.find('"', line, stop) >= 0
+        or text.find("'", line, stop) >= 0
+        or text.find("`", line, stop) >= 0
+        or _COMMENT.match(text, line, stop) is not None
+    )
+
+
+def _inside_string(text: str, at: int) -> bool:
+    before = text[max(text.rfind("\n", 0, at) + 1, at - LONG_LINE) : at]
+    return (
+        bool(_COMMENT.match(before))
+        or before.count('"') % 2 == 1
+        or before.count("'") % 2 == 1
+        or before.count("`") % 2 == 1
+    )
+
+
+def _merge(hits: list[Hit]) -> list[Hit]:
+    """Disjoint hits in order: where two overlap the surer one names the rule and the union is
+    replaced.
+    """
+    merged: list[Hit] = []
+    for hit in sorted(hits, key=lambda one: (one.start, -one.end, -one.confidence, one.rule)):
+        if merged and hit.start < merged[-1].end:
+            last = merged[-1]
+            best = hit if hit.confidence > last.confidence else last
+            merged[-1] = Hit(last.start, max(last.end, hit.end), best.rule, best.confidence)
+        else:
+            merged.append(hit)
+    return merged
+
+
+def _outside(hits: list[Hit], own: list[tuple[int, int]]) -> list[Hit]:
+    """Hits that touch none of our own markers."""
+    if not own:
+        return hits
+    starts = [start for start, _ in own]
+    kept = []
+    for hit in hits:
+        at = bisect_left(starts, hit.end) - 1  # the last marker that begins before the hit ends
+        if at < 0 or own[at][1] <= hit.start:
+            kept.append(hit)
+    return kept
+
+
+def _excused(hit: Hit, text: str, allow: Allow, key: bytes) -> bool:
+    if allow.tags and digest_of(text[hit.start : hit.end], key) in allow.tags:
+        return True
+    if not allow.markers:
+        return False
+    start = text.rfind("\n", 0, hit.start) + 1
+    stop = text.find("\n", hit.end)
+    line = text[start : len(text) if stop < 0 else stop]
+    return any(marker in line for marker in allow.markers)
+
+
+def _replace(text: str, hits: list[Hit], key: bytes) -> tuple[str, list[Finding], list[int]]:
+    """The text with markers, what they stand for, and where each begins."""
+    parts: list[str] = []
+    findings: list[Finding] = []
+    places: list[int] = []
+    at, line, length = 0, 1, 0
+    for hit in hits:
+        line += text.count("\n", at, hit.start)
+        tag = tag_of(text[hit.start : hit.end], hit.rule, key)
+        shown = marker(hit.rule, tag)
+        parts += (text[at : hit.start], shown)
+        places.append(length + hit.start - at)
+        length = places[-1] + len(shown)
+        findings.append(Finding(hit.rule, line, hit.confidence, tag))
+        at = hit.end
+    parts.append(text[at:])
+    return "".join(parts), findings, places

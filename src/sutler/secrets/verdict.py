@@ -1,0 +1,331 @@
+"""What a candidate value is worth: names, shapes, placeholders, and how much it looks like
+language.
+
+Entropy alone decides nothing. A value counts because of the name it stands under and the construct
+it stands in; its shape then argues for (mixed classes, digits, letters that no language puts side
+by side) or against (templates, placeholders, words, paths, identifiers, calls).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from sutler.secrets.format_table import words
+
+Kind = Literal["password", "secret", "weak", "none"]
+
+# -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers:
+# language scores
+# about 3.5 on average, letters drawn at random about 6.
+_BIGRAMS = (
+    "64347648496343949332567767355536783572663684463789583756378349446727945348896935641568267466468546467869"
+    "46435558698443656234756469365633692974663794544989594767264439945447933547897827762899398556279454589859"
+    "45344549997442358533859695286525994657672678383759794565165836746556963558595837642678297377369744479949"
+    "25762788397547338846488959374335274866754687325599695544765857544244924445467938662775496377349254497959"
+    "67868677799367778545057989375526583965453695345679594846267439656644663247695937562684298567369344587848"
+    "44454559499342649333789799276717782998774897667989792875367329557336944668788946353585398556527652768458"
+    "56454557487444429533665766" + "37981687399767479676789952"
+)
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PASSWORD_WORDS = words("password")
+_SECRET_WORDS = words("secret")
+_WEAK_WORDS = words("weak")
+_KEY_PARTNERS = words("key-partner")
+_NEGATIVE_LAST = words("not-last")
+_NEGATIVE_FIRST = words("not-first")
+
+_PLACEHOLDER_WORDS = words("placeholder")
+_SEQUENCES = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "01234567890123456789",
+    "qwertyuiopasdfghjklzxcvbnm",
+    "zyxwvutsrqponmlkjihgfedcba",
+    "98765432109876543210",
+)
+_TEMPLATE = re.compile(
+    r"\$\{|\{\{|\}\}|\$\(|#\{|%\(|%[sdvqr]\b|<%|%>|@\{|\(\(|(?:^|[/:@. -])\$[A-Za-z_]\w{2}|<[A-Za-z_/$][^<>]{0,60}>|\*{3}|\.{3}|\u2026|\u2022|[xX]{4}|_{4}|-{5}|={5}"
+    r"|\{[A-Za-z_0-9. ]{0,40}\}|\[[A-Za-z_. ]{2,40}\]|%[A-Z_]{2,40}%|__[A-Za-z]\w{0,40}__|\?{3}|^\$\w*$|^@[A-Za-z]+$|^!\w|\[REDACTED|^&[\w#]+;|^(?:\\x\w\w|\\u\w{4})+$",
+)
+_CODE = re.compile(
+    r"^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*){1,8}(?:\(.*)?$|^[A-Za-z_$][\w$.]*\(|^(?:new|await|return|lambda|function|func|def|if|not|self|this|null|None|nil|undefined)\b"
+)
+_PATHLIKE = re.compile(
+    r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|[a-z][a-z0-9+.-]{1,12}://)|^[\w.-]+(?:/[\w.-]+)+/?$|\.(?:pem|key|crt|cer|json|ya?ml|txt|py|js|go|java|html?|php|rb|conf|cfg|ini|md|jks|p12|pub|xml|sh|com|org|net|io|local)$"
+)
+_ASCII_WORD = re.compile(r"(?!\\u)[0-9A-Za-z]{2}|[0-9A-Za-z][!-~][0-9A-Za-z]|[!-/:-@\[-`{-~]{4}")
+_MASKED = re.compile(
+    r"[xX]{6}|\*{3}|\.{4}|0{12}|1{12}|_{4}|(?i:example|placeholder|your[_-]|replace[_-]?me|redacted|abcdefghij|1234567890abc)"
+)
+_UUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_HEXLIKE = re.compile(r"^[0-9a-f]+$|^[0-9A-F]+$")
+_NUMBER = re.compile(
+    r"^[-+]?[0-9][0-9._,:/ x-]*(?:ms|s|m|h|d|px|em|rem|kb|mb|gb|%)?$", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=4096)
+def strangeness(value: str) -> float:
+    """How little the letters look like language: words about 3.5, random letters about 6; 0 where
+    there are too few.
+    """
+    total = pairs = 0
+    for run in re.findall(r"[a-z]{2,}", value.lower()):
+        for left, right in pairwise(run):
+            total += ord(_BIGRAMS[(ord(left) - 97) * 26 + ord(right) - 97]) - 48
+            pairs += 1
+    return total / pairs if pairs else 0.0
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> Kind:
+    """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
+    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
+    if not parts:
+        return "none"
+    last = parts[-1]
+    if last in _NEGATIVE_LAST or (
+        len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
+    ):
+        return "none"
+    joined = "".join(parts)
+    if any(word in _PASSWORD_WORDS for word in parts) or joined.endswith(
+        ("password", "passwd", "pwd", "passphrase")
+    ):
+        return "password"
+    if any(word in _SECRET_WORDS for word in parts) or joined.endswith(
+        ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey")
+    ):
+        return "secret"
+    if last in ("key", "keys") and len(parts) > 1 and parts[-2] in _KEY_PARTNERS:
+        return "secret"
+    if any(word in _WEAK_WORDS for word in parts) or joined.endswith(("key", "auth")):
+        return "weak"
+    return "none"
+
+
+@lru_cache(maxsize=4096)
+def is_setter(name: str) -> bool:
+    """In `name(value)` and `"name", value` the name must end in what it holds: set_password,
+    setApiKey, SECRET_KEY.
+    """
+    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
+    while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
+        parts.pop()
+    return (
+        bool(parts)
+        and parts[0] not in ("check", "verify", "validate", "is", "has")
+        and (
+            parts[-1] in _PASSWORD_WORDS
+            or parts[-1] in _SECRET_WORDS
+            or parts[-1] in ("key", "auth", "salt")
+        )
+    )
+
+
+def is_template(value: str) -> bool:
+    """Something that is filled in later, or a marker of ours."""
+    return _TEMPLATE.search(value) is not None
+
+
+def is_noise(value: str) -> bool:
+    """Drawn from everything on the keyboard, blanks included, as the keys and salts of some
+    frameworks are.
+    """
+    if (
+        len(value) < 32
+        or classes(value) < 4
+        or "[REDACTED" in value
+        or re.search(r"[A-Za-z]{8}", value)
+    ):
+        return False
+    marks = sum(not char.isalnum() and not char.isspace() for char in value)
+    return marks >= 8 and strangeness(value) >= 4.5
+
+
+@lru_cache(maxsize=4096)
+def is_placeholder(value: str) -> bool:
+    """Templates, repeated or sequential characters, and phrases made only of the words of
+    examples.
+    """
+    if _TEMPLATE.search(value) or len(set(value)) <= 2 or not _ASCII_WORD.search(value):
+        return True
+    lowered = value.lower()
+    if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
+        return True
+    parts = [word.lower() for word in _WORD.findall(value)]
+    letters = [word for word in parts if not word.isdigit()]
+    if not letters:
+        return False
+    rest = "".join(char for char in value if not char.isalnum())
+    if set(rest) - set("-_ .:/!@#*+'") or any(
+        not _counting(word) for word in parts if len(word) > 4 and word.isdigit()
+    ):
+        return False
+    if all(_known(word) for word in letters):
+        return True
+    return value.isupper() and "_" in value and len(letters) > 1 and strangeness(value) < 4.3
+
+
+def _typed_in_order(value: str) -> bool:
+    """Mostly runs such as 0123456789 or abcdef."""
+    steps = sum(ord(right) - ord(left) == 1 for left, right in pairwise(value))
+    return len(value) >= 6 and steps * 10 >= len(value) * 7
+
+
+def _counting(word: str) -> bool:
+    """Letters or digits in order, as people type them when they make something up."""
+    return any(
+        word[at : at + 5] in sequence
+        for sequence in _SEQUENCES
+        for at in range(0, max(1, len(word) - 4), 5)
+    )
+
+
+def _known(word: str) -> bool:
+    """Made of the words of examples, also when they run together."""
+    if word in _PLACEHOLDER_WORDS:
+        return True
+    reach = {0}
+    for stop in range(2, len(word) + 1):
+        if any(
+            stop - back in reach and word[stop - back : stop] in _PLACEHOLDER_WORDS
+            for back in range(3, min(stop, 14) + 1)
+        ):
+            reach.add(stop)
+    return len(word) in reach
+
+
+def classes(value: str) -> int:
+    return (
+        any(char.islower() for char in value)
+        + any(char.isupper() for char in value)
+        + any(char.isdigit() for char in value)
+        + any(not char.isalnum() for char in value)
+    )
+
+
+def is_random(value: str, least: int) -> bool:
+    """A run of at least `least` characters that reads as generated: hex, base64 and the like."""
+    if len(value) < least or any(char.isspace() for char in value):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    if _HEXLIKE.match(value):
+        return len(value) >= max(least, 12) and digits > 0 and letters > 0
+    odd = strangeness(value)
+    if digits and letters:
+        return odd >= 4.4 or digits * 5 >= len(value) or (classes(value) >= 3 and odd >= 4.1)
+    return odd >= 4.6 and letters >= max(8, least - 4)
+
+
+_DIGITS = {"password": 5, "secret": 12, "weak": 64, "none": 64}
+
+
+def _holds_random(value: str) -> bool:
+    """A structure in a string (JSON, a query) with a generated part in it."""
+    return any(is_random(part, 16) for part in re.findall(r"[A-Za-z0-9+/_-]{16,}", value))
+
+
+def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
+    """The confidence that `value` under a name of this kind is a secret; below 0.5 it stays."""
+    if len(value) < 3 or len(value) > 16_384 or kind == "none":
+        return 0.0
+    if how in ("quoted", "call") and is_noise(value):
+        return 0.8
+    if is_placeholder(value):
+        return 0.0
+    if value.isdigit():
+        return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
+    if _CODE.match(value) and not (
+        how == "quoted" and any(is_random(part, 10) for part in value.split("."))
+    ):
+        return 0.0
+    if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
+        return 0.0
+    if any(char.isspace() for char in value):
+        return 0.7 if kind != "weak" and _holds_random(value) else 0.0
+    if value.startswith("{"):
+        return 0.7 if _holds_random(value) else 0.0
+    if _UUID.match(value):
+        return 0.6 if kind in ("password", "secret") else 0.0
+    if kind == "password":
+        return _judge_password(value, how, loose)
+    if kind == "secret":
+        return 0.8 if is_random(value, 8 if not loose else 16) else 0.0
+    return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
+
+
+_DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
+
+
+def _judge_password(value: str, how: str, loose: bool) -> float:
+    if is_random(value, 8):
+        return 0.85
+    odd = strangeness(value)
+    if classes(value) >= 2 and any(char.isdigit() for char in value):
+        return 0.7 if not loose else 0.55
+    if odd >= 4.4:
+        return 0.7 if not loose else 0.5
+    # a plain word: people do use them, but only where it is plainly given to the name, and as one
+    # word
+    return 0.5 if how in _DIRECT and not loose and value.isalnum() and len(value) >= 4 else 0.0
+
+
+def judge_format(value: str) -> bool:
+    """Even a well-formed value must look made by a machine: `s.` and 24 letters may be a method
+    call.
+    """
+    if _MASKED.search(value) or len(set(value)) <= 4 or _typed_in_order(value.lower()):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    return digits >= 3 or strangeness(value) >= 4.2 or (digits > 0 and strangeness(value) >= 3.8)
+
+
+def judge_vendor(value: str) -> float:
+    """Beside a service's name a value counts when it is plainly generated: long, mixed, no path and
+    no version.
+    """
+    if is_placeholder(value) or _CODE.match(value) or _NUMBER.match(value):
+        return 0.0
+    if _UUID.match(value):
+        return 0.6
+    if ("/" in value or "." in value) and not is_random(
+        value.rpartition("/")[2].rpartition(".")[2], 20
+    ):
+        return 0.0
+    digits = sum(char.isdigit() for char in value)
+    return 0.6 if digits >= 2 and is_random(value, 14) else 0.0
+
+
+def judge_basic(value: str) -> float:
+    """A Basic header's value is base64 of `user:password`."""
+    try:
+        pair = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return 0.0
+    return 0.9 if ":" in pair and pair.isprintable() else 0.0
+
+
+def judge_header(scheme: str, value: str) -> float:
+    scheme = scheme.lower()
+    if scheme == "basic":
+        return judge_basic(value)
+    if is_placeholder(value) or _CODE.match(value):
+        return 0.0
+    return 0.8 if is_random(value, 12 if scheme in ("bearer", "apikey", "oauth") else 20) else 0.0
+
+
+def judge_url(value: str, user: str) -> float:
+    if (
+        is_placeholder(value)
+        or value in (user, "password")
+        or value.startswith(("$", "{", "%s", ":"))
+    ):
+        return 0.0
+    return 0.3 if value.isdigit() and len(value) < 6 else 0.75

@@ -1,1 +1,0 @@
-"""Verbs: pure functions, value in, value out."""

@@ -1,0 +1,171 @@
+"""What a source file offers, needs and holds: exports, imports and definitions, from the one symbol
+extractor."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from sutler.languages import Language
+from sutler.languages.extract import Structure, structure_of
+from sutler.languages.facts import Import, Symbol
+from sutler.languages.shapes import Shape, imports_in, shapes_in
+from sutler.survey.evidence import one_line, tame
+
+MAX_NAMES = 40
+LONG_FUNCTION = 60
+_MAX_DEFINITIONS = 500
+_KINDS = ("class", "type", "function", "method")
+
+
+class Definition(Struct, frozen=True):
+    """A function or type, 1-based lines inclusive; `end` is 0 where only the start is known."""
+
+    kind: str
+    name: str
+    line: int
+    end: int = 0
+
+    @property
+    def length(self) -> int:
+        return self.end - self.line + 1 if self.end else 0
+
+
+class CodeFacts(Struct, frozen=True):
+    """`doc` is the first sentence of the file's own comment or docstring."""
+
+    lines: int = 0
+    doc: str = ""
+    exports: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+
+
+def code_facts(path: str, text: str) -> CodeFacts:
+    """The facts of a text, by its language's grammar, else by the shape of its lines."""
+    facts = structure_of(path, text)
+    language = facts.language
+    doc = _opening(language, tame(text))
+    if language is None or language.grammar is None:
+        return _by_shape(language, text, doc)
+    exports = language.grammar.exports(facts.symbols, text.split("\n"))
+    return CodeFacts(
+        lines=_count_lines(text),
+        doc=doc,
+        exports=tuple(dict.fromkeys(exports))[:MAX_NAMES],
+        imports=tuple(sorted({name for item in facts.imports for name in _modules(item)})),
+        definitions=_definitions(facts),
+    )
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _modules(item: Import) -> tuple[str, ...]:
+    """The modules of an import without the names taken from them: `from a import b` needs `a`."""
+    first = item.targets[0] if item.targets else ""
+    if first and not first.strip("."):  # `from . import b` needs `.b`
+        return item.targets[1:]
+    inner = tuple(f"{first}{separator}" for separator in (".", "::", "\\"))
+    return tuple(target for target in item.targets if not target.startswith(inner))
+
+
+def _definitions(facts: Structure) -> tuple[Definition, ...]:
+    """Functions and types at the top, and what stands directly in a type."""
+    rows: list[Definition] = []
+    for symbol in facts.symbols:
+        outer = facts.symbols[symbol.parent] if symbol.parent >= 0 else None
+        if symbol.kind in _KINDS and (outer is None or _is_open(outer, facts.symbols)):
+            kind = "class" if symbol.kind in ("class", "type") else "function"
+            name = symbol.name if outer is None else f"{outer.name}.{symbol.name}"
+            rows.append(Definition(kind, name, symbol.start, symbol.end))
+    return tuple(rows[:_MAX_DEFINITIONS])
+
+
+def _is_open(outer: Symbol, symbols: tuple[Symbol, ...]) -> bool:
+    """Whether what stands in a symbol is shown: in types at the top, and in modules."""
+    return outer.kind == "module" or (
+        outer.kind == "class" and (outer.parent < 0 or symbols[outer.parent].kind == "module")
+    )
+
+
+def _by_shape(language: Language | None, text: str, doc: str) -> CodeFacts:
+    lines = _count_lines(text)
+    if language is None or not language.programming:
+        return CodeFacts(lines=lines, doc=doc)
+    shapes = [shape for shape in shapes_in(language, text) if shape.name]
+    return CodeFacts(
+        lines=lines,
+        doc=doc,
+        exports=tuple(dict.fromkeys(shape.name for shape in shapes))[:MAX_NAMES],
+        imports=tuple(sorted(imports_in(language, text))),
+        definitions=tuple(map(_definition, shapes[:_MAX_DEFINITIONS])),
+    )
+
+
+def _definition(shape: Shape) -> Definition:
+    kind = (
+        "function"
+        if re.match(r"def|fn|func|sub|proc|const|let|member|[-+]", shape.kind)
+        else "class"
+    )
+    return Definition(kind, shape.name, shape.line)
+
+
+_DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.DOTALL)
+_LICENCE = re.compile(
+    r"copyright|licen[sc]e|spdx|all rights reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
+    re.IGNORECASE,
+)
+_BEFORE = ("#!", "package ", "<?php", '"use')
+
+
+def _opening(language: Language | None, text: str) -> str:
+    """The first sentence of the docstring or of the comment that a file opens with."""
+    if language is not None and language.grammar is not None and language.grammar.docstrings:
+        match = _DOCSTRING.match(text[:20_000])
+        return sentence(match[2].strip().split("\n\n")[0]) if match else ""
+    return _leading_comment(language, text)
+
+
+@lru_cache(maxsize=64)
+def _comment_line(language: Language) -> re.Pattern[str] | None:
+    """A line of a comment, its text as the only group."""
+    starts = [rf"{re.escape(mark)}+[/!]?" for mark in language.comments.line]
+    for opens, closes in language.comments.block:
+        starts += [rf"{re.escape(opens)}[*!]?", rf"\*(?!{re.escape(closes[1:])})"]
+    ends = "|".join(re.escape(closes) for _, closes in language.comments.block) or r"\Z"
+    # `#!` starts a script and `#[` an attribute: neither is a comment in any language.
+    return (
+        re.compile(rf"\s*(?!#[!\[])(?:{'|'.join(starts)})\s?(.*?)(?:{ends})?\s*$")
+        if starts
+        else None
+    )
+
+
+def _leading_comment(language: Language | None, text: str) -> str:
+    """The first sentence of the comment a file opens with, the licence skipped."""
+    pattern = _comment_line(language) if language is not None else None
+    block: list[str] = []
+    for line in text.splitlines()[:60] if pattern is not None else ():
+        match = pattern.match(line[:400]) if pattern is not None else None
+        content = match[1].strip() if match else ""
+        if content:
+            block.append(content)
+        elif block:
+            if not _LICENCE.search(" ".join(block)):
+                return sentence(" ".join(block))
+            block = []
+        elif line.strip() and match is None and not line.startswith(_BEFORE):
+            break
+    return sentence(" ".join(block)) if block and not _LICENCE.search(" ".join(block)) else ""
+
+
+def sentence(text: str) -> str:
+    """The first sentence, on one line."""
+    line = one_line(text, 400)
+    match = re.match(r".+?[.!?](?=\s|$)", line)
+    return one_line(match.group() if match else line, 200)

@@ -1,0 +1,96 @@
+"""C# and its kin: project files, solutions, Directory.Packages.props."""
+
+from __future__ import annotations
+
+import re
+
+from sutler.paths import basename, dirname
+from sutler.scan.structured import parse_xml
+from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.wire import Dependency, DependencyType
+
+_FRAMEWORKS = (("xunit", "xunit"), ("nunit", "nunit"), ("mstest", "mstest"), ("tunit", "tunit"))
+_TEST_ONLY = re.compile(
+    r"^(?:xunit|nunit|mstest|tunit|microsoft\.net\.test|moq|nsubstitute|fluentassertions|coverlet|bogus)"
+)
+_LANGUAGES = {"csproj": "csharp", "fsproj": "fsharp", "vbproj": "vb"}
+
+
+def read_project(path: str, text: str, tree: Tree) -> Found:
+    root = parse_xml(text)
+    found: list[Dependency] = []
+    fields: dict[str, str] = {}
+    for element in root.iter():
+        tag = element.tag.rsplit("}", 1)[-1] if isinstance(element.tag, str) else ""
+        if tag == "PackageReference" and element.get("Include"):
+            name = element.get("Include", "")
+            nested = next(
+                (child.text or "" for child in element if str(child.tag).endswith("Version")), ""
+            )
+            found.append(
+                dependency(
+                    name,
+                    element.get("Version") or nested,
+                    _kind(name, element.get("PrivateAssets")),
+                )
+            )
+        elif tag in ("AssemblyName", "Description", "OutputType", "PackageId") and element.text:
+            fields.setdefault(tag, element.text.strip())
+    folder, stem = dirname(path), basename(path).rsplit(".", 1)[0]
+    runs = fields.get("OutputType", "").lower() in ("exe", "winexe") or "Sdk.Web" in text[:2_000]
+    entry = tree.first(
+        beside(folder, name) for name in ("Program.cs", "Program.fs", "Startup.cs", "App.xaml.cs")
+    )
+    return Found(
+        path=path,
+        ecosystem=_LANGUAGES.get(path.rsplit(".", 1)[-1].lower(), "csharp"),
+        name=fields.get("PackageId") or fields.get("AssemblyName") or stem,
+        description=one_line(fields.get("Description", "")),
+        dependencies=tuple(found),
+        entry_points=entry if runs else (),
+        build_system="dotnet",
+        test_framework=framework([item.name for item in found]),
+    )
+
+
+def _kind(name: str, private: str | None) -> DependencyType:
+    return (
+        "dev" if (private or "").lower() == "all" or _TEST_ONLY.match(name.lower()) else "runtime"
+    )
+
+
+def framework(names: list[str]) -> str:
+    lowered = " ".join(names).lower()
+    return next((name for mark, name in _FRAMEWORKS if mark in lowered), "")
+
+
+def read_packages(path: str, text: str, tree: Tree) -> Found:
+    """Central package management: versions by name, and nothing else."""
+    root = parse_xml(text)
+    items = [
+        item
+        for item in root.iter()
+        if str(item.tag).endswith("PackageVersion") and item.get("Include")
+    ]
+    versions = {
+        item.get("Include", ""): item.get("Version", "") for item in items if item.get("Version")
+    }
+    return Found(path=path, ecosystem="", versions=versions)
+
+
+def read_solution(path: str, text: str, tree: Tree) -> Found:
+    projects = re.findall(
+        r"^Project\([^)]{0,200}\)\s*=\s*\"[^\"]*\",\s*\"([^\"]+\.\w+proj)\"",
+        tame(text),
+        re.MULTILINE,
+    )
+    projects += re.findall(r"<Project\s+Path=\"([^\"]+\.\w+proj)\"", tame(text))
+    members = sorted({beside(dirname(path), project) for project in projects})
+    return Found(
+        path=path,
+        ecosystem="csharp",
+        name=basename(path).rsplit(".", 1)[0],
+        build_system="dotnet",
+        members=tuple(member for member in members if member in tree.known),
+        workspace=bool(members),
+    )

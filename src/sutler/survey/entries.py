@@ -1,0 +1,123 @@
+"""Where a program starts, and what it answers to: routes and commands found in the code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import UNSET
+
+from sutler.languages import language_named
+from sutler.paths import basename
+from sutler.scan.classify import Classified
+from sutler.scan.snapshot import FileFacts
+from sutler.survey.code import CodeFacts
+from sutler.survey.evidence import ASIDE, Found, tame
+from sutler.survey.wire import EntrypointSummary, EntrypointType
+
+MAX_ENTRIES = 25
+MAX_ROUTES = 50
+
+_CLI_SIGNS = re.compile(
+    r"\bargparse\b|\bimport click\b|\bfrom click\b|\btyper\b|\boptparse\b|\bdocopt\b|\bclap\b|\blexopt\b"
+    r"|spf13/cobra|\bcommander\b|\byargs\b|urfave/cli|\bpicocli\b|\bOptionParser\b|flag\.Parse\(|process\.argv"
+    r"|sys\.argv|os\.Args|getopt"
+)
+_PAGES = re.compile(r"render_template|TemplateResponse|\brender\(|res\.render|\.html\b|View\(")
+_DOCSTRING = re.compile(r"(\"{3}|'{3}).*?(?:\1|\Z)", re.DOTALL)
+
+
+def routes_in(language: str, text: str) -> tuple[str, ...]:
+    """`GET /users` and the like, in the order of the text."""
+    spoken = language_named(language)
+    if spoken is None:
+        return ()
+    if spoken.grammar is not None and spoken.grammar.docstrings:
+        text = _DOCSTRING.sub(
+            "", text
+        )  # documentation shows routes that the program does not serve
+    matches = [
+        match
+        for pattern in spoken.entries.routes
+        for match in re.finditer(pattern, text, re.MULTILINE)
+    ]
+    return _in_order((match.start(), _route(match.group(1), match.group(2))) for match in matches)
+
+
+def _in_order(rows: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row for _, row in sorted(rows)))[:MAX_ROUTES]
+
+
+def _route(verb: str, target: str) -> str:
+    word = re.sub(r"^(?:Map|Http)", "", verb).upper()
+    plain = word in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+    shown = target if target.startswith("/") or not plain else f"/{target}"
+    return f"{word} {shown}" if plain else (target or "/")
+
+
+def commands_in(language: str, text: str) -> tuple[str, ...]:
+    """The names of commands that a text declares, in its order."""
+    spoken = language_named(language)
+    patterns = () if spoken is None else spoken.entries.commands
+    matches = [match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE)]
+    return _in_order((match.start(), match.group(1)) for match in matches)
+
+
+def entrypoints(
+    entries: Sequence[Classified],
+    texts: Mapping[str, str],
+    code: Mapping[str, CodeFacts],
+    named: Sequence[str],
+    found: Sequence[Found],
+) -> tuple[EntrypointSummary, ...]:
+    """The manifest's entry points first, then other files that answer to routes or commands."""
+    facts: dict[str, FileFacts] = {entry.path: fact for entry, fact in entries}
+    commands = {
+        path: item.commands for item in found for path in item.entry_points if item.commands
+    }
+    paths = [path for path in named if path in facts]
+    others = [path for path in sorted(texts) if path in facts and path not in paths]
+    paths += [path for path in others if _main_code(path, facts[path])]
+    out: list[EntrypointSummary] = []
+    for path in paths:
+        summary = _summary(
+            path,
+            facts[path].language,
+            tame(texts.get(path, "")),
+            path in named,
+            commands.get(path, ()),
+        )
+        if summary is not None and len(out) < MAX_ENTRIES:
+            doc = code[path].doc if path in code else ""
+            out.append(EntrypointSummary(path, summary[0], doc, summary[1] or UNSET))
+    return tuple(out)
+
+
+def _main_code(path: str, facts: FileFacts) -> bool:
+    return (
+        facts.tag == "code"
+        and facts.category not in ("dependency", "build")
+        and not ASIDE.search(path)
+    )
+
+
+def _summary(
+    path: str, language: str, text: str, named: bool, declared: tuple[str, ...]
+) -> tuple[EntrypointType, tuple[str, ...]] | None:
+    routes, commands = routes_in(language, text), commands_in(language, text)
+    if routes:
+        return ("web" if _PAGES.search(text) and not _has_api(path, routes) else "api"), routes
+    if commands or (named and (declared or _CLI_SIGNS.search(text))):
+        return "cli", commands or declared
+    if not named:
+        return None
+    if language == "html":
+        return "web", ()
+    spoken = language_named(language)
+    opens = spoken is not None and basename(path) in spoken.entries.libraries
+    library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
+    return ("library" if library else "script"), ()
+
+
+def _has_api(path: str, routes: tuple[str, ...]) -> bool:
+    return "api" in path.lower() or any("/api" in route for route in routes)

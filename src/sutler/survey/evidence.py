@@ -1,0 +1,121 @@
+"""What one manifest file says, and the tree it is read against."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+
+from msgspec import UNSET, Struct
+
+from sutler.errors import UsageError
+from sutler.paths import dirname
+from sutler.scan.globs import GlobSet
+from sutler.survey.wire import Dependency, DependencyType
+
+DEV_WORDS = re.compile(
+    r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|docs?|lint|ci|typing|types|check|bench)"
+)
+
+
+ASIDE = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|fixtures?|testdata|templates?|benchmarks?|bench|docs?|tests?|www)/",
+    re.IGNORECASE,
+)
+"""Folders whose manifests and entry points are not the project's own."""
+
+
+class Tree(Struct, frozen=True):
+    """The paths of the snapshot, for `does it exist` and workspace globs."""
+
+    paths: tuple[str, ...]
+    known: frozenset[str]
+
+    def first(self, candidates: Iterable[str]) -> tuple[str, ...]:
+        """The first candidate that exists, as a tuple of one or none."""
+        return next(((path,) for path in candidates if path in self.known), ())
+
+    def matching(self, folder: str, patterns: Iterable[str], name: str) -> tuple[str, ...]:
+        """Manifests called `name` in the folders that workspace `patterns` (with `!` for not)
+        select.
+        """
+        listed = [
+            (pattern[:1] == "!", beside(folder, pattern.lstrip("!").rstrip("/")))
+            for pattern in patterns
+        ]
+        wanted = _Folders(glob for negated, glob in listed if not negated)
+        unwanted = _Folders(glob for negated, glob in listed if negated)
+        candidates = [path for path in self.paths if path.endswith(f"/{name}") or path == name]
+        return tuple(
+            path for path in candidates if dirname(path) in wanted and dirname(path) not in unwanted
+        )
+
+
+class _Folders:
+    """The folders that a workspace's globs select."""
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        self._root = False
+        self._sets: list[GlobSet] = []
+        for glob in globs:
+            self._root = self._root or not glob
+            with suppress(
+                UsageError
+            ):  # a malformed glob is the manifest's fault and selects nothing
+                self._sets.append(GlobSet((glob,), whole=True))
+
+    def __contains__(self, folder: str) -> bool:
+        return any(globs.match(folder) for globs in self._sets) if folder else self._root
+
+
+def tree_of(paths: Iterable[str]) -> Tree:
+    ordered = tuple(sorted(paths))
+    return Tree(ordered, frozenset(ordered))
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """One manifest's facts. `members` are its workspace's manifests; `versions` fills in theirs."""
+
+    path: str
+    ecosystem: str
+    name: str = ""
+    description: str = ""
+    dependencies: tuple[Dependency, ...] = ()
+    entry_points: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    build_system: str = ""
+    test_framework: str = ""
+    members: tuple[str, ...] = ()
+    workspace: bool = False
+    versions: dict[str, str] = {}
+
+
+def dependency(name: str, version: str = "", kind: DependencyType = "runtime") -> Dependency:
+    return Dependency(name, kind, version.strip() or UNSET)
+
+
+def beside(folder: str, relative: str) -> str:
+    """`relative` as seen from `folder`, `.` and `..` resolved; never above the root."""
+    parts = [part for part in folder.split("/") if part]
+    for part in relative.replace("\\", "/").split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+MAX_TAME = 150_000
+
+
+def tame(text: str) -> str:
+    """Text that regular expressions may read: bounded, without the blank runs that make them
+    crawl.
+    """
+    return re.sub(r"\s{9,}", lambda run: "\n" if "\n" in run.group() else " ", text[:MAX_TAME])
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """White space collapsed, cut at a word."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,212 @@
+"""Java and Kotlin manifests: pom.xml, Gradle builds, settings and version catalogues."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sutler.paths import dirname
+from sutler.scan.structured import mapping, parse_toml, parse_xml, string
+from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.wire import Dependency, DependencyType
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_SCOPES: dict[str, DependencyType] = {"test": "dev", "provided": "peer", "system": "peer"}
+_FRAMEWORKS = (
+    ("junit-jupiter", "junit5"), ("junit.jupiter", "junit5"), ("kotest", "kotest"), ("spock", "spock"),
+    ("testng", "testng"), ("junit:junit", "junit4"), ("kotlin-test", "kotlin-test"), ("junit", "junit"),
+)  # fmt: skip
+
+
+def _child(element: Element, name: str) -> Element | None:
+    return next((child for child in element if _tag(child) == name), None)
+
+
+def _tag(element: Element) -> str:
+    """The name without its namespace; comments and instructions have none."""
+    return element.tag.rsplit("}", 1)[-1] if isinstance(element.tag, str) else ""
+
+
+def _text(element: Element | None, name: str) -> str:
+    found = _child(element, name) if element is not None else None
+    return (found.text or "").strip() if found is not None else ""
+
+
+def read_pom(path: str, text: str, tree: Tree) -> Found:
+    root = parse_xml(text)
+    values = {_tag(item): (item.text or "").strip() for item in _children(root, "properties")}
+    values["project.version"] = _text(root, "version") or _text(_child(root, "parent"), "version")
+    group = _text(root, "groupId") or _text(_child(root, "parent"), "groupId")
+    values["project.groupId"] = group
+    managed = _child(root, "dependencyManagement")
+    versions = {
+        _coordinates(item, values): _fill(_text(item, "version"), values)
+        for item in _nested(managed)
+    }
+    found = [_maven(item, values, versions) for item in _nested(root)]
+    modules = [(item.text or "").strip() for item in _children(root, "modules")]
+    members = [beside(dirname(path), f"{name}/pom.xml") for name in modules]
+    own = [item for item in found if not item.name.startswith(f"{group}:") or not group]
+    return Found(
+        path=path,
+        ecosystem="kotlin" if "kotlin-maven-plugin" in text else "java",
+        name=_fill(_text(root, "artifactId") or _text(root, "name"), values),
+        description=one_line(_fill(_text(root, "description"), values)),
+        dependencies=tuple(own),
+        entry_points=_main_class(text, dirname(path), tree),
+        build_system="maven",
+        test_framework=_framework([*(item.name for item in found), *versions]),
+        members=tuple(name for name in members if name in tree.known),
+        workspace=bool(modules),
+        versions={name: version for name, version in versions.items() if version},
+    )
+
+
+def _children(root: Element, name: str) -> list[Element]:
+    parent = _child(root, name)
+    return list(parent) if parent is not None else []
+
+
+def _nested(element: Element | None) -> list[Element]:
+    return _children(element, "dependencies") if element is not None else []
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    """`${name}` from the properties, twice: a property may name another."""
+    for _ in range(2):
+        text = re.sub(
+            r"\$\{([^}]{1,200})\}", lambda match: values.get(match.group(1), match.group()), text
+        )
+    return text
+
+
+def _coordinates(item: Element, values: dict[str, str]) -> str:
+    return _fill(f"{_text(item, 'groupId')}:{_text(item, 'artifactId')}", values)
+
+
+def _maven(item: Element, values: dict[str, str], versions: dict[str, str]) -> Dependency:
+    name = _coordinates(item, values)
+    version = _fill(_text(item, "version"), values) or versions.get(name, "")
+    kind = _SCOPES.get(_text(item, "scope"), "runtime")
+    return dependency(name, "" if "${" in version else version, kind)
+
+
+def _framework(names: list[str]) -> str:
+    return next(
+        (framework for mark, framework in _FRAMEWORKS if any(mark in name for name in names)), ""
+    )
+
+
+_MAIN = re.compile(
+    r"<(?:mainClass|start-class)>\s*([\w.$]+)\s*<|mainClass(?:Name)?\s*(?:=|\.set\()\s*[\"']([\w.$]+)[\"']"
+)
+
+
+def _main_class(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
+    paths: list[str] = []
+    for match in _MAIN.finditer(text):
+        stem = (match.group(1) or match.group(2)).replace(".", "/")
+        ends = [f"java/{stem}.java", f"kotlin/{stem}.kt", f"kotlin/{stem.removesuffix('Kt')}.kt"]
+        paths += tree.first(beside(folder, f"src/main/{end}") for end in ends)
+    return tuple(dict.fromkeys(paths))
+
+
+_GRADLE = re.compile(
+    r"\b(api|implementation|compile|runtimeOnly|runtime|kapt|ksp|annotationProcessor|compileOnly|developmentOnly"
+    r"|test(?:Implementation|Compile|RuntimeOnly|CompileOnly)|androidTestImplementation|debugImplementation)"
+    r"\s*\(?\s*(?:platform\(|enforcedPlatform\()?\s*"
+    r"(?:[\"']([\w.-]+):([\w.-]+)(?::([^\"'@:]+))?[^\"']*[\"']|(libs\.[\w.]+)|kotlin\(\s*[\"']([\w-]+)[\"'])"
+)
+
+
+def read_gradle(path: str, text: str, tree: Tree) -> Found:
+    text = tame(text)
+    found: list[Dependency] = []
+    for match in _GRADLE.finditer(text):
+        word, group, artifact, version, alias, kotlin = match.groups()
+        name = alias or (
+            f"org.jetbrains.kotlin:kotlin-{kotlin}" if kotlin else f"{group}:{artifact}"
+        )
+        found.append(
+            dependency(
+                name,
+                "" if (version or "").startswith("$") else version or "",
+                _gradle_kind(word, path),
+            )
+        )
+    is_kotlin = bool(
+        re.search(
+            r"kotlin\(\s*\"(?:jvm|android|multiplatform)\"|org\.jetbrains\.kotlin|kotlin-android",
+            text,
+        )
+    )
+    platform = "junit5" if "useJUnitPlatform" in text else ""
+    spotted = _framework([item.name for item in found])
+    return Found(
+        path=path,
+        ecosystem="kotlin" if is_kotlin else "java",
+        dependencies=tuple(found),
+        entry_points=_main_class(text, dirname(path), tree),
+        build_system="gradle",
+        test_framework=spotted if spotted and spotted != "junit" else platform or spotted,
+    )
+
+
+def _gradle_kind(word: str, path: str) -> DependencyType:
+    if path.startswith(("buildSrc/", "build-logic/", "build-plugins/")):
+        return "dev"  # the build's own plugins
+    if "est" in word and word.lower().startswith(("test", "androidtest")):
+        return "dev"
+    return (
+        "peer"
+        if word == "compileOnly"
+        else "dev"
+        if word in ("developmentOnly", "debugImplementation")
+        else "runtime"
+    )
+
+
+def read_settings(path: str, text: str, tree: Tree) -> Found:
+    text = tame(text)
+    name = re.search(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']", text)
+    calls = re.findall(r"\binclude\s*\(?([^)\n]*(?:,\s*\n[^)\n]*)*)", text)
+    projects = re.findall(r"[\"']:?([\w.:/-]+)[\"']", " ".join(calls))
+    folders = [beside(dirname(path), project.replace(":", "/")) for project in projects]
+    files = [
+        f"{folder}/{build}" for folder in folders for build in ("build.gradle", "build.gradle.kts")
+    ]
+    return Found(
+        path=path,
+        ecosystem="java",
+        name=name.group(1) if name else "",
+        build_system="gradle",
+        members=tuple(file for file in files if file in tree.known),
+        workspace=bool(projects),
+    )
+
+
+def read_catalog(path: str, text: str, tree: Tree) -> Found:
+    """`libs.versions.toml`: the real coordinates behind `libs.some.alias`."""
+    data = parse_toml(text)
+    numbers = mapping(data.get("versions"))
+    versions = {
+        f"libs.{re.sub('[-_]', '.', alias)}": "@".join(_library(spec, numbers))
+        for alias, spec in mapping(data.get("libraries")).items()
+    }
+    return Found(path=path, ecosystem="", versions=versions)
+
+
+def _library(spec: Any, numbers: dict[str, Any]) -> tuple[str, str]:
+    if isinstance(spec, str):
+        group, _, rest = spec.partition(":")
+        artifact, _, version = rest.partition(":")
+        return f"{group}:{artifact}", version
+    table = mapping(spec)
+    name = (
+        string(table.get("module")) or f"{string(table.get('group'))}:{string(table.get('name'))}"
+    )
+    given = table.get("version")
+    version = string(given) or string(numbers.get(string(mapping(given).get("ref"))))
+    return name, version

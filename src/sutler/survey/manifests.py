@@ -1,0 +1,99 @@
+"""Which file names are manifests, and reading them one by one so that a broken one breaks nothing
+else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from sutler.paths import basename
+from sutler.scan.snapshot import Problem
+from sutler.scan.structured import DocumentError
+from sutler.survey import dotnet, javascript, jvm, native, python, rust_go, scripting
+from sutler.survey.evidence import Found, Tree
+
+MAX_MANIFEST_BYTES = 2_000_000
+"""A larger manifest is not read at all; it is a problem on the record."""
+
+Reader = Callable[[str, str, Tree], Found]
+
+_EXACT: dict[str, Reader] = {
+    "pyproject.toml": python.read_pyproject,
+    "setup.cfg": python.read_setup_cfg,
+    "setup.py": python.read_setup_py,
+    "pipfile": python.read_pipfile,
+    "package.json": javascript.read_package,
+    "pnpm-workspace.yaml": javascript.read_pnpm_workspace,
+    "lerna.json": javascript.read_lerna,
+    "cargo.toml": rust_go.read_cargo,
+    "go.mod": rust_go.read_go_mod,
+    "go.work": rust_go.read_go_work,
+    "pom.xml": jvm.read_pom,
+    "build.gradle": jvm.read_gradle,
+    "build.gradle.kts": jvm.read_gradle,
+    "settings.gradle": jvm.read_settings,
+    "settings.gradle.kts": jvm.read_settings,
+    "libs.versions.toml": jvm.read_catalog,
+    "directory.packages.props": dotnet.read_packages,
+    "gemfile": scripting.read_gemfile,
+    "composer.json": scripting.read_composer,
+    "mix.exs": scripting.read_mix,
+    "cmakelists.txt": native.read_cmake,
+    "meson.build": native.read_meson,
+    "makefile": native.read_make,
+    "gnumakefile": native.read_make,
+    "configure.ac": native.read_autoconf,
+    "conanfile.txt": native.read_conan,
+    "conanfile.py": native.read_conan,
+    "vcpkg.json": native.read_vcpkg,
+    "package.swift": native.read_swift,
+}
+_BY_PATTERN: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (re.compile(r"requirements[\w.-]*\.(?:txt|in)$"), python.read_requirements),
+    (re.compile(r".*\.(?:cs|fs|vb)proj$"), dotnet.read_project),
+    (re.compile(r".*\.slnx?$"), dotnet.read_solution),
+    (re.compile(r".*\.gemspec$"), scripting.read_gemspec),
+)
+_RANK = {name: rank for rank, name in enumerate(_EXACT)}
+
+
+def reader_of(path: str) -> Reader | None:
+    name = basename(path).lower()
+    found = _EXACT.get(name)
+    return found or next((reader for pattern, reader in _BY_PATTERN if pattern.match(name)), None)
+
+
+def rank_of(path: str) -> tuple[int, int, str]:
+    """Shallow first, then the order of the table: pyproject.toml speaks before setup.py."""
+    return path.count("/"), _RANK.get(basename(path).lower(), len(_RANK)), path
+
+
+def read_all(texts: Mapping[str, str], tree: Tree) -> tuple[list[Found], list[Problem]]:
+    """Every manifest among `texts`. A malformed one becomes a problem."""
+    found: list[Found] = []
+    problems: list[Problem] = []
+    for path in sorted(texts, key=rank_of):
+        reader = reader_of(path)
+        if reader is None:
+            continue
+        if len(texts[path]) > MAX_MANIFEST_BYTES:
+            problems.append(too_large(path, len(texts[path])))
+            continue
+        try:
+            found.append(reader(path, texts[path], tree))
+        except DocumentError as error:
+            problems.append(Problem(path, "malformed", str(error)))
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+            # A manifest of the wrong shape; nobody foresaw this one, and it still stays its own
+            # problem.
+            problems.append(
+                Problem(path, "malformed", f"unexpected shape ({type(error).__name__})")
+            )
+    return found, problems
+
+
+def too_large(path: str, size: int) -> Problem:
+    return Problem(
+        path, "too_large", f"{size:,} bytes exceed the manifest limit of {MAX_MANIFEST_BYTES:,}"
+    )

@@ -1,0 +1,235 @@
+"""C, C++ and Swift manifests: CMake, Meson, Make, Autotools, Conan, vcpkg, Package.swift."""
+
+from __future__ import annotations
+
+import re
+
+from sutler.paths import basename, dirname
+from sutler.scan.structured import mapping, parse_json, string
+from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.wire import Dependency
+
+_TESTS = (
+    ("gtest", "googletest"), ("googletest", "googletest"), ("catch2", "catch2"), ("doctest", "doctest"),
+    ("unit_test_framework", "boost.test"), ("cmocka", "cmocka"), ("unity", "unity"), ("check", "check"),
+)  # fmt: skip
+_HELPERS = {
+    "git",
+    "python",
+    "python3",
+    "pythoninterp",
+    "pythonlibs",
+    "doxygen",
+    "pkgconfig",
+    "threads",
+    "perl",
+    "sphinx",
+}
+
+
+def _ecosystem(tree: Tree, declared: str = "") -> str:
+    """`cpp` when a C++ source is there or the manifest says so, else `c`."""
+    ends = (".cpp", ".cc", ".cxx", ".hpp", ".hh")
+    return (
+        "cpp"
+        if "cpp" in declared or "CXX" in declared or any(p.endswith(ends) for p in tree.paths)
+        else "c"
+    )
+
+
+def _framework(words: str) -> str:
+    lowered = words.lower()
+    return next((name for mark, name in _TESTS if re.search(rf"\b{mark}", lowered)), "")
+
+
+def read_cmake(path: str, text: str, tree: Tree) -> Found:
+    text = re.sub(r"#[^\n]*", "", tame(text))
+    project = re.search(r"\bproject\s*\(\s*\"?([\w.+-]++)\"?([^)]{0,300})\)", text, re.IGNORECASE)
+    rest = project.group(2) if project else ""
+    description = re.search(r"DESCRIPTION\s+\"([^\"]*)\"", rest)
+    found: dict[str, Dependency] = {}
+    for name, version in re.findall(
+        r"\bfind_package\s*\(\s*([\w.+-]+)(?:\s+([\d.]+))?", text, re.IGNORECASE
+    ):
+        if name.lower() not in _HELPERS:
+            kind = "dev" if _framework(name) else "runtime"
+            found.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
+    for name, body in re.findall(
+        r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE
+    ):
+        tag = re.search(r"GIT_TAG\s+\"?([\w./-]+)", body)
+        found.setdefault(
+            name,
+            dependency(name, tag.group(1) if tag else "", "dev" if _framework(name) else "runtime"),
+        )
+    programs = re.findall(r"\badd_executable\s*\(\s*([\w.+-]+)", text, re.IGNORECASE)
+    ctest = (
+        "ctest"
+        if re.search(r"\b(?:enable_testing|include\s*\(\s*CTest)", text, re.IGNORECASE)
+        else ""
+    )
+    return Found(
+        path=path,
+        ecosystem=_ecosystem(tree, rest),
+        name=project.group(1) if project else "",
+        description=description.group(1) if description else "",
+        dependencies=tuple(found.values()),
+        entry_points=_mains(text, dirname(path), tree),
+        commands=tuple(sorted(set(programs))) if "/" not in path else (),
+        build_system="cmake",
+        test_framework=_framework(" ".join(found)) or ctest,
+    )
+
+
+def _mains(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
+    """Files called main.* that the manifest names or that lie beside it or in src/."""
+    named = re.findall(r"(?<![\w./-])[\w./-]{0,200}\bmain\.(?:cpp|cc|cxx|c)\b", text)
+    usual = [f"{base}main.{end}" for base in ("", "src/") for end in ("cpp", "cc", "cxx", "c")]
+    paths = [beside(folder, name) for name in (*named, *usual)]
+    return tuple(dict.fromkeys(path for path in paths if path in tree.known))
+
+
+def read_meson(path: str, text: str, tree: Tree) -> Found:
+    text = re.sub(r"#[^\n]*", "", tame(text))
+    project = re.search(r"\bproject\s*\(\s*'([^']+)'\s*,?\s*([^)]{0,300})", text)
+    pattern = r"\bdependency\s*\(\s*'([^']+)'(?:[^)]{0,150}?version\s*:\s*\[?\s*'([^']+)')?"
+    found = [
+        dependency(name, version, "dev" if _framework(name) else "runtime")
+        for name, version in re.findall(pattern, text)
+        if name.lower() not in _HELPERS
+    ]
+    has_tests = "meson test" if re.search(r"\btest\s*\(", text) else ""
+    return Found(
+        path=path,
+        ecosystem=_ecosystem(tree, project.group(2)[:200] if project else ""),
+        name=project.group(1) if project else "",
+        dependencies=tuple(dict.fromkeys(found)),
+        entry_points=_mains(text, dirname(path), tree),
+        commands=tuple(sorted(set(re.findall(r"\bexecutable\s*\(\s*'([^']+)'", text)))),
+        build_system="meson",
+        test_framework=_framework(" ".join(item.name for item in found)) or has_tests,
+    )
+
+
+def read_make(path: str, text: str, tree: Tree) -> Found:
+    """A Makefile says how to build; it is a C project's manifest only when C sources are there."""
+    sources = any(name.endswith((".c", ".cpp", ".cc", ".cxx")) for name in tree.paths)
+    compiles = bool(re.search(r"\$[({](?:CC|CXX)[)}]|\b(?:gcc|g\+\+|clang)\b", tame(text)))
+    return Found(
+        path=path, ecosystem=_ecosystem(tree) if sources and compiles else "", build_system="make"
+    )
+
+
+def read_autoconf(path: str, text: str, tree: Tree) -> Found:
+    plain = tame(text)
+    name = re.search(r"AC_INIT\s*\(\s*\[?([\w.+ -]+)\]?", plain)
+    modules = re.findall(
+        r"PKG_CHECK_MODULES\s*\(\s*\[?\w+\]?\s*,\s*\[?\s*([\w.+-]+)[ \t]*([^\],)\n]*)", plain
+    )
+    found = [dependency(module, version) for module, version in modules]
+    return Found(
+        path=path,
+        ecosystem=_ecosystem(tree),
+        name=name.group(1).strip() if name else "",
+        dependencies=tuple(dict.fromkeys(found)),
+        build_system="autotools",
+    )
+
+
+def _conan(reference: str, dev: bool) -> Dependency | None:
+    match = re.match(r"\s*([\w.+-]+)/([\w.+<>=~^ \[\]-]+)", reference)
+    kind = "dev" if dev or (match and _framework(match.group(1))) else "runtime"
+    return (
+        dependency(match.group(1), match.group(2), "dev" if kind == "dev" else "runtime")
+        if match
+        else None
+    )
+
+
+def read_conan(path: str, text: str, tree: Tree) -> Found:
+    """conanfile.txt or conanfile.py: references like `zlib/1.3.1`."""
+    references: list[tuple[str, bool]] = []
+    if basename(path).lower().endswith(".txt"):
+        section = ""
+        for line in text.splitlines()[:5_000]:
+            section = line.strip().lower() if line.strip().startswith("[") else section
+            if section in ("[requires]", "[test_requires]", "[tool_requires]"):
+                references.append((line, section != "[requires]"))
+    else:
+        for word, reference in re.findall(
+            r"\b(\w*requires)\s*(?:=|\()\s*\(?\s*[\"']([^\"']+)[\"']", tame(text)
+        ):
+            references.append((reference, word not in ("requires",)))
+    found = [
+        item
+        for item in (_conan(reference, dev) for reference, dev in references)
+        if item is not None
+    ]
+    names = " ".join(item.name for item in found)
+    return Found(
+        path=path,
+        ecosystem=_ecosystem(tree),
+        dependencies=tuple(found),
+        test_framework=_framework(names),
+    )
+
+
+def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
+    data = mapping(parse_json(text))
+    items = data.get("dependencies") if isinstance(data.get("dependencies"), list) else []
+    found = []
+    for item in items or []:
+        name = string(item) or string(mapping(item).get("name"))
+        if name:
+            kind = "dev" if _framework(name) else "runtime"
+            version = string(mapping(item).get("version>="))
+            found.append(
+                dependency(
+                    name, f">={version}" if version else "", "dev" if kind == "dev" else "runtime"
+                )
+            )
+    return Found(
+        path=path,
+        ecosystem=_ecosystem(tree),
+        name=string(data.get("name")),
+        description=one_line(string(data.get("description"))),
+        dependencies=tuple(found),
+        test_framework=_framework(" ".join(item.name for item in found)),
+    )
+
+
+_SWIFT_PACKAGE = re.compile(
+    r"\.package\s*\((?:\s*name:\s*\"[^\"]*\",)?\s*url:\s*\"([^\"]+)\"\s*,\s*"
+    r"(?:(?:from|exact|branch|revision):\s*\"([^\"]*)\"|([^)\n]*))"
+)
+
+
+def read_swift(path: str, text: str, tree: Tree) -> Found:
+    text = re.sub(r"(?m)^[ \t]*//[^\n]*", "", tame(text))
+    name = re.search(r"Package\s*\(\s*name:\s*\"([^\"]+)\"", text)
+    found = []
+    for url, version, rest in _SWIFT_PACKAGE.findall(text):
+        numbers = re.search(r"\"([\d.]+)\"", rest)
+        found.append(
+            dependency(
+                basename(url).removesuffix(".git"), version or (numbers.group(1) if numbers else "")
+            )
+        )
+    programs = re.findall(r"\.executableTarget\s*\(\s*name:\s*\"([^\"]+)\"", text)
+    programs += re.findall(r"\.executable\s*\(\s*name:\s*\"([^\"]+)\"", text)
+    folder = dirname(path)
+    mains = [
+        beside(folder, f"Sources/{program}/{file}")
+        for program in programs
+        for file in ("main.swift", f"{program}.swift")
+    ]
+    return Found(
+        path=path,
+        ecosystem="swift",
+        name=name.group(1) if name else "",
+        dependencies=tuple(found),
+        entry_points=tuple(dict.fromkeys(main for main in mains if main in tree.known)),
+        commands=tuple(sorted(set(programs))),
+        build_system="swiftpm",
+        test_framework="xctest" if ".testTarget" in text else "",
+    )

@@ -1,0 +1,69 @@
+"""Which files the survey wants to see, so that the caller reads those and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from sutler.scan.classify import Classified, key_files
+from sutler.scan.snapshot import FileFacts, Problem
+from sutler.survey.manifests import MAX_MANIFEST_BYTES, rank_of, reader_of, too_large
+from sutler.survey.readme import is_readme
+
+MAX_MANIFESTS = 300
+MAX_CODE = 60
+MAX_TESTS = 12
+MAX_CODE_BYTES = 500_000
+
+
+class Needs(Struct, frozen=True):
+    """Paths to read, sorted; and manifests that are too large to be read at all."""
+
+    paths: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def survey_needs(entries: Sequence[Classified], *, code: bool = True) -> Needs:
+    """Manifests, the README, key files, a few tests; with `code`, the largest sources too, for
+    hotspots.
+    """
+    manifests = [pair for pair in entries if reader_of(pair[0].path) and _ours(pair[1])]
+    manifests.sort(key=lambda pair: rank_of(pair[0].path))
+    large = [entry for entry, _ in manifests if entry.size > MAX_MANIFEST_BYTES]
+    wanted = [entry.path for entry, _ in manifests if entry.size <= MAX_MANIFEST_BYTES][
+        :MAX_MANIFESTS
+    ]
+    wanted += [
+        entry.path for entry, _ in entries if is_readme(entry.path) and "/" not in entry.path
+    ]
+    wanted += [
+        entry.path
+        for entry, facts in entries
+        if facts.category == "entrypoint" and entry.path.count("/") < 4
+    ][:MAX_CODE]
+    wanted += [entry.path for entry, _ in key_files(entries)]
+    readable = [pair for pair in entries if 0 < pair[0].size <= MAX_CODE_BYTES and _ours(pair[1])]
+    if code:
+        sources = [pair for pair in readable if pair[1].tag == "code" and not pair[1].generated]
+        sources.sort(key=lambda pair: (-pair[0].size, pair[0].path))
+        wanted += [entry.path for entry, _ in sources[:MAX_CODE]]
+    tests = [
+        entry
+        for entry, facts in readable
+        if facts.tag == "test" and facts.language and entry.size > 200
+    ]
+    tests.sort(key=lambda entry: (entry.path.count("/"), entry.size, entry.path))
+    wanted += [entry.path for entry in tests if entry.path.endswith(_TEST_ENDS)][:MAX_TESTS]
+    huge = {entry.path for entry in large}
+    return Needs(
+        tuple(sorted(set(wanted) - huge)),
+        tuple(too_large(entry.path, entry.size) for entry in large),
+    )
+
+
+_TEST_ENDS = (".py", ".js", ".ts", ".rs", ".java", ".kt", ".rb", ".swift", ".go")
+
+
+def _ours(facts: FileFacts) -> bool:
+    return facts.category not in ("dependency", "build")

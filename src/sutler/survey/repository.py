@@ -1,0 +1,228 @@
+"""The repository and its key files in a few facts: sentences only where the project itself
+speaks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from sutler.languages import language_named
+from sutler.paths import basename, wire_path
+from sutler.scan.classify import Classified
+from sutler.scan.snapshot import FileFacts
+from sutler.survey.code import LONG_FUNCTION, CodeFacts
+from sutler.survey.entries import commands_in, routes_in
+from sutler.survey.evidence import tame
+from sutler.survey.manifest import Surveyed
+from sutler.survey.readme import is_readme
+from sutler.survey.wire import EntrypointSummary, KeyFileSummary, RepoSummary
+
+MAX_DEPENDENCIES_SHOWN = 30
+MAX_NOTABLE = 10
+
+_FRAMEWORKS = re.compile(
+    r"^(?:flask|django|fastapi|starlette|tornado|aiohttp|pyramid|celery|sqlalchemy|pydantic|numpy|pandas|torch|tensorflow"
+    r"|click|typer|react|react-dom|vue|svelte|@angular/core|next|nuxt|express|fastify|koa|@nestjs/core|hono|electron|vite"
+    r"|webpack|prisma|@prisma/client|typeorm|zod|tokio|axum|actix-web|rocket|serde|clap|diesel|sqlx|bevy|rails|sinatra"
+    r"|sidekiq|laravel/framework|symfony/.*|phoenix|ecto|org\.springframework.*|io\.quarkus.*|io\.ktor.*"
+    r"|com\.google\.guava:guava|Microsoft\.AspNetCore.*|Microsoft\.EntityFrameworkCore|Newtonsoft\.Json|Boost|Qt[56]?|OpenSSL"
+    r"|github\.com/(?:gin-gonic/gin|labstack/echo.*|gofiber/fiber.*|spf13/cobra|go-chi/chi.*|gorilla/mux)"
+    r"|google\.golang\.org/grpc|gorm\.io/gorm)$",
+    re.IGNORECASE,
+)
+
+
+def repo_summary(
+    entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
+) -> RepoSummary:
+    return RepoSummary(
+        description=_description(entries, surveyed),
+        architecture_pattern=_architecture(entries, surveyed, starts),
+        key_technologies=_technologies(entries, surveyed),
+        notable_patterns=_patterns(entries, surveyed),
+        potential_concerns=_concerns(entries, surveyed),
+    )
+
+
+def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
+    """Up to three paragraphs: what it is for, what it is made of, how it is built and started."""
+    manifest = surveyed.manifest
+    size = sum(entry.size for entry, _ in entries)
+    kinds = Counter(facts.category for _, facts in entries)
+    counts = ", ".join(
+        f"{count} {name}"
+        for name, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    )
+    made = f"{len(entries)} files, {size:,} bytes: {counts}." if entries else ""
+    built = [f"type: {manifest.project_type}"]
+    built += [f"build: {manifest.build_system}"] if manifest.build_system is not UNSET else []
+    built += [f"tests: {manifest.test_framework}"] if manifest.test_framework is not UNSET else []
+    built += (
+        [f"entry points: {', '.join(map(wire_path, manifest.entry_points[:5]))}"]
+        if manifest.entry_points
+        else []
+    )
+    about = (
+        f"{manifest.project_name}: {manifest.purpose_guess}"
+        if manifest.purpose_guess
+        else manifest.project_name
+    )
+    return "\n\n".join(part for part in (about, made, "; ".join(built) + ".") if part)
+
+
+def _folders(entries: Sequence[Classified]) -> set[str]:
+    return {part.lower() for entry, _ in entries for part in entry.path.split("/")[:-1]}
+
+
+def _architecture(
+    entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
+) -> str:
+    members = [found for found in surveyed.found if "/" in found.path]
+    workspace = any(found.workspace for found in surveyed.found)
+    folders = _folders([pair for pair in entries if pair[1].tag == "code"])
+    images = [entry.path for entry, _ in entries if basename(entry.path).lower() == "dockerfile"]
+    kinds = {start.type for start in starts if start.path in surveyed.manifest.entry_points}
+    if len({path.rsplit("/", 1)[0] for path in images if "/" in path}) >= 3:
+        return f"services ({len(images)} images)"
+    if workspace and len(members) > 1:
+        return f"workspace of {len({found.path for found in members})} packages"
+    if {"models", "views", "controllers"} <= folders:
+        return "MVC"
+    if {"frontend", "backend"} <= folders or {"client", "server"} <= folders:
+        return "client and server"
+    if kinds & {"web", "api"}:
+        return "web application" if "web" in kinds else "service"
+    return "library" if kinds == {"library"} else ""
+
+
+def _is_programming(name: str) -> bool:
+    language = language_named(name)
+    return language is not None and language.programming
+
+
+def _technologies(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
+    languages = Counter(facts.language for _, facts in entries if _is_programming(facts.language))
+    common = sorted(languages.items(), key=lambda item: (-item[1], item[0]))
+    names = [language for language, count in common[:6] if count * 100 >= languages.total()]
+    manifest = surveyed.manifest
+    names += [
+        value
+        for value in (manifest.build_system, manifest.test_framework)
+        if isinstance(value, str)
+    ]
+    names += [item.name for item in manifest.dependencies if _FRAMEWORKS.match(item.name)]
+    return tuple(dict.fromkeys(names))
+
+
+_MARKS: tuple[tuple[str, str], ...] = (
+    (r"\.github/workflows/.+\.ya?ml$", "GitHub Actions"),
+    (r"\.gitlab-ci\.yml$", "GitLab CI"),
+    (r"(?:.*/)?(?:Dockerfile|Containerfile)$", "container image"),
+    (r"(?:docker-)?compose\.ya?ml$", "compose services"),
+    (r"(?:.*/)?py\.typed$", "ships type information"),
+    (r"src/[^/]+/__init__\.py$", "src layout"),
+    (r"(?:.*/)?migrations/.+", "database migrations"),
+    (r"(?:.*/)?.+\.proto$", "protocol buffers"),
+    (r"(?:.*/)?.+\.(?:graphql|gql)$", "GraphQL schema"),
+    (r"(?:.*/)?(?:openapi|swagger)\.(?:ya?ml|json)$", "OpenAPI description"),
+    (r"(?:.*/)?.+\.tf$", "Terraform"),
+    (r"(?:.*/)?Chart\.yaml$", "Helm chart"),
+    (r"\.pre-commit-config\.yaml$", "pre-commit hooks"),
+    (r"(?:.*/)?tsconfig\.json$", "TypeScript"),
+    (r"\.devcontainer/.+", "dev container"),
+)
+
+
+def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
+    found = [
+        name
+        for pattern, name in _MARKS
+        if any(re.match(pattern, entry.path) for entry, _ in entries)
+    ]
+    tests = sum(facts.tag == "test" for _, facts in entries)
+    code = sum(facts.tag == "code" for _, facts in entries)
+    if tests:
+        found.append(f"{tests} test files to {code} code files")
+    return tuple(found)
+
+
+def _hand_written(facts: FileFacts) -> bool:
+    return not facts.generated and facts.category not in ("dependency", "build")
+
+
+def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
+    """What is missing or broken, from the tree alone."""
+    paths = [entry.path for entry, _ in entries]
+    names = {path.split(".")[0].lower() for path in paths if "/" not in path}
+    out: list[str] = []
+    if not any(facts.tag == "test" for _, facts in entries):
+        out.append("no test files")
+    if not any(is_readme(path) for path in paths if "/" not in path):
+        out.append("no README at the root")
+    if not names & {"license", "licence", "copying", "unlicense"}:
+        out.append("no licence file at the root")
+    locked = any(facts.lock for _, facts in entries)
+    if (
+        surveyed.manifest.project_type in ("node", "php")
+        and surveyed.manifest.dependencies
+        and not locked
+    ):
+        out.append("dependencies without a lock file")
+    large = [
+        entry
+        for entry, facts in entries
+        if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000
+    ]
+    large.sort(key=lambda entry: -entry.size)
+    out += [
+        f"large source file: {wire_path(entry.path)} ({entry.size:,} bytes)" for entry in large[:3]
+    ]
+    out += [f"{wire_path(problem.path)}: {problem.detail}" for problem in surveyed.problems[:5]]
+    return tuple(out)
+
+
+def key_file_summary(pair: Classified, text: str, code: CodeFacts) -> KeyFileSummary:
+    """A key file without its text: what it offers, what it needs, what is notable in it."""
+    entry, facts = pair
+    return KeyFileSummary(
+        path=entry.path,
+        category=facts.category,
+        summary=_about(code),
+        exports=code.exports,
+        dependencies=code.imports[:MAX_DEPENDENCIES_SHOWN],
+        notable_code=_notable(facts.language, text, code),
+    )
+
+
+def _about(code: CodeFacts) -> str:
+    kinds = Counter(item.kind for item in code.definitions)
+    names = {"class": ("type", "types"), "function": ("function", "functions")}
+    counts = [f"{count} {names[kind][count > 1]}" for kind, count in sorted(kinds.items())]
+    figures = ", ".join([*counts, f"{code.lines} {'line' if code.lines == 1 else 'lines'}"])
+    return f"{code.doc} ({figures})" if code.doc else figures
+
+
+def _notable(language: str, text: str, code: CodeFacts) -> tuple[str, ...]:
+    plain = tame(text)
+    out = [f"route {route}" for route in routes_in(language, plain)[:5]]
+    out += [f"command {name}" for name in commands_in(language, plain)[:5]]
+    spoken = language_named(language)
+    if (
+        spoken is not None
+        and spoken.entries.script
+        and re.search(spoken.entries.script, plain, re.MULTILINE)
+    ):
+        out.append("runs as a script")
+    long = sorted(
+        (item for item in code.definitions if item.length > LONG_FUNCTION),
+        key=lambda item: (-item.length, item.line),
+    )
+    out += [f"{item.kind} {item.name} (lines {item.line}-{item.end})" for item in long[:5]]
+    marks = len(re.findall(r"\b(?:TODO|FIXME|XXX|HACK)\b", plain))
+    if marks:
+        out.append(f"{marks} TODO or FIXME {'mark' if marks == 1 else 'marks'}")
+    return tuple(out[:MAX_NOTABLE])

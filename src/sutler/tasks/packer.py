@@ -1,0 +1,340 @@
+"""Seed 002's ContextPacker: required text whole, then files by priority, as the tier allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from sutler.errors import RefusedError
+from sutler.formats.document import CleanText
+from sutler.paths import quote, wire_path
+from sutler.scan.snapshot import Problem
+from sutler.tasks.choice import Wanted, index_of, owned_files, wanted_files
+from sutler.tasks.contract import idle_globs
+from sutler.tasks.diffs import summarise_diff
+from sutler.tasks.ladder import Rung, rungs_of
+from sutler.tasks.prompt import (
+    DOCS_TITLE,
+    FILES_TITLE,
+    doc_block,
+    file_block,
+    render_prompt,
+    required_text,
+)
+from sutler.tasks.wire import (
+    TIER_CHARS,
+    Constraints,
+    ContextDoc,
+    ContextFile,
+    ContextPack,
+    Issue,
+    PreviousState,
+    TaskInfo,
+    TaskSpec,
+    Tier,
+)
+
+TOP_ISSUES = 20
+MAX_OWNED = 200
+MIN_FILE_CHARS = 200
+MAX_NOT_SHOWN = 40
+MARKER_ROOM = 180
+
+_NONE: Mapping[str, str] = {}
+_TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
+
+
+class Source(Struct, frozen=True):
+    """The project as the packer sees it. `read` gives redacted text or says why not; `clean`
+    redacts the task's own words; `scores` order the contract's files; `digests` are of the raw
+    files, for `verify`; `kept_out` says why a file that the task names may not be shown.
+    """
+
+    paths: Sequence[str]
+    read: Callable[[str], CleanText | Problem]
+    clean: Callable[[str], CleanText]
+    scores: Mapping[str, float] = {}
+    digests: Mapping[str, str] = {}
+    kept_out: Mapping[str, Problem] = {}
+
+
+class Assembled(Struct, frozen=True):
+    """The pack, the prompt whose characters it counts, and what went wrong or was left out on the
+    way.
+    """
+
+    pack: ContextPack
+    prompt: str
+    problems: tuple[Problem, ...] = ()
+    not_shown: tuple[str, ...] = ()
+
+
+class ContextPacker:
+    """`ContextPacker(source).build(task)`: same task and same files, same pack."""
+
+    def __init__(
+        self, source: Source, tier: Tier | None = None, top_issues: int = TOP_ISSUES
+    ) -> None:
+        self._source, self._tier, self._top = source, tier, top_issues
+
+    def build(self, task: TaskSpec) -> ContextPack:
+        return self.assemble(task).pack
+
+    def assemble(self, task: TaskSpec) -> Assembled:
+        tier = self._tier or task.model_tier
+        return assemble(task, self._source, TIER_CHARS[tier], self._top)
+
+
+def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
+    """Required text, files by priority, what is not shown, and the marker when something is cut."""
+    issues, dropped = _top_issues(task, top_issues)
+    index = index_of(source.paths)
+    wanted, missing = wanted_files(task, issues, index)
+    problems = [source.kept_out.get(one.path, one) for one in missing]
+    problems += idle_globs(sorted(index.paths), task.files_contract)
+    core, diff_cut = _core(task, issues, limit, source.clean)
+    shelf = _Shelf(source, problems)
+    low = owned_files(task, index, [item.path for item in wanted], source.scores)
+    plan = None if dropped or diff_cut else _whole(core, wanted, low, shelf, limit)
+    if plan is None:
+        plan = _squeeze(core, wanted, low, shelf, limit)
+    cuts = [f"{dropped:,} more issues"] if dropped else []
+    cuts += ["the diff in full: it is summarised"] if diff_cut else []
+    return _finish(core, plan, [*wanted, *low], shelf, limit, cuts)
+
+
+class _Offer(Struct, frozen=True):
+    """One way to show a file, and what it costs."""
+
+    rung: Rung
+    cost: int
+
+
+class _Shelf:
+    """Files read once, as offers; what could not be read is a problem, said once."""
+
+    def __init__(self, source: Source, problems: list[Problem]) -> None:
+        self._source = source
+        self._texts: dict[str, str | None] = {}
+        self._offers: dict[str, list[_Offer]] = {}
+        self.problems = problems
+        self.digests = source.digests
+
+    def _text(self, path: str) -> str | None:
+        if path not in self._texts:
+            got = self._source.read(path)
+            if isinstance(got, Problem):
+                self.problems.append(got)
+            self._texts[path] = None if isinstance(got, Problem) else got.text
+        return self._texts[path]
+
+    def whole(self, item: Wanted) -> _Offer | None:
+        text = self._text(item.path)
+        rung = Rung("full", text) if text is not None else None
+        return _Offer(rung, len(_block(item, rung))) if rung else None
+
+    def offers(self, item: Wanted) -> list[_Offer]:
+        """Best first."""
+        text = self._text(item.path)
+        if item.path not in self._offers and text is not None:
+            rungs = rungs_of(text, item.lines)
+            self._offers[item.path] = [_Offer(rung, len(_block(item, rung))) for rung in rungs]
+        return self._offers.get(item.path, [])
+
+
+class _Plan(Struct):
+    """What each file is given, and the characters still free."""
+
+    room: int
+    chosen: dict[str, _Offer] = {}
+
+    def take(self, item: Wanted, offer: _Offer) -> bool:
+        """Give the file this much if the room allows, in exchange for what it has."""
+        now = self.chosen.get(item.path)
+        cost = offer.cost - (now.cost if now else 0)
+        if cost > self.room:
+            return False
+        self.room -= cost
+        self.chosen[item.path] = offer
+        return True
+
+
+def _block(item: Wanted, rung: Rung) -> str:
+    return doc_block(_doc(item, rung)) if item.doc else file_block(_file(item, rung))
+
+
+def _file(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> ContextFile:
+    digest = digests.get(item.path, UNSET)
+    return ContextFile(
+        wire_path(item.path), rung.text, item.priority, rung.level, item.reason, digest
+    )
+
+
+def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> ContextDoc:
+    return ContextDoc(wire_path(item.path), rung.text, rung.level, digests.get(item.path, UNSET))
+
+
+def _whole(
+    core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
+) -> _Plan | None:
+    """Every file in full, if that fits; reading stops at the first that does not."""
+    plan = _Plan(limit - len(required_text(core)) - _TITLES)
+    if len(low) > MAX_OWNED:
+        return None
+    for item in [*wanted, *low]:
+        offer = shelf.whole(item)
+        if offer and not plan.take(item, offer):
+            return None
+    missing = sum(len(problem.path) * 2 + 100 for problem in shelf.problems)
+    return plan if plan.room >= missing else None
+
+
+def _squeeze(
+    core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
+) -> _Plan:
+    """High before medium before low. Within a class all get their least before any gets more."""
+    plan = _Plan(limit - len(required_text(core)) - _TITLES - MARKER_ROOM)
+    if plan.room < 0:
+        raise _refused(limit, limit - plan.room)
+    for priority in ("high", "medium"):
+        group = [item for item in wanted if item.priority == priority]
+        ladders = [(item, shelf.offers(item)[::-1]) for item in group]
+        for step in range(max((len(ladder) for _, ladder in ladders), default=0)):
+            for item, ladder in ladders:
+                if step < len(ladder):
+                    plan.take(item, ladder[step])
+    for item in low[:MAX_OWNED]:
+        if plan.room < MIN_FILE_CHARS:
+            break
+        any(plan.take(item, offer) for offer in shelf.offers(item))
+    return plan
+
+
+def _core(
+    task: TaskSpec, issues: list[Issue], limit: int, clean: Callable[[str], CleanText]
+) -> tuple[ContextPack, bool]:
+    """The pack without files; the diff is summarised until the rest fits, the rest is never
+    touched.
+    """
+    previous = task.previous_state
+    diff = clean(previous.diff_summary).text if previous is not UNSET else ""
+    for cap in (limit // 10, 500, 120):
+        short = summarise_diff(diff, cap)
+        pack = _bare(task, issues, short, clean)
+        if len(required_text(pack)) <= limit:
+            return pack, short != diff
+    raise _refused(limit, len(required_text(pack)))
+
+
+def _refused(limit: int, needed: int) -> RefusedError:
+    return RefusedError(
+        f"goal, acceptance, constraints and error output need {needed:,} characters of {limit:,} allowed",
+        rule="what must always be included is never cut",
+        next_step="use a stronger tier, or shorten the task, its issues or its error output",
+    )
+
+
+def _bare(
+    task: TaskSpec, issues: list[Issue], diff: str, clean: Callable[[str], CleanText]
+) -> ContextPack:
+    def cleaned(text: str | UnsetType) -> str | UnsetType:
+        return clean(text).text if isinstance(text, str) else text
+
+    def plain(text: str) -> str:
+        return clean(text).text if text else ""
+
+    iteration = task.previous_state.iteration if task.previous_state is not UNSET else 0
+    state = PreviousState(
+        iteration,
+        diff,
+        tuple(
+            replace(
+                issue,
+                message=plain(issue.message),
+                signature=plain(issue.signature),
+                hint=cleaned(issue.hint),
+                raw=cleaned(issue.raw),
+            )
+            for issue in issues
+        ),
+    )
+    contract = task.files_contract
+    tickets = tuple(
+        replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint))
+        for ticket in task.repair_tickets
+    )
+    return ContextPack(
+        task=TaskInfo(
+            task.id,
+            plain(task.title),
+            plain(task.goal),
+            tuple(replace(item, text=plain(item.text)) for item in task.acceptance),
+        ),
+        constraints=Constraints(contract.allowed, contract.forbidden, contract.allow_new_files),
+        previous_state=state if task.previous_state is not UNSET or issues else UNSET,
+        repair_tickets=tickets or UNSET,
+        error_output=tuple(plain(text) for text in task.error_output) or UNSET,
+    )
+
+
+def signature(issue: Issue) -> str:
+    """`typecheck:src/api.ts:42:Type error`: the issue's own, or made from its parts."""
+    file = issue.file if issue.file is not UNSET else ""
+    line = issue.line if issue.line is not UNSET else 0
+    return issue.signature or f"{issue.kind}:{file}:{line}:{' '.join(issue.message.split())}"
+
+
+def _top_issues(task: TaskSpec, top: int) -> tuple[list[Issue], int]:
+    """The first `top` issues, each signature once, errors before warnings; and how many were
+    left.
+    """
+    earlier = task.previous_state.issues if task.previous_state is not UNSET else ()
+    unique: dict[str, Issue] = {}
+    for issue in (*task.issues, *earlier):
+        unique.setdefault(signature(issue), replace(issue, signature=signature(issue)))
+    ranked = sorted(unique.values(), key=lambda issue: issue.level != "error")
+    return ranked[:top], max(0, len(ranked) - top)
+
+
+def _finish(
+    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
+) -> Assembled:
+    shown = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
+    broken = {problem.path for problem in shelf.problems}
+    left = [item for item in wanted if item.path not in plan.chosen and item.path not in broken]
+    shortened = any(rung.level != "full" for _, rung in shown)
+    notes = [
+        f"{quote(problem.path)}: {problem.kind}, {problem.detail}" for problem in shelf.problems
+    ]
+    notes += [f"{quote(item.path)}: over the limit ({item.reason})" for item in left]
+    pack = replace(
+        core,
+        files=tuple(_file(item, rung, shelf.digests) for item, rung in shown if not item.doc),
+        docs=tuple(_doc(item, rung, shelf.digests) for item, rung in shown if item.doc),
+        truncated=bool(left or shortened or cuts),
+        max_chars=limit,
+        not_shown_more=len(notes) + len(cuts),
+    )
+    notes = [*cuts, *notes]
+    listed = _that_fit(notes, limit - len(render_prompt(pack)))
+    pack = replace(pack, not_shown=tuple(listed), not_shown_more=len(notes) - len(listed))
+    prompt = render_prompt(pack)
+    if len(prompt) > limit:
+        raise _refused(limit, len(prompt))
+    return Assembled(
+        replace(pack, total_chars=len(prompt)), prompt, tuple(shelf.problems), tuple(notes)
+    )
+
+
+def _that_fit(notes: list[str], room: int) -> list[str]:
+    """As many notes as there is room for, with the title and the count of the rest."""
+    room -= len("## Not shown\n\n\n") + len("- and 999,999,999 more\n")
+    kept: list[str] = []
+    for note in notes[:MAX_NOT_SHOWN]:
+        room -= len(note) + 3
+        if room < 0:
+            break
+        kept.append(note)
+    return kept

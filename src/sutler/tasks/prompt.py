@@ -1,0 +1,188 @@
+"""A context pack as text: the prompt a backend gets, and CONTEXT.md for people.
+
+The prompt is made of pieces so that the budget counts the very characters that are sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from sutler.paths import quote
+from sutler.scan.classify import facts_of
+from sutler.tasks.contract import sentences
+from sutler.tasks.wire import (
+    AcceptanceCriteria,
+    Constraints,
+    ContextDoc,
+    ContextFile,
+    ContextPack,
+    FileContract,
+    Issue,
+    PreviousState,
+    RepairTicket,
+)
+
+FILES_TITLE = "## Files\n\n"
+DOCS_TITLE = "## Documents\n\n"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Text in a fence longer than any run of backticks in it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+        if len(fence) > 16:  # a file of backticks: count once instead of growing one by one
+            fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
+    return (
+        f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
+    )
+
+
+def required_text(pack: ContextPack) -> str:
+    """Everything but documents and files: what must never be cut."""
+    parts = [
+        f"# Task {pack.task.id}"
+        + (f": {' '.join(pack.task.title.split())}" if pack.task.title else "")
+        + "\n",
+        f"## Goal\n\n{pack.task.goal.rstrip()}\n",
+        _acceptance(pack.task.acceptance),
+        _constraints(pack.constraints),
+        _previous(pack.previous_state) if pack.previous_state is not UNSET else "",
+        _tickets(pack.repair_tickets) if pack.repair_tickets is not UNSET else "",
+        _errors(pack.error_output) if pack.error_output is not UNSET else "",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _acceptance(items: Sequence[AcceptanceCriteria]) -> str:
+    lines = [f"- [{item.id}] {item.text}{_evidence(item)}" for item in items]
+    return "## Acceptance criteria\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _evidence(item: AcceptanceCriteria) -> str:
+    if item.evidence is UNSET or not item.evidence.must_include_files:
+        return ""
+    return f" (evidence: the change includes {', '.join(item.evidence.must_include_files)})"
+
+
+def _constraints(constraints: Constraints) -> str:
+    contract = FileContract(
+        constraints.allowed_globs, constraints.forbidden_globs, constraints.allow_new_files
+    )
+    return "## Constraints\n\n" + "\n".join(f"- {line}" for line in sentences(contract)) + "\n"
+
+
+def _previous(state: PreviousState) -> str:
+    parts = [f"## Previous iteration: {state.iteration}\n"]
+    if state.diff_summary:
+        parts.append(f"### Diff summary\n\n{fenced(state.diff_summary, 'diff')}")
+    if state.issues:
+        parts.append("### Issues\n\n" + "\n".join(_issue(issue) for issue in state.issues) + "\n")
+    return "\n".join(parts)
+
+
+def _where(file: object, line: object) -> str:
+    if not isinstance(file, str):
+        return ""
+    return f" {quote(file)}:{line}:" if isinstance(line, int) else f" {quote(file)}:"
+
+
+def _issue(issue: Issue) -> str:
+    text = f"- [{issue.kind}, {issue.level}]{_where(issue.file, issue.line)} {issue.message}"
+    text += f"\n  hint: {issue.hint}" if issue.hint is not UNSET else ""
+    return text + (f"\n\n{fenced(issue.raw)}" if issue.raw is not UNSET else "")
+
+
+def _tickets(tickets: Sequence[RepairTicket]) -> str:
+    lines = [
+        f"- [{ticket.issue_id}] {ticket.kind}:{_where(ticket.file, ticket.line)} {ticket.message}"
+        + (f"\n  hint: {ticket.hint}" if ticket.hint is not UNSET else "")
+        for ticket in tickets
+    ]
+    return (
+        "## Repair tickets\n\nFix these specific issues only\n\n" + "\n".join(lines) + "\n"
+        if lines
+        else ""
+    )
+
+
+def _errors(outputs: Sequence[str]) -> str:
+    return "## Error output\n\n" + "\n".join(fenced(text) for text in outputs) if outputs else ""
+
+
+def file_block(item: ContextFile) -> str:
+    title = f"### {quote(item.path)} ({item.priority} priority, {item.level})"
+    return f"{title}\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+
+
+def doc_block(item: ContextDoc) -> str:
+    return f"### {quote(item.path)} ({item.level})\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+
+
+def tail_text(pack: ContextPack) -> str:
+    """What is not shown, and the marker that says the context is cut."""
+    lines = [f"- {line}" for line in pack.not_shown]
+    lines += [f"- and {pack.not_shown_more:,} more"] if pack.not_shown_more and lines else []
+    listing = "## Not shown\n\n" + "\n".join(lines) + "\n\n" if lines else ""
+    return listing + (f"{_marker(pack)}\n" if pack.truncated else "")
+
+
+def _marker(pack: ContextPack) -> str:
+    shortened = sum(item.level != "full" for item in pack.files) + sum(
+        item.level != "full" for item in pack.docs
+    )
+    missing = len(pack.not_shown) + pack.not_shown_more
+    return (
+        f"[context truncated: {shortened:,} files shortened, {missing:,} things not shown, "
+        f"limit {pack.max_chars:,} characters]"
+    )
+
+
+def render_prompt(pack: ContextPack) -> str:
+    """The prompt, a function of the pack alone; its length is the pack's `total_chars`."""
+    docs = "".join(doc_block(item) for item in pack.docs)
+    files = "".join(file_block(item) for item in pack.files)
+    body = (DOCS_TITLE + docs if docs else "") + (FILES_TITLE + files if files else "")
+    return required_text(pack) + body + tail_text(pack)
+
+
+def render_context_md(pack: ContextPack) -> str:
+    """CONTEXT.md: what the pack holds, for a person's eye; files by name, not by text."""
+    lines = [
+        f"# Context for {pack.task.id}",
+        "",
+        "## Task",
+        "",
+        pack.task.title or pack.task.goal.split("\n")[0],
+        "",
+    ]
+    lines += [pack.task.goal.rstrip(), "", "## Acceptance Criteria", ""]
+    lines += [f"- {item.id}: {item.text}{_evidence(item)}" for item in pack.task.acceptance] or [
+        "- none"
+    ]
+    contract = FileContract(
+        pack.constraints.allowed_globs,
+        pack.constraints.forbidden_globs,
+        pack.constraints.allow_new_files,
+    )
+    lines += ["", "## Constraints", "", *(f"- {line}" for line in sentences(contract))]
+    lines += ["", "## Previous Issues", ""]
+    issues = pack.previous_state.issues if pack.previous_state is not UNSET else ()
+    lines += [_issue(issue) for issue in issues] or ["- none"]
+    if pack.repair_tickets is not UNSET and pack.repair_tickets:
+        lines += ["", _tickets(pack.repair_tickets).rstrip()]
+    lines += ["", "## Files Included", ""]
+    shown = [
+        f"- {quote(item.path)} ({item.level}), {item.priority} priority: {item.reason}"
+        for item in pack.files
+    ]
+    shown += [f"- {quote(item.path)} ({item.level}), document" for item in pack.docs]
+    lines += shown or ["- none"]
+    lines += [
+        "",
+        f"{pack.total_chars:,} characters" + (", context truncated" if pack.truncated else ""),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,167 @@
+"""Seed 002's shapes: the task that comes in and the context pack that goes out, camelCase on the
+wire.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from sutler.formats.transparency import SCHEMA_VERSION
+
+Tier = Literal["strong", "default", "cheap"]
+TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
+
+FilePriority = Literal["high", "medium", "low"]
+FileLevel = Literal["full", "excerpt", "head"]
+ViolationReason = Literal["forbidden", "not_allowed", "new_file_disallowed"]
+AcceptanceType = Literal["behavior", "evidence"]
+IssueLevel = Literal["error", "warning"]
+
+
+class Evidence(Struct, frozen=True):
+    """Snake case on the wire too: the task files spell it so."""
+
+    must_include_files: tuple[str, ...] = ()
+
+
+class AcceptanceCriteria(Struct, frozen=True, rename="camel"):
+    id: str
+    text: str
+    type: AcceptanceType = "behavior"
+    evidence: Evidence | UnsetType = UNSET
+
+
+class FileContract(Struct, frozen=True, rename="camel"):
+    """Which files a change may touch. An empty `allowed` allows all that is not forbidden."""
+
+    allowed: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    allow_new_files: bool = True
+
+
+class Issue(Struct, frozen=True, rename="camel"):
+    """`raw` is the tool's own output: error output, never cut."""
+
+    kind: str
+    message: str
+    signature: str = ""
+    level: IssueLevel = "error"
+    file: str | UnsetType = UNSET
+    line: int | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
+    raw: str | UnsetType = UNSET
+
+
+class RepairTicket(Struct, frozen=True, rename="camel"):
+    issue_id: str
+    kind: str
+    message: str
+    file: str | UnsetType = UNSET
+    line: int | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
+
+
+class TaskContext(Struct, frozen=True, rename="camel"):
+    files: tuple[str, ...] = ()
+    docs: tuple[str, ...] = ()
+
+
+class PreviousState(Struct, frozen=True, rename="camel"):
+    iteration: int = 0
+    diff_summary: str = ""
+    issues: tuple[Issue, ...] = ()
+
+
+class TaskSpec(Struct, frozen=True, rename="camel", kw_only=True):
+    """A task as read: `error_output` is what the validators printed, kept whole."""
+
+    id: str
+    title: str = ""
+    goal: str = ""
+    acceptance: tuple[AcceptanceCriteria, ...] = ()
+    files_contract: FileContract = FileContract()
+    context: TaskContext = TaskContext()
+    issues: tuple[Issue, ...] = ()
+    previous_state: PreviousState | UnsetType = UNSET
+    repair_tickets: tuple[RepairTicket, ...] = ()
+    error_output: tuple[str, ...] = ()
+    model_tier: Tier = "default"
+
+
+class TaskInfo(Struct, frozen=True, rename="camel"):
+    id: str
+    title: str
+    goal: str
+    acceptance: tuple[AcceptanceCriteria, ...] = ()
+
+
+class Constraints(Struct, frozen=True, rename="camel"):
+    allowed_globs: tuple[str, ...] = ()
+    forbidden_globs: tuple[str, ...] = ()
+    allow_new_files: bool = True
+
+
+class ContextFile(Struct, frozen=True, rename="camel"):
+    """`level` says how much of the file `content` shows, `reason` why it is here: both add to the
+    seed.
+    """
+
+    path: str
+    content: str
+    priority: FilePriority
+    level: FileLevel = "full"
+    reason: str = ""
+    digest: str | UnsetType = UNSET
+
+
+class ContextDoc(Struct, frozen=True, rename="camel"):
+    path: str
+    content: str
+    level: FileLevel = "full"
+    digest: str | UnsetType = UNSET
+
+
+class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
+    """`total_chars` counts the characters (code points) of the rendered prompt: the text a backend
+    gets.
+
+    `not_shown` names what was asked for and is not there, `not_shown_more` counts what there was no
+    room to name, `max_chars` is the tier's limit."""
+
+    task: TaskInfo
+    constraints: Constraints
+    previous_state: PreviousState | UnsetType = UNSET
+    files: tuple[ContextFile, ...] = ()
+    docs: tuple[ContextDoc, ...] = ()
+    repair_tickets: tuple[RepairTicket, ...] | UnsetType = UNSET
+    error_output: tuple[str, ...] | UnsetType = UNSET
+    total_chars: int = 0
+    truncated: bool = False
+    max_chars: int = 0
+    not_shown: tuple[str, ...] = ()
+    not_shown_more: int = 0
+    schema_version: int = SCHEMA_VERSION
+
+
+class Change(Struct, frozen=True, rename="camel"):
+    """One changed file, for the contract check."""
+
+    file: str
+    new: bool = False
+
+
+class ContractViolation(Struct, frozen=True, rename="camel"):
+    file: str
+    reason: ViolationReason
+    rule: str = ""
+
+
+class ContractReport(Struct, frozen=True, rename="camel"):
+    """What `sutler contract check` answers; `idle_globs` match no file of the project."""
+
+    checked: int
+    violations: tuple[ContractViolation, ...] = ()
+    idle_globs: tuple[str, ...] = ()
+    schema_version: int = SCHEMA_VERSION

@@ -1,0 +1,1 @@
+"""Count what a text costs: exact counters and their tables."""

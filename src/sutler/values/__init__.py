@@ -1,1 +1,0 @@
-"""Nouns: frozen values without I/O. Every other layer speaks in these."""

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.ranking.query import Mention, analyse
+
+ISSUE = """Cart.total is wrong for empty carts
+<!-- please fill the templat -->
+Calling `cart.total()` fails in prose.
+
+```python
+from shop.cart import Cart
+Cart().total()
+```
+
+```
+Traceback (most recent call last):
+  File "/usr/lib/python3/site-packages/shop/api.py", line 3, in call
+    x()
+  File "/usr/lib/python3/site-packages/shop/cart.py", line 12, in total
+    return sum(self.items)
+TypeError: cannot sum nothing
+```
+
+### Versions
+numpy 1.2.3
+"""
+
+
+def test_title_words_weigh_more_than_prose() -> None:
+    terms = analyse(ISSUE).terms
+    assert terms["wrong"] > terms["pros"]
+
+
+def test_hidden_comments_do_not_count() -> None:
+    assert "templat" not in analyse(ISSUE).terms
+
+
+def test_setup_words_hardly_count() -> None:
+    terms = analyse(ISSUE).terms
+    assert terms.get("numpy", 0.0) < terms["pros"]
+
+
+def test_frames_are_mentions_and_the_innermost_is_strongest() -> None:
+    frames = {m.path.rpartition("/")[2]: m for m in analyse(ISSUE).mentions if m.frame}
+    assert frames["cart.py"].line == 12
+    assert frames["cart.py"].strength > frames["api.py"].strength
+
+
+def test_back_ticked_words_are_known_as_such() -> None:
+    assert "total" in analyse(ISSUE).ticked
+
+
+def test_names_keep_their_spelling() -> None:
+    assert "Cart" in analyse(ISSUE).names
+
+
+def test_dotted_names_are_found() -> None:
+    assert {"Cart.total", "shop.cart"} <= set(analyse(ISSUE).dotted)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        ("see src/shop/cart.py for it", "src/shop/cart.py", 0),
+        ("see src/shop/cart.go:42 for it", "src/shop/cart.go", 42),
+        ("https://github.com/o/n/blob/main/lib/cart.rb#L7", "lib/cart.rb", 7),
+        ("    at Cart.total (/app/src/cart.js:10:5)", "app/src/cart.js", 10),
+        ("\tat org.shop.Cart.total(Cart.java:33)", "Cart.java", 33),
+        ("C:\\code\\shop\\cart.cs is wrong", "C:/code/shop/cart.cs", 0),
+    ],
+)
+def test_paths_in_many_spellings(text: str, path: str, line: int) -> None:
+    found = [(mention.path, mention.line) for mention in analyse(f"title\n{text}\n").mentions]
+    assert (path, line) in found
+
+
+@pytest.mark.parametrize(
+    ("title", "about"),
+    [
+        ("Fix a typo in the docs", "doc"),
+        ("Flaky unit tests", "test"),
+        ("Example does not run", "example"),
+    ],
+)
+def test_what_a_title_is_about(title: str, about: str) -> None:
+    assert about in analyse(title).about
+
+
+PIECES = [
+    "\n",
+    " ",
+    "\t",
+    "-",
+    ".",
+    "/",
+    "`",
+    "~~~\n",
+    "```\n",
+    "a.",
+    "a-",
+    "-a",
+    "at ",
+    "at a ",
+    "1.",
+    "<!--",
+    "![",
+    "\0",
+]
+PIECES += [
+    "a",
+    "a_",
+    "[](",
+    'File "',
+    "\udcff",
+    "a::",
+    "#",
+    "**",
+    "data:a",
+    "://",
+    "/blob/",
+    " \n",
+    "\n\t",
+    "x 1.2",
+    "E ",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_any_text_is_a_query_and_none_takes_long(piece: str) -> None:
+    """Quadratic patterns would take minutes here."""
+    analyse("title\n" + piece * (60_000 // len(piece)))
+
+
+def test_mentions_are_values() -> None:
+    assert Mention("a", 1, True, 1.0) == Mention("a", 1, True, 1.0)
+
+
+def test_functions_of_stack_frames_are_names_of_the_task() -> None:
+    task = 'Crash\n\nTraceback (most recent call last):\n  File "shop/cart.py", line 3, in total\n    x()\n'
+    assert analyse(task).names["total"] > 1.0

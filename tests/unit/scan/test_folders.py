@@ -1,0 +1,102 @@
+"""What a folder holds, by descriptor."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sutler.scan.folders import entered, listed
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    before = os.listdir("/proc/self/fd")
+    yield fd
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+    os.close(fd)
+
+
+def test_a_folder_is_listed(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("plain.txt", ".hidden", "ünï", "a b"):
+        (tmp_path / name).write_text("x" * len(name))
+    for name in ("sub", ".git", ".github"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "away").symlink_to("/etc")
+    os.link(tmp_path / "plain.txt", tmp_path / "linked.txt")
+    os.mkfifo(tmp_path / "pipe")
+    odd = os.fsdecode(b"not-\xff-utf-8")
+    (tmp_path / odd).write_text("")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind("socket")
+        folders, files, dotted = listed(folder)
+    assert sorted(folders) == [".git", ".github", "sub"]
+    plain = {"plain.txt", ".hidden", "ünï", "a b", "away", "linked.txt", "pipe", odd, "socket"}
+    assert {row[0] for row in files} == plain
+    for name, mode, size, mtime, ctime, inode, links, owner in files:
+        state = os.lstat(name)
+        if os.path.isfile(name) and not os.path.islink(name):
+            expected = (
+                state.st_size,
+                state.st_mtime_ns,
+                state.st_ctime_ns,
+                state.st_ino,
+                state.st_nlink,
+                state.st_uid,
+            )
+            assert (mode, size, mtime, ctime, inode, links, owner) == (state.st_mode, *expected)
+    assert {".git", ".github", ".hidden"} >= set(dotted)
+    assert listed(folder)[0] == folders  # it begins at the beginning again
+
+
+def test_what_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    with pytest.raises(NotADirectoryError):
+        listed(fd)
+    os.close(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        listed(fd)
+
+
+@pytest.mark.parametrize(
+    "inside", [(), ("file",), (".hidden",), ("folder/",), (".git/", "file", "folder/")]
+)
+@pytest.mark.parametrize("device", ["any", "its own", "another"])
+def test_a_folder_is_entered(
+    folder: int, tmp_path: Path, inside: tuple[str, ...], device: str
+) -> None:
+    """It is closed at once if nothing below it needs it."""
+    (tmp_path / "sub").mkdir()
+    for name in inside:
+        (tmp_path / "sub" / name).mkdir() if name.endswith("/") else (
+            tmp_path / "sub" / name
+        ).touch()
+    state = os.stat(tmp_path / "sub")
+    wanted = {"any": -1, "its own": state.st_dev, "another": state.st_dev + 1}[device]
+    fd, *key, content = entered(folder, "sub", wanted)
+    assert key == [state.st_dev, state.st_ino]
+    assert (content is None) == (device == "another")
+    if fd >= 0:
+        assert os.fstat(fd).st_ino == state.st_ino
+        assert sorted(os.listdir(fd)) == sorted(
+            name.rstrip("/") for name in inside
+        )  # from its beginning
+        os.close(fd)
+    assert (fd >= 0) == (device != "another" and inside not in ((), ("file",)))
+
+
+def test_what_is_no_folder_is_not_entered(folder: int, tmp_path: Path) -> None:
+    """T06: a folder that has become a link leads nowhere."""
+    (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "file").touch()
+    for name in ("link", "file", "missing"):
+        with pytest.raises(OSError, match=r"Not a directory|No such file|symbolic links"):
+            entered(folder, name, -1)
+    with pytest.raises((TypeError, ValueError)):
+        entered(folder, "a\0b", -1)

@@ -1,0 +1,27 @@
+
+"""Small hand-written manifests: dotnet."""
+
+from __future__ import annotations
+
+from .surveying import dependencies, survey
+
+
+def test_csharp_with_central_versions() -> None:
+    files = {
+        "App.sln": 'Project("{F}") = "App", "src\\App\\App.csproj", "{G}"\nEndProject\n'
+        'Project("{F}") = "T", "test\\T\\T.csproj", "{H}"\nEndProject\n',
+        "Directory.Packages.props": '<Project><ItemGroup><PackageVersion Include="Serilog" Version="3.1"/></ItemGroup></Project>',
+        "src/App/App.csproj": '<Project Sdk="Microsoft.NET.Sdk.Web"><PropertyGroup><Description>Web.</Description></PropertyGroup>'
+        '<ItemGroup><PackageReference Include="Serilog"/><PackageReference Include="Dapper" Version="2.1"/></ItemGroup></Project>',
+        "src/App/Program.cs": "",
+        "test/T/T.csproj": '<Project><ItemGroup><PackageReference Include="xunit" Version="2.9"/></ItemGroup></Project>',
+    }
+    found = survey(files)
+    assert (found.manifest.project_name, found.manifest.project_type) == ("App", "csharp")
+    assert found.manifest.entry_points == ("src/App/Program.cs",)
+    assert found.manifest.test_framework == "xunit"
+    assert dependencies(found) == [
+        ("Dapper", "runtime", "2.1"),
+        ("Serilog", "runtime", "3.1"),
+        ("xunit", "dev", "2.9"),
+    ]

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.paths import RelPath
+from sutler.scan.classify import facts_of
+from sutler.scan.snapshot import FileEntry
+from sutler.survey.code import code_facts
+from sutler.survey.risks import MAX_HOTSPOTS, hotspots
+from sutler.survey.wire import RiskHotspot
+
+
+def spots(files: dict[str, str]) -> list[RiskHotspot]:
+    entries = [
+        (FileEntry(RelPath(path), len(text)), facts_of(path))
+        for path, text in sorted(files.items())
+    ]
+    code = {path: code_facts(path, text) for path, text in files.items()}
+    return list(hotspots(entries, files, code))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "indicator"),
+    [
+        ("a.py", "x\neval(y)", "eval of a string (line 2)"),
+        ("a.py", "run(x, shell=True)", "subprocess through a shell (line 1)"),
+        ("a.py", "pickle.loads(x)", "deserialises untrusted data (line 1)"),
+        ("a.py", "yaml.load(x)", "yaml.load without a safe loader (line 1)"),
+        ("a.py", "get(u, verify=False)", "TLS verification off (line 1)"),
+        ("a.py", 'q = "SELECT a FROM b WHERE c=" + d', "SQL built from strings (line 1)"),
+        ("a.py", 'q = f"select a from {b}"', "SQL built from strings (line 1)"),
+        ("a.js", "el.innerHTML = x", "raw HTML injected (line 1)"),
+        ("a.go", "InsecureSkipVerify: true", "TLS verification off (line 1)"),
+        ("a.rs", "unsafe { x }", "unsafe block (line 1)"),
+        ("a.c", "strcpy(a, b);", "unbounded string function (line 1)"),
+        ("a.php", "unserialize($x);", "runs or deserialises input (line 1)"),
+        ("a.rb", "Marshal.load(x)", "deserialises or bypasses escaping (line 1)"),
+        ("a.ts", 'const password = "hunter22"', "credential in the source (line 1)"),
+    ],
+)
+def test_security_indicators(path: str, text: str, indicator: str) -> None:
+    found = spots({path: text})
+    assert [(spot.risk_type, spot.indicators) for spot in found] == [("security", (indicator,))]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "# eval(x)\nself.evaluate(x)\nmodel.eval()"),
+        ("a.py", "yaml.load(x, Loader=SafeLoader)"),
+        ("test_a.py", "eval(x)"),
+        ("a_pb2.py", "eval(x)"),
+        ("vendor/a.py", "eval(x)"),
+        ("a.md", "eval(x)"),
+    ],
+)
+def test_what_is_no_risk(path: str, text: str) -> None:
+    assert spots({path: text}) == []
+
+
+def test_performance() -> None:
+    loops = "for a in b:\n    for c in d:\n        for e in f:\n            pass\n"
+    assert spots({"a.py": loops})[0].indicators == ("three nested loops (line 3)",)
+    assert (
+        spots({"a.py": "for a in b:\n    pass\nfor c in d:\n    for e in f:\n        pass\n"}) == []
+    )
+    assert spots({"a.js": "fs.readFileSync(x)"})[0].risk_type == "performance"
+
+
+def test_complexity() -> None:
+    body = "def long():\n" + "    if x: pass\n" * 200 + "y = 1\n" * 700
+    (spot,) = spots({"a.py": body})
+    assert (spot.risk_type, spot.indicators) == (
+        "complexity",
+        ("901 lines", "long is 201 lines long (line 1)", "200 branches"),
+    )
+
+
+def test_coupling_out_and_in() -> None:
+    many = "".join(f"import m{n}\n" for n in range(30))
+    files = (
+        {"a.py": many}
+        | {f"u{n}.py": "from core.base import x\n" for n in range(12)}
+        | {"core/base.py": "x = 1\n"}
+    )
+    found = {spot.path: spot.indicators for spot in spots(files) if spot.risk_type == "coupling"}
+    assert found == {
+        "a.py": ("imports 30 modules",),
+        "core/base.py": ("imported by 12 of the files read",),
+    }
+
+
+def test_at_most_twenty_most_indicators_first() -> None:
+    files = {f"f{n:02}.py": "eval(x)\n" for n in range(30)} | {"z.py": "eval(x)\nexec(y)\n"}
+    found = spots(files)
+    assert (len(found), found[0].path) == (MAX_HOTSPOTS, "z.py")

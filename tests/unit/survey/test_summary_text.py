@@ -1,0 +1,47 @@
+"""A summary pack as Markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from sutler.errors import RefusedError
+from sutler.survey.summary_text import summary_markdown
+from sutler.survey.wire import (
+    Dependency,
+    FileIndexEntry,
+    KeyFileSummary,
+    Manifest,
+    PackMetadata,
+    RepoSummary,
+    SummaryPack,
+)
+
+PACK = SummaryPack(
+    manifest=Manifest("shop", "node", dependencies=(Dependency("x", "dev", "1"),)),
+    file_index=tuple(FileIndexEntry(f"f{n}.js", "text", "source", 10, False) for n in range(50)),
+    repo_summary=RepoSummary(description="One\nparagraph."),
+    key_files_summary=(KeyFileSummary("a\n## forged.js", "source", exports=("b",)),),
+    entrypoints=(),
+    risk_hotspots=(),
+    metadata=PackMetadata("summary", "", "shop", 50, 1, 49, 0, False),
+)
+
+
+def test_facts_stand_on_lines_of_their_own() -> None:
+    text = summary_markdown(PACK, "", None, len)
+    assert "- x 1 (dev)\n" in text
+    assert "One paragraph." in text
+    assert "\n## forged" not in text
+
+
+@pytest.mark.parametrize("limit", [300, 500, 900, 1_500, 5_000])
+def test_the_limit_holds_and_the_goal_stays(limit: int) -> None:
+    text = summary_markdown(PACK, "Do it", limit, len)
+    assert len(text) <= limit
+    assert text.endswith("## Goal\n\nDo it\n")
+    assert ("left out for the budget" in text) == (limit < 5_000)
+
+
+def test_a_limit_below_the_first_lines_refuses() -> None:
+    with pytest.raises(RefusedError):
+        summary_markdown(PACK, "", 20, len)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.tasks.choice import index_of, owned_files, resolve, wanted_files
+from sutler.tasks.wire import FileContract, Issue, RepairTicket, TaskContext, TaskSpec
+
+INDEX = index_of(["src/api/auth.ts", "src/ui/auth.ts", "src/main.ts", "docs/a.md", "odd\\name"])
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ("src/main.ts", "src/main.ts"),
+        ("./src/main.ts", "src/main.ts"),
+        ("src\\main.ts", "src/main.ts"),
+        ("C:\\work\\proj\\src\\main.ts", "src/main.ts"),
+        ("/home/me/proj/src/api/auth.ts", "src/api/auth.ts"),
+        ("api/auth.ts", "src/api/auth.ts"),
+        ("auth.ts", None),
+        ("main.ts", None),
+        ("odd\\name", "odd\\name"),
+        ("nope.ts", None),
+        ("", None),
+    ],
+)
+def test_resolve(raw: str, path: str | None) -> None:
+    assert resolve(raw, INDEX) == path
+
+
+def test_files_named_in_messages_are_found_with_their_lines() -> None:
+    issues = [Issue("test", "at src/api/auth.ts:42 and src/main.ts(7,3)", raw="see docs/a.md.")]
+    wanted, _ = wanted_files(TaskSpec(id="t"), issues, INDEX)
+    assert [(item.path, item.priority, item.lines) for item in wanted] == [
+        ("src/api/auth.ts", "high", [42]),
+        ("src/main.ts", "high", [7]),
+        ("docs/a.md", "high", []),
+    ]
+
+
+def test_context_comes_first_and_an_issue_raises_it() -> None:
+    task = TaskSpec(
+        id="t",
+        context=TaskContext(("src/main.ts", "src/ui/auth.ts"), ("docs/a.md",)),
+        repair_tickets=(RepairTicket("i", "test", "m", "src/ui/auth.ts", 3),),
+    )
+    wanted, problems = wanted_files(task, [Issue("lint", "m", file="src/api/auth.ts")], INDEX)
+    assert [(item.path, item.priority, item.doc) for item in wanted] == [
+        ("src/main.ts", "medium", False),
+        ("src/ui/auth.ts", "high", False),
+        ("docs/a.md", "medium", True),
+        ("src/api/auth.ts", "high", False),
+    ]
+    assert problems == []
+
+
+def test_a_missing_context_file_is_a_problem() -> None:
+    wanted, problems = wanted_files(
+        TaskSpec(id="t", context=TaskContext(("no\\way.ts",))), [], INDEX
+    )
+    assert (wanted, problems[0].path, problems[0].kind) == ([], "no/way.ts", "missing")
+
+
+def test_owned_files_are_ordered_by_score_then_path() -> None:
+    task = TaskSpec(id="t", files_contract=FileContract(("src/**",)))
+    found = owned_files(task, INDEX, ["src/main.ts"], {"src/ui/auth.ts": 2.0})
+    assert [item.path for item in found] == ["src/ui/auth.ts", "src/api/auth.ts"]

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sutler.errors import UsageError
+from sutler.tokens.counter import (
+    VOCABULARIES,
+    count_bytes,
+    count_chars,
+    counter_for,
+    slices,
+    token_counter,
+)
+from tests.limits import LIMIT
+
+_PIECES = (
+    *(
+        "\n",
+        "\r\n",
+        "\r",
+        " ",
+        "   ",
+        "\t",
+        "\f",
+        "\u00a0",
+        "\u2028",
+        "/",
+        "//",
+        "#",
+        "{};",
+        "'s",
+        "'S",
+        "don't",
+    ),
+    *(
+        "a",
+        "B",
+        "word",
+        "Word",
+        "WORD",
+        "é",
+        "日本",
+        "٣",
+        "12345",
+        "😀",
+        "\u0301",
+        "\n\n",
+        "\nx",
+        ";\n/",
+        "<|endoftext|>",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "chars", "size"), [("", 0, 0), ("abc", 3, 3), ("é", 1, 2), ("😀x", 2, 5)]
+)
+def test_chars_and_bytes(text: str, chars: int, size: int) -> None:
+    assert (count_chars(text), count_bytes(text)) == (chars, size)
+
+
+# Ids counted once with the reference implementation of these encodings.
+@pytest.mark.parametrize(
+    ("vocabulary", "text", "tokens"),
+    [
+        ("o200k_base", "hello world", 2),
+        ("cl100k_base", "hello world", 2),
+        ("o200k_base", "", 0),
+        ("o200k_base", "antidisestablishmentarianism", 6),
+        ("cl100k_base", "antidisestablishmentarianism", 6),
+    ],
+)
+def test_known_counts(vocabulary: str, text: str, tokens: int) -> None:
+    assert token_counter(vocabulary)(text) == tokens
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_control_tokens_in_text_are_only_text(vocabulary: str) -> None:
+    """A file that spells a control token must cost what its letters cost, never one token."""
+    count = token_counter(vocabulary)
+    for spelled in ("<|endoftext|>", "</s>", "<think>", "[INST]", "<|im_start|>"):
+        assert count(spelled) > 1
+
+
+def test_an_unknown_vocabulary_is_named() -> None:
+    with pytest.raises(UsageError, match="unknown counter 'gpt'"):
+        token_counter("gpt")
+
+
+def test_counter_for_unit() -> None:
+    assert counter_for("chars", "none")("é") == 1
+    assert counter_for("bytes", "none")("é") == 2
+    assert counter_for("tokens", "o200k_base")("hello world") == 2
+
+
+@pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base", "llama3"])
+@given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(1, 40))
+@settings(max_examples=300, deadline=None)
+def test_a_long_text_costs_what_its_pieces_cost(
+    vocabulary: str, pieces: list[str], size: int
+) -> None:
+    """Wherever a long text is cut, the sum is the count of the whole."""
+    text, count = "".join(pieces), token_counter(vocabulary)
+    cut = list(slices(text, size))
+    assert "".join(cut) == text
+    assert sum(map(count, cut)) == count(text)
+
+
+def test_who_expects_much_counts_by_the_tokenizer_from_the_start() -> None:
+    program = (
+        "import sys; from sutler.tokens import counter as count; tokens = count.token_counter('o200k_base');"
+        "few = tokens('hello world'); before = 'splintr' in sys.modules;"
+        "count.expect_much(); many = tokens('hello world');"
+        "print(few, before, many, 'splintr' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
+    assert done.stdout.split() == ["2", "False", "2", "True"]
