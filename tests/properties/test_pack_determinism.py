@@ -1,4 +1,3 @@
-
 """Same input, same bytes, whatever the hash seed."""
 
 from __future__ import annotations

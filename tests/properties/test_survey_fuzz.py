@@ -1,4 +1,3 @@
-
 """Whatever a manifest holds, reading it ends, and ends in facts or in that file's own problem."""
 
 from __future__ import annotations

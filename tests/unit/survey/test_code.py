@@ -1,4 +1,3 @@
-
 """What a source file offers and needs, language by language."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: dotnet."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: javascript."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: jvm."""
 
 from __future__ import annotations

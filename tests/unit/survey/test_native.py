@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: native."""
 
 from __future__ import annotations

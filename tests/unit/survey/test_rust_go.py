@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: rust and go."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Small hand-written manifests: scripting."""
 
 from __future__ import annotations
