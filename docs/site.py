@@ -21,6 +21,7 @@ PAGES = {
     "docs/reference.md": ("reference.html", "Reference"),
     "docs/LLM_FILE_ACCESS.md": ("agents.html", "For agents"),
     "docs/performance.md": ("performance.html", "Performance"),
+    "docs/fleet.md": ("fleet.html", "Many repositories"),
     "docs/durability.md": ("durability.html", "Durability"),
     "docs/security-figures.md": ("security-figures.html", "Attacks tried"),
     "bench/README.md": ("bench.html", "Benchmarks"),

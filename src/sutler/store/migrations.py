@@ -88,6 +88,21 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE pending ADD COLUMN mark TEXT NOT NULL DEFAULT ''",
         ),
     ),
+    Migration(
+        5,
+        "fleets: repositories and units of work",
+        (
+            "CREATE TABLE fleet_repos (project TEXT NOT NULL, repo TEXT NOT NULL, "
+            "source TEXT NOT NULL, PRIMARY KEY (project, repo))",
+            "CREATE TABLE fleet_units (project TEXT NOT NULL, key TEXT NOT NULL, "
+            "repo TEXT NOT NULL, tree TEXT NOT NULL, kind TEXT NOT NULL, version TEXT NOT NULL, "
+            "policy TEXT NOT NULL, state TEXT NOT NULL, tries BIGINT NOT NULL, "
+            "worker TEXT NOT NULL, lease BIGINT NOT NULL, reason TEXT NOT NULL, "
+            "tables TEXT NOT NULL, PRIMARY KEY (project, key))",
+            "CREATE INDEX fleet_units_by_state ON fleet_units (project, state, tries, key)",
+        ),
+        ("fleet_repos", "fleet_units"),
+    ),
 )
 
 _TENANTS = (

@@ -114,6 +114,13 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "Many repositories",
+        (
+            Command("fleet", "fleet", "index, check, survey, pack and search many repositories"),
+            Command("worker", "fleet", "do units of a fleet's queue on this machine"),
+        ),
+    ),
+    (
         "Ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),

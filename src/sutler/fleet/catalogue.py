@@ -1,0 +1,181 @@
+"""The fleet's folder and its repositories: where each one lies, and which tree it has now."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from sutler.errors import RefusedError, UsageError
+from sutler.scan.commits import plumbing
+from sutler.scan.git import repository_at
+from sutler.store.atomic import write_atomic
+
+ACCOUNT = "fleet.json"
+DATASET = "dataset"
+SCHEMA = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DEEPEST = 3
+"""Levels of folders below a source that are searched for repositories."""
+
+
+class Fleet(Struct, frozen=True):
+    """A fleet. `store` is a PostgreSQL URL, or empty for the SQLite file in the folder."""
+
+    folder: str
+    name: str
+    store: str = ""
+
+    @property
+    def dataset(self) -> str:
+        return os.path.join(self.folder, DATASET)
+
+    @property
+    def database(self) -> str:
+        return os.path.join(self.folder, "fleet.db")
+
+
+class Account(Struct, frozen=True):
+    """What `fleet.json` holds. The store's URL may carry a password, so it is never in it."""
+
+    name: str
+    shared: bool = False
+    schema: int = SCHEMA
+
+
+class Repository(Struct, frozen=True, order=True):
+    """A repository of the catalogue: its name in the fleet and the folder of its git objects."""
+
+    name: str
+    source: str
+
+
+def create(folder: str, name: str, store: str) -> Fleet:
+    """Make the folder of a new fleet."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:80]!r} is no name for a fleet",
+            rule="letters, digits, '.', '_' and '-', at most 64",
+            next_step="choose another name with --name",
+        )
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, ACCOUNT)
+    if os.path.exists(path):
+        raise RefusedError(
+            f"{folder} is a fleet already",
+            rule="a fleet is not made twice",
+            next_step="use it, or name another folder with --fleet",
+        )
+    write_atomic(path, [msgspec.json.encode(Account(name, bool(store)))])
+    return Fleet(os.path.abspath(folder), name, store)
+
+
+def open_fleet(folder: str, store: str) -> Fleet:
+    """The fleet of a folder; `store` is the URL that a shared fleet needs."""
+    path = os.path.join(folder, ACCOUNT)
+    try:
+        with open(path, "rb") as stream:
+            account = msgspec.json.decode(stream.read(1 << 16), type=Account)
+    except OSError:
+        raise UsageError(
+            f"{folder} is no fleet", next_step="make one with 'sutler fleet init'"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise RefusedError(
+            f"{path} is damaged: {error}", next_step="restore the file, or make a new fleet"
+        ) from None
+    if account.schema != SCHEMA:
+        raise RefusedError(
+            f"the fleet has schema {account.schema}",
+            rule=f"this version reads schema {SCHEMA}",
+            next_step="use the version of sutler that made it",
+        )
+    if account.shared and not store:
+        raise UsageError(
+            "the queue of this fleet is in PostgreSQL",
+            next_step="name its URL with --store or SUTLER_STORE",
+        )
+    return Fleet(os.path.abspath(folder), account.name, store if account.shared else "")
+
+
+def repositories_in(source: str) -> Iterator[Repository]:
+    """The repositories that a source names: a checkout or a bare mirror, a folder that holds such,
+    or a text file with one of these on each line.
+    """
+    path = os.path.abspath(source)
+    if os.path.isfile(path):
+        yield from _listed(path)
+        return
+    if not os.path.isdir(path):
+        raise UsageError(
+            f"there is no folder or list at {source}",
+            next_step="name a repository, a folder of repositories, or a file that lists them",
+        )
+    found = sorted(_below(path, path, _DEEPEST))
+    if not found:
+        raise UsageError(
+            f"no repository in {source}",
+            rule=f"a checkout or a bare mirror, at most {_DEEPEST} folders deep",
+            next_step="clone the repositories first, for example with 'git clone --mirror'",
+        )
+    yield from found
+
+
+def distinct(found: Iterable[Repository], taken: Mapping[str, str]) -> list[Repository]:
+    """Repositories under names of their own. A name that another source has, here or in `taken`
+    (name to source), is lengthened by the folders above.
+    """
+    names = dict(taken)
+    named: list[Repository] = []
+    for repository in sorted(found, key=lambda item: item.source):
+        name, folder = repository.name, os.path.dirname(repository.source)
+        while names.get(name, repository.source) != repository.source:
+            folder, above = os.path.split(folder)
+            if not above:
+                raise RefusedError(
+                    f"two repositories are called {repository.name}",
+                    rule="names are distinct",
+                    next_step="rename the folder of one of them",
+                )
+            name = f"{above}/{name}"
+        names[name] = repository.source
+        named.append(Repository(name, repository.source))
+    return named
+
+
+def _listed(path: str) -> Iterator[Repository]:
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        lines = [line.strip() for line in stream]
+    for line in lines:
+        if line and not line.startswith("#"):
+            yield from repositories_in(os.path.join(os.path.dirname(path), line))
+
+
+def _below(path: str, top: str, depth: int) -> Iterator[Repository]:
+    objects = _objects_of(path)
+    if objects:
+        shown = os.path.relpath(path, top) if path != top else os.path.basename(path)
+        yield Repository(shown.removesuffix("/.git").removesuffix(".git").rstrip("/"), objects)
+    elif depth:
+        with os.scandir(path) as entries:
+            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for folder in folders:
+            yield from _below(folder, top, depth - 1)
+
+
+def _objects_of(path: str) -> str:
+    """The git directory of a checkout or a bare mirror at `path`; empty if there is none."""
+    bare = all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+    if bare:
+        return path
+    repository = repository_at(path)
+    return repository.git_dir if repository is not None else ""
+
+
+def tree_of_head(source: str) -> str:
+    """The id of the tree that HEAD names; empty if the repository has no commit."""
+    answer = plumbing(source, ["rev-parse", "--verify", "--end-of-options", "HEAD^{tree}"])
+    return answer.decode("ascii", "replace").strip()

@@ -1,0 +1,250 @@
+"""The queue: which unit of work waits, runs, is done or has failed. One state for all workers.
+
+A unit is claimed under a lease. A worker that ends without an answer loses its lease, and the unit
+is claimed again; after `MOST_TRIES` claims it has failed. Results are named by the unit's key, so
+that work done twice gives the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from sutler.fleet.catalogue import Fleet, Repository
+from sutler.store.base import Database, Query, Row
+
+MOST_TRIES = 5
+LEASE_SECONDS = 60
+
+State = Literal["waiting", "running", "done", "failed"]
+STATES: tuple[State, ...] = ("waiting", "running", "done", "failed")
+
+_NOW = {
+    "sqlite": "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+    "postgres": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+}
+_COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables"
+
+
+class Unit(Struct, frozen=True):
+    """One piece of work: a kind of result for one tree of one repository, under one version of
+    sutler and one policy. `tables` names the tables of a finished unit.
+    """
+
+    key: str
+    repo: str
+    tree: str
+    kind: str
+    version: str
+    policy: str
+    state: State = "waiting"
+    tries: int = 0
+    reason: str = ""
+    tables: tuple[str, ...] = ()
+
+
+class Queue:
+    """Units and repositories of one fleet, in SQLite or PostgreSQL."""
+
+    def __init__(self, database: Database, project: str) -> None:
+        self._database = database
+        self._project = project
+        self._now = _NOW[database.dialect]
+        self._skip = " FOR UPDATE SKIP LOCKED" if database.dialect == "postgres" else ""
+
+    def close(self) -> None:
+        self._database.close()
+
+    def add_repositories(self, repositories: Iterable[Repository]) -> int:
+        """Add or move repositories; returns how many are new."""
+        rows = list(repositories)
+
+        def work(query: Query) -> int:
+            before = self._count(query, "fleet_repos")
+            for repository in rows:
+                query(
+                    "INSERT INTO fleet_repos (project, repo, source) VALUES (?, ?, ?) "
+                    "ON CONFLICT (project, repo) DO UPDATE SET source = excluded.source",
+                    (self._project, repository.name, repository.source),
+                )
+            return self._count(query, "fleet_repos") - before
+
+        return self._database.transact(work, write=True)
+
+    def repositories(self) -> tuple[Repository, ...]:
+        rows = self._database.select(
+            "SELECT repo, source FROM fleet_repos WHERE project = ? ORDER BY repo",
+            (self._project,),
+        )
+        return tuple(Repository(repo, source) for repo, source in rows)
+
+    def enqueue(self, units: Iterable[Unit]) -> int:
+        """Add the units that the queue does not hold; returns how many were added."""
+        rows = list(units)
+
+        def work(query: Query) -> int:
+            added = 0
+            for unit in rows:
+                query(
+                    "INSERT INTO fleet_units (project, key, repo, tree, kind, version, policy, "
+                    "state, tries, worker, lease, reason, tables) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', 0, '', 0, '', '') "
+                    "ON CONFLICT (project, key) DO NOTHING",
+                    (
+                        *(self._project, unit.key, unit.repo, unit.tree),
+                        *(unit.kind, unit.version, unit.policy),
+                    ),
+                )
+                added += query.changes()
+            return added
+
+        return self._database.transact(work, write=True)
+
+    def claim(self, worker: str) -> Unit | None:
+        """The next unit, under a lease of this worker's; None if nothing waits."""
+
+        def work(query: Query) -> list[Row]:
+            query(
+                "UPDATE fleet_units SET state = 'failed', "  # noqa: S608  # our own words
+                "reason = 'its worker ended without an answer' "
+                f"WHERE project = ? AND state = 'running' AND lease < {self._now} AND tries >= ?",
+                (self._project, MOST_TRIES),
+            )
+            return query(
+                "UPDATE fleet_units SET state = 'running', tries = tries + 1, worker = ?, "  # noqa: S608  # the same
+                f"lease = {self._now} + ? WHERE project = ? AND key = ("
+                "SELECT key FROM fleet_units WHERE project = ? AND (state = 'waiting' "
+                f"OR (state = 'running' AND lease < {self._now})) "
+                f"ORDER BY tries, key LIMIT 1{self._skip}) RETURNING {_COLUMNS}",
+                (worker, LEASE_SECONDS * 1000, self._project, self._project),
+            )
+
+        rows = self._database.transact(work, write=True)
+        return _unit(rows[0]) if rows else None
+
+    def renew(self, key: str, worker: str) -> bool:
+        """Extend a lease; False if another worker has the unit."""
+        return self._settle(key, worker, f"lease = {self._now} + {LEASE_SECONDS * 1000}", ())
+
+    def finish(self, key: str, worker: str, tables: Iterable[str]) -> bool:
+        """Record a result whose files are in place. False if the lease went to another worker,
+        which gives the same result.
+        """
+        return self._settle(
+            key, worker, "state = 'done', reason = '', tables = ?", (" ".join(tables),)
+        )
+
+    def fail(self, key: str, worker: str, reason: str, *, again: bool) -> bool:
+        """Record a failure; with `again` the unit waits for another try, if one is left."""
+        state = (
+            f"state = CASE WHEN tries < {MOST_TRIES} THEN 'waiting' ELSE 'failed' END"
+            if again
+            else "state = 'failed'"
+        )
+        return self._settle(key, worker, f"{state}, reason = ?", (reason[:500],))
+
+    def retry(self) -> int:
+        """Let all failed units wait again, as if they were new."""
+        return self._change(
+            "UPDATE fleet_units SET state = 'waiting', tries = 0 "
+            "WHERE project = ? AND state = 'failed'",
+            (self._project,),
+        )
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Drop units whose tree, version or policy is not the present one."""
+
+        def work(query: Query) -> None:
+            for key in keys:
+                query("DELETE FROM fleet_units WHERE project = ? AND key = ?", (self._project, key))
+
+        self._database.transact(work, write=True)
+
+    def units(self, repo: str = "", state: str = "") -> tuple[Unit, ...]:
+        rows = self._database.select(
+            f"SELECT {_COLUMNS} FROM fleet_units WHERE project = ? AND (? = '' OR repo = ?) "  # noqa: S608  # our own columns
+            "AND (? = '' OR state = ?) ORDER BY repo, kind, key",
+            (self._project, repo, repo, state, state),
+        )
+        return tuple(map(_unit, rows))
+
+    def open_units(self) -> int:
+        """How many units wait or run."""
+        rows = self._database.select(
+            "SELECT count(*) FROM fleet_units WHERE project = ? AND state IN ('waiting', 'running')",
+            (self._project,),
+        )
+        return int(rows[0][0])
+
+    def fact(self, blob: str, kind: str, tool: str) -> bytes | None:
+        rows = self._database.select(
+            "SELECT body FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?",
+            (self._project, blob, kind, tool),
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def facts(self, tool: str, kind: str) -> dict[str, bytes]:
+        """All facts of a kind, by blob."""
+        rows = self._database.select(
+            "SELECT digest, body FROM facts WHERE project = ? AND kind = ? AND tool = ?",
+            (self._project, kind, tool),
+        )
+        return {row[0]: bytes(row[1]) for row in rows}
+
+    def put_facts(self, rows: Iterable[tuple[str, str, str, bytes]]) -> None:
+        """Keep facts: (blob, kind, tool, body). A fact that is there stays as it is."""
+        held = list(rows)
+
+        def work(query: Query) -> None:
+            for blob, kind, tool, body in held:
+                query(
+                    "INSERT INTO facts (project, digest, kind, tool, body) VALUES (?, ?, ?, ?, ?) "
+                    "ON CONFLICT DO NOTHING",
+                    (self._project, blob, kind, tool, body),
+                )
+
+        self._database.transact(work, write=True)
+
+    def _settle(self, key: str, worker: str, change: str, values: tuple[str, ...]) -> bool:
+        sql = (
+            f"UPDATE fleet_units SET {change} "  # noqa: S608  # our own columns
+            "WHERE project = ? AND key = ? AND worker = ? AND state = 'running'"
+        )
+        return self._change(sql, (*values, self._project, key, worker)) == 1
+
+    def _change(self, sql: str, values: tuple[str, ...]) -> int:
+        def work(query: Query) -> int:
+            query(sql, values)
+            return query.changes()
+
+        return self._database.transact(work, write=True)
+
+    def _count(self, query: Query, table: str) -> int:
+        rows = query(f"SELECT count(*) FROM {table} WHERE project = ?", (self._project,))  # noqa: S608
+        return int(rows[0][0])
+
+
+def open_queue(fleet: Fleet) -> Queue:
+    """Connect to the fleet's database and bring its schema up to date."""
+    from sutler.store.migrations import migrate
+
+    project = f"fleet-{fleet.name}"
+    if fleet.store:
+        from sutler.store.postgres import PostgresDatabase
+
+        shared = PostgresDatabase(fleet.store, project)
+        migrate(shared)
+        shared.claim()
+        return Queue(shared, project)
+    from sutler.store.sqlite import SqliteDatabase
+
+    local = SqliteDatabase(fleet.database)
+    migrate(local)
+    return Queue(local, project)
+
+
+def _unit(row: Row) -> Unit:
+    key, repo, tree, kind, version, policy, state, tries, reason, tables = row
+    return Unit(key, repo, tree, kind, version, policy, state, tries, reason, tuple(tables.split()))

@@ -1,0 +1,309 @@
+"""What a unit of work yields: rows of the dataset's tables, from one tree of one repository.
+
+The tree is exported from git's objects into a private folder and looked at by the same project as
+every other command, so that the same rules decide what enters. Facts are kept by blob: a blob that
+another commit or fork holds too is not parsed or redacted again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from sutler import config
+from sutler.errors import SutlerError, UsageError
+from sutler.fleet import search
+from sutler.fleet.catalogue import Repository, tree_of_head
+from sutler.fleet.queue import Queue, Unit
+from sutler.formats.document import CleanText
+from sutler.languages.facts import Facts
+from sutler.pack.project import Project
+from sutler.pack.unpack import deposit
+from sutler.paths import parse_relpath, wire_path
+from sutler.scan.classify import facts_of
+from sutler.scan.objects import Blob, contents, tree_of
+from sutler.scan.root import Reader, Root
+from sutler.scan.snapshot import FileEntry, Problem
+from sutler.scan.text import decode
+from sutler.version import VERSION
+
+Rows = dict[str, list[dict[str, Any]]]
+"""Rows by the name of their table."""
+
+_BATCH_BYTES = 32_000_000
+_KEPT_AT_ONCE = 200
+MOST_SYMBOLS = 200_000
+"""Symbols of one repository in the dataset; more are generated code."""
+
+
+class Findings(Struct, frozen=True, array_like=True):
+    """Findings of one blob, masked: (rule, line, confidence)."""
+
+    rows: tuple[tuple[str, int, float], ...]
+
+
+def version_of_work() -> str:
+    """The version of everything that results follow from."""
+    from sutler.languages.version import facts_version
+    from sutler.secrets import rules_digest
+
+    return f"{VERSION}-{facts_version():x}-{rules_digest()[:12]}"
+
+
+def policy_digest(settings: config.Settings) -> str:
+    """The digest of the settings under which trees are looked at."""
+    values = dict(settings.values)
+    return sha256(msgspec.json.encode(values, order="sorted")).hexdigest()[:16]
+
+
+def units_of(
+    repositories: Iterable[Repository], kinds: Iterable[str], settings: config.Settings
+) -> Iterator[Unit]:
+    """The units that the present trees call for."""
+    kinds, version, policy = tuple(kinds), version_of_work(), policy_digest(settings)
+    for repository in repositories:
+        tree = tree_of_head(repository.source)
+        if not tree:
+            continue
+        for kind in kinds:
+            words = (repository.name, tree, kind, version, policy)
+            key = sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+            yield Unit(key, *words)
+
+
+class Tree:
+    """An exported tree: the project over it, and the blob behind each of its files."""
+
+    def __init__(self, folder: str, blobs: Mapping[str, Blob], settings: config.Settings) -> None:
+        self.project = Project(folder, settings=settings)
+        self.blobs = blobs
+
+    def admitted(self) -> Iterator[tuple[FileEntry, str]]:
+        """Files that may leave, with the ids of their blobs, sorted by path."""
+        for entry in self.project.scan().entries:
+            blob = self.blobs.get(entry.path)
+            if blob is not None and wire_path(entry.path) == entry.path:
+                yield entry, blob.id
+
+
+def export(source: str, tree: str, folder: str) -> dict[str, Blob]:
+    """Write the regular files of a tree below `folder`. Links and submodules are left out, and so
+    are names that no file can have.
+    """
+    blobs = {path: blob for path, blob in tree_of(source, tree).items() if _plain(path)}
+    _export(source, blobs, folder)
+    return blobs
+
+
+def export_files(source: str, tree: str, paths: Iterable[str], folder: str) -> None:
+    """Write these files of a tree below `folder`."""
+    wanted = set(paths)
+    blobs = {path: blob for path, blob in tree_of(source, tree).items() if path in wanted}
+    _export(source, blobs, folder)
+
+
+def _export(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
+    paths: list[str] = []
+    size = 0
+    for path, blob in sorted(blobs.items()):
+        paths.append(path)
+        size += blob.size
+        if size > _BATCH_BYTES:
+            _write(source, {name: blobs[name] for name in paths}, folder)
+            paths, size = [], 0
+    _write(source, {name: blobs[name] for name in paths}, folder)
+
+
+def _plain(path: str) -> bool:
+    try:
+        parts = parse_relpath(path).split("/")
+    except SutlerError:
+        return False
+    return ".git" not in (part.lower() for part in parts)
+
+
+def _write(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
+    texts = contents(source, blobs.values())
+    files = [
+        (parse_relpath(path), texts[blob.id], 0o644)
+        for path, blob in blobs.items()
+        if blob.id in texts
+    ]
+    deposit(folder, files)
+
+
+def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
+    """The rows of a unit. `folder` is empty and private."""
+    kinds: dict[str, Callable[[Unit, Tree, Queue], Rows]] = {
+        "index": _index,
+        "secrets": _secrets,
+        "survey": _survey,
+        "pack": _pack,
+    }
+    if unit.kind not in kinds:
+        raise UsageError(f"no kind of work is called {unit.kind!r}", next_step=f"use {KINDS}")
+    settings = config.resolve([config.layer_from_environment(os.environ)])
+    blobs = export(source, unit.tree, folder)
+    rows = kinds[unit.kind](unit, Tree(folder, blobs, settings), queue)
+    count = sum(map(len, rows.values()))
+    rows["runs"] = [
+        {
+            "repo": unit.repo,
+            "tree": unit.tree,
+            "kind": unit.kind,
+            "version": unit.version,
+            "policy": unit.policy,
+            "files": len(blobs),
+            "rows": count,
+        }
+    ]
+    return rows
+
+
+KINDS = ("index", "secrets", "survey", "pack")
+
+
+def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
+    from sutler.languages.extract import extract
+
+    files: list[dict[str, Any]] = []
+    symbols: list[dict[str, Any]] = []
+    imports: list[dict[str, Any]] = []
+
+    def facts(path: str, text: CleanText) -> bytes:
+        return msgspec.msgpack.encode(extract(path, text.text))
+
+    decoder = msgspec.msgpack.Decoder(Facts)
+    indexed: list[tuple[str, str, Facts]] = []
+    for entry, blob, body in _by_blob(tree, queue, "facts", unit.version, facts):
+        what, found = facts_of(entry.path), decoder.decode(body)
+        indexed.append((entry.path, blob, found))
+        place = {"repo": unit.repo, "tree": unit.tree, "path": entry.path}
+        files.append(
+            place
+            | {
+                "blob": blob,
+                "size": entry.size,
+                "language": found.language,
+                "category": what.category,
+                "lines": found.lines,
+                "status": found.status,
+            }
+        )
+        symbols += [
+            place
+            | {
+                "name": symbol.name,
+                "kind": symbol.kind,
+                "start": symbol.start,
+                "end": symbol.end,
+                "signature": symbol.signature,
+            }
+            for symbol in found.symbols[: MOST_SYMBOLS - len(symbols)]
+        ]
+        imports += [
+            place | {"text": item.text, "line": item.line, "targets": " ".join(item.targets)}
+            for item in found.imports
+        ]
+    search.keep(unit, indexed, queue)
+    return {"files": files, "symbols": symbols, "imports": imports}
+
+
+def _secrets(unit: Unit, tree: Tree, queue: Queue) -> Rows:
+    def findings(_path: str, text: CleanText) -> bytes:
+        rows = tuple((item.rule, item.line, item.confidence) for item in text.findings)
+        return msgspec.msgpack.encode(Findings(rows))
+
+    decoder = msgspec.msgpack.Decoder(Findings)
+    found = [
+        {
+            "repo": unit.repo,
+            "tree": unit.tree,
+            "path": entry.path,
+            "rule": rule,
+            "line": line,
+            "confidence": confidence,
+        }
+        for entry, _, body in _by_blob(tree, queue, "findings", unit.version, findings)
+        for rule, line, confidence in decoder.decode(body).rows
+    ]
+    return {"findings": found}
+
+
+def _survey(unit: Unit, tree: Tree, _queue: Queue) -> Rows:
+    pack = tree.project.summary_pack()
+    manifest = pack.manifest
+
+    def text(value: object) -> str:
+        return msgspec.json.encode(value).decode()
+
+    row = {
+        "repo": unit.repo,
+        "tree": unit.tree,
+        "project_type": manifest.project_type,
+        "purpose": manifest.purpose_guess,
+        "dependencies": text(manifest.dependencies),
+        "entry_points": text(manifest.entry_points),
+        "key_files": text(pack.key_files_summary),
+        "hotspots": text(pack.risk_hotspots),
+    }
+    return {"surveys": [row]}
+
+
+def _pack(unit: Unit, tree: Tree, _queue: Queue) -> Rows:
+    pack = tree.project.pack()
+    text = pack.text()
+    row = {
+        "repo": unit.repo,
+        "tree": unit.tree,
+        "files": len(pack.report.shown),
+        "tokens": pack.report.tokens or 0,
+        "sha256": sha256(text.encode()).hexdigest(),
+        "text": text,
+    }
+    return {"packs": [row]}
+
+
+def _by_blob(
+    tree: Tree,
+    queue: Queue,
+    kind: str,
+    tool: str,
+    make: Callable[[str, CleanText], bytes],
+) -> Iterator[tuple[FileEntry, str, bytes]]:
+    """Each admitted file with a fact of its blob: from the store, or made from its clean text."""
+    admitted = list(tree.admitted())
+    clean = tree.project.clean(sum(entry.size for entry, _ in admitted))
+    fresh: list[tuple[str, str, str, bytes]] = []
+    with Root(tree.project.place.root) as root, root.reader() as reader:
+        for entry, blob in admitted:
+            name = f"{kind}:{_spelling(entry.path)}"
+            body = queue.fact(blob, name, tool)
+            if body is None:
+                text = _text(reader, entry)
+                if text is None:
+                    continue
+                body = make(entry.path, clean(text, entry.path))
+                fresh.append((blob, name, tool, body))
+                if len(fresh) >= _KEPT_AT_ONCE:
+                    queue.put_facts(fresh)
+                    fresh = []
+            yield entry, blob, body
+    queue.put_facts(fresh)
+
+
+def _spelling(path: str) -> str:
+    """The part of a name that decides how a text is read: its suffix, or the name without one."""
+    name = path.rpartition("/")[2].lower()
+    return name.rpartition(".")[2] if "." in name[1:] else name
+
+
+def _text(reader: Reader, entry: FileEntry) -> str | None:
+    blob = reader.read(entry.path)
+    decoded = None if isinstance(blob, Problem) else decode(blob.data)
+    return None if decoded is None else decoded.text

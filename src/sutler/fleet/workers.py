@@ -1,0 +1,194 @@
+"""Workers: claim a unit, do it in a process of its own under limits, put its result in place.
+
+All executors run the same loop over the same queue, so a driver keeps no state. The local executor
+starts the loop in as many processes as there are cores, Ray in as many tasks as the cluster has,
+and `sutler worker` once on any machine that reaches the queue and the dataset.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+from msgspec import Struct
+
+from sutler.errors import SutlerError, UsageError
+from sutler.fleet import dataset
+from sutler.fleet.catalogue import Fleet
+from sutler.fleet.queue import LEASE_SECONDS, Queue, Unit, open_queue
+from sutler.fleet.units import perform
+from sutler.system import cores
+
+_BEAT = LEASE_SECONDS / 4
+
+
+class Fence(Struct, frozen=True):
+    """Limits of one unit: seconds, and bytes of memory."""
+
+    seconds: float = 900.0
+    memory: int = 6 << 30
+
+
+class Answer(Struct, frozen=True):
+    """What the process of a unit reports: its tables, or why there are none. With `again` the
+    cause may pass, so that another try is worth it.
+    """
+
+    tables: tuple[str, ...] = ()
+    reason: str = ""
+    again: bool = False
+
+
+def work(fleet: Fleet, fence: Fence, *, watch: Callable[[Unit, str], None] | None = None) -> int:
+    """Do units until none waits; returns how many this worker finished. `watch` is called with
+    each unit and the reason of its failure, if it failed.
+    """
+    name = f"{os.uname().nodename if hasattr(os, 'uname') else 'host'}-{uuid.uuid4().hex[:12]}"
+    queue = open_queue(fleet)
+    sources = {item.name: item.source for item in queue.repositories()}
+    finished = 0
+    try:
+        while (unit := queue.claim(name)) is not None:
+            answer = _fenced(fleet, unit, sources.get(unit.repo, ""), fence, queue, name)
+            if answer.reason:
+                queue.fail(unit.key, name, answer.reason, again=answer.again)
+            elif queue.finish(unit.key, name, answer.tables):
+                finished += 1
+            if watch is not None:
+                watch(unit, answer.reason)
+    finally:
+        queue.close()
+    return finished
+
+
+def _fenced(
+    fleet: Fleet, unit: Unit, source: str, fence: Fence, queue: Queue, worker: str
+) -> Answer:
+    """Do a unit in a process of its own, and renew the lease while it runs."""
+    if not source:
+        return Answer(reason="the repository is no longer in the catalogue")
+    context = _context()
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
+        child = context.Process(
+            target=_child, args=(fleet, unit, source, folder, fence, sender), daemon=True
+        )
+        child.start()
+        sender.close()
+        until = time.monotonic() + fence.seconds
+        try:
+            while not receiver.poll(min(_BEAT, max(0.0, until - time.monotonic()))):
+                if time.monotonic() >= until:
+                    return Answer(reason=f"over the limit of {fence.seconds:g} seconds")
+                if not child.is_alive() and not receiver.poll():
+                    break
+                queue.renew(unit.key, worker)
+            answer: Answer = receiver.recv()
+            return answer
+        except (EOFError, OSError):
+            child.join(5)
+            return Answer(reason=_ended(child.exitcode), again=True)
+        finally:
+            _stop(child)
+            receiver.close()
+
+
+def _context() -> Any:
+    """Processes that start within milliseconds where the system can fork, from a server that has
+    loaded what a unit needs.
+    """
+    if sys.platform == "win32":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["sutler.fleet.workers", "sutler.languages.extract"])
+    return context
+
+
+def _stop(child: Any) -> None:
+    child.join(5)
+    if child.is_alive():
+        child.kill()
+        child.join(5)
+
+
+def _ended(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with code {code}"
+
+
+def _child(
+    fleet: Fleet, unit: Unit, source: str, folder: str, fence: Fence, sender: Connection
+) -> None:
+    """The process of a unit. An exception becomes an answer: its text may hold paths of the host,
+    so only that of our own errors is passed on.
+    """
+    _limit(fence)
+    queue = open_queue(fleet)
+    try:
+        rows = perform(unit, source, os.path.join(folder, "tree"), queue)
+        answer = Answer(tables=tuple(dataset.write(fleet.dataset, unit, rows)))
+    except MemoryError:
+        answer = Answer(reason=f"over the limit of {fence.memory >> 20:,} MB of memory")
+    except SutlerError as error:
+        answer = Answer(reason=str(error).splitlines()[0])
+    except OSError as error:
+        answer = Answer(reason=f"the system refused: {error.strerror}", again=True)
+    except Exception as error:
+        answer = Answer(reason=f"unexpected {type(error).__name__}")
+    finally:
+        queue.close()
+    sender.send(answer)
+    sender.close()
+
+
+def _limit(fence: Fence) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows: the time limit is all there is
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (fence.memory, fence.memory))
+
+
+def run_local(fleet: Fleet, fence: Fence, count: int = 0) -> None:
+    """Run workers in processes of this machine until no unit waits."""
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(fleet, fence)) for _ in range(count or cores())]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
+    """Run workers as tasks of a Ray cluster: an existing one, or one that is started here. The
+    fleet's folder must be reachable from every node, and so must its store.
+    """
+    try:
+        import ray
+    except ImportError:
+        raise UsageError(
+            "this executor needs ray", next_step="install sutler with its ray extra"
+        ) from None
+    ray.init(
+        address=address or None,
+        log_to_driver=False,
+        include_dashboard=False,
+        logging_level=logging.ERROR,
+    )
+    try:
+        task = ray.remote(max_retries=10)(work)
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # ray has no types for it
+        count = max(1, int(resources.get("CPU", 1)))
+        ray.get([task.remote(fleet, fence) for _ in range(count)])
+    finally:
+        ray.shutdown()

@@ -1,0 +1,285 @@
+"""`sutler fleet` and `sutler worker`: the same engine over many repositories."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections import Counter
+from html import escape
+
+from sutler import config
+from sutler.errors import UsageError
+from sutler.fleet import catalogue, dataset, search, workers
+from sutler.fleet.catalogue import Fleet
+from sutler.fleet.queue import STATES, Queue, open_queue
+from sutler.fleet.units import KINDS, units_of
+from sutler.fronts.cli.console import Console
+from sutler.paths import quote
+from sutler.store.atomic import write_atomic
+
+_PAUSE = 1.0  # seconds between two looks at the queue
+
+ACTIONS = {
+    "init": "make a fleet in the folder of --fleet",
+    "add": "add repositories: checkouts, bare mirrors, folders of them, or files that list them",
+    "run": "do the work that is missing: kinds with commas, such as index,secrets,survey,pack",
+    "status": "count units by state and kind, and failures by cause",
+    "retry": "let failed units be tried again",
+    "why": "show the units of one repository and why they failed",
+    "find": "find places in all repositories for a task",
+    "pack": "make one pack for a task across repositories",
+    "watch": "show the status until no unit waits or runs",
+    "sql": "run one SQL query over the dataset",
+}
+
+
+def configure_fleet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", choices=tuple(ACTIONS), help="; ".join(f"{k}: {v}" for k, v in ACTIONS.items())
+    )
+    parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
+    _where(parser)
+    parser.add_argument("--name", default="fleet", help="with init: the fleet's name")
+    parser.add_argument(
+        "--on",
+        choices=("local", "workers", "ray"),
+        default="local",
+        help="with run: processes here, workers started elsewhere, or Ray (default local)",
+    )
+    parser.add_argument("--ray", default="", metavar="ADDRESS", help="an existing Ray cluster")
+    parser.add_argument(
+        "--max-tokens", type=int, default=16_000, metavar="N", help="with pack: its ceiling"
+    )
+    parser.add_argument("--html", metavar="FILE", help="with status: write it as a page too")
+    parser.add_argument("-k", "--top", type=int, default=20, metavar="N", help="places to show")
+    _limits(parser)
+
+
+def configure_worker(parser: argparse.ArgumentParser) -> None:
+    _where(parser)
+    _limits(parser)
+
+
+def _where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fleet", default=".sutler-fleet", metavar="DIR", help="the fleet's folder"
+    )
+    parser.add_argument(
+        "--store",
+        default=os.environ.get("SUTLER_STORE", ""),
+        metavar="URL",
+        help="PostgreSQL URL of a shared queue (default: SUTLER_STORE)",
+    )
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=int, default=0, metavar="N", help="processes (default: one for each core)"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=900, metavar="SECONDS", help="limit of one unit"
+    )
+    parser.add_argument(
+        "--memory", type=int, default=6144, metavar="MB", help="memory limit of one unit"
+    )
+
+
+def _fence(args: argparse.Namespace) -> workers.Fence:
+    if args.timeout <= 0 or args.memory < 256:
+        raise UsageError(
+            "a unit needs time and memory", rule="--timeout above 0, --memory at least 256"
+        )
+    return workers.Fence(args.timeout, args.memory << 20)
+
+
+def run_worker(args: argparse.Namespace, console: Console) -> int:
+    fleet = catalogue.open_fleet(args.fleet, args.store)
+    workers.run_local(fleet, _fence(args), args.jobs)
+    return _report(fleet, console)
+
+
+def run_fleet(args: argparse.Namespace, console: Console) -> int:
+    if args.action == "init":
+        fleet = catalogue.create(args.fleet, args.name, args.store)
+        os.makedirs(fleet.dataset, exist_ok=True)
+        write_atomic(os.path.join(fleet.dataset, "README.md"), [dataset.readme().encode()])
+        open_queue(fleet).close()
+        console.answer(f"made the fleet {fleet.name} in {quote(fleet.folder)}")
+        return 0
+    fleet = catalogue.open_fleet(args.fleet, args.store)
+    queue = open_queue(fleet)
+    try:
+        match args.action:
+            case "add":
+                return _add(queue, args.words, console)
+            case "run":
+                _enqueue(fleet, queue, args.words)
+            case "status":
+                if args.html:
+                    write_atomic(args.html, [_page(fleet, queue).encode()])
+                return _status(queue, console)
+            case "watch":
+                return _watch(queue, console)
+            case "retry":
+                console.answer(_units(queue.retry()) + " again")
+                return 0
+            case "why":
+                return _why(queue, args.words, console)
+            case "find":
+                return _find(queue, " ".join(args.words), args.top, console)
+            case "pack":
+                return _pack(queue, " ".join(args.words), args.max_tokens, console)
+            case _:
+                return _sql(fleet, queue, " ".join(args.words), console)
+    finally:
+        queue.close()
+    _run(fleet, args)
+    return _report(fleet, console)
+
+
+def _add(queue: Queue, sources: list[str], console: Console) -> int:
+    if not sources:
+        raise UsageError("no source was named", next_step="name repositories or folders of them")
+    found = [item for source in sources for item in catalogue.repositories_in(source)]
+    taken = {item.name: item.source for item in queue.repositories()}
+    added = queue.add_repositories(catalogue.distinct(found, taken))
+    console.answer(f"{added:,} new repositories, {len(queue.repositories()):,} in all")
+    return 0
+
+
+def _enqueue(fleet: Fleet, queue: Queue, words: list[str]) -> None:
+    """Queue what the present trees call for, and drop what they replace."""
+    kinds = [kind for word in words for kind in word.split(",") if kind] or ["index"]
+    unknown = sorted(set(kinds) - set(KINDS))
+    if unknown:
+        raise UsageError(
+            f"no kind of work is called {unknown[0]!r}", next_step=f"use {', '.join(KINDS)}"
+        )
+    settings = config.resolve([config.layer_from_environment(os.environ)])
+    units = list(units_of(queue.repositories(), kinds, settings))
+    present = {unit.key for unit in units}
+    old = [unit for unit in queue.units() if unit.kind in kinds and unit.key not in present]
+    queue.forget(unit.key for unit in old)
+    dataset.remove(fleet.dataset, old)
+    queue.enqueue(units)
+
+
+def _run(fleet: Fleet, args: argparse.Namespace) -> None:
+    if args.on == "local":
+        workers.run_local(fleet, _fence(args), args.jobs)
+    elif args.on == "ray":
+        workers.run_on_ray(fleet, _fence(args), args.ray)
+
+
+def _report(fleet: Fleet, console: Console) -> int:
+    queue = open_queue(fleet)
+    try:
+        return _status(queue, console)
+    finally:
+        queue.close()
+
+
+def _status(queue: Queue, console: Console) -> int:
+    units = queue.units()
+    counts = Counter((unit.kind, unit.state) for unit in units)
+    causes = Counter(unit.reason for unit in units if unit.state == "failed")
+    if console.as_json:
+        states = [{"kind": k, "state": s, "units": n} for (k, s), n in sorted(counts.items())]
+        reasons = [{"reason": reason, "units": n} for reason, n in causes.most_common()]
+        console.answer_json({"states": states, "failures": reasons})
+        return 0
+    rows = [f"{'kind':10}" + "".join(f"{state:>10}" for state in STATES)]
+    for kind in sorted({unit.kind for unit in units}):
+        rows.append(f"{kind:10}" + "".join(f"{counts[kind, state]:>10,}" for state in STATES))
+    rows += [f"failed: {count:,} × {reason}" for reason, count in causes.most_common(20)]
+    console.answer("\n".join(rows) + "\n")
+    return 0
+
+
+def _why(queue: Queue, words: list[str], console: Console) -> int:
+    units = queue.units(words[0]) if words else ()
+    if not units:
+        raise UsageError(
+            "no units of that repository", next_step="see 'sutler fleet status', then run"
+        )
+    rows = [f"{u.kind:10} {u.state:8} tries {u.tries}  {u.reason}".rstrip() for u in units]
+    console.answer("\n".join(rows) + "\n")
+    return 0
+
+
+def _find(queue: Queue, task: str, top: int, console: Console) -> int:
+    if not task.strip():
+        raise UsageError("no task was given", next_step="say what you look for")
+    places = search.find(queue, task, max(top, 1))
+    if console.as_json:
+        console.answer_json({"places": places})
+        return 0
+    rows = []
+    for place in places:
+        rows.append(
+            f"{place.repo}:{quote(place.path)}:{place.start}-{place.end}  {place.score:.3f}"
+        )
+        rows += [f"    {reason}" for reason in place.reasons[:2]]
+    console.answer("\n".join(rows) + "\n" if rows else "nothing in the fleet matches the task\n")
+    return 0
+
+
+def _pack(queue: Queue, task: str, ceiling: int, console: Console) -> int:
+    if not task.strip():
+        raise UsageError("no task was given", next_step="say what the pack is for")
+    with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
+        packing = search.pack(queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
+        console.stream(packing.encoded())
+        report = packing.report
+    console.note(f"{len(report.shown):,} files, {report.tokens or 0:,} of {ceiling:,} tokens")
+    return 0
+
+
+def _watch(queue: Queue, console: Console) -> int:
+    with console.progress("units") as bar:
+        while open_units := queue.open_units():
+            total = len(queue.units())
+            if bar is not None:
+                bar(total - open_units, total)
+            time.sleep(_PAUSE)
+    return _status(queue, console)
+
+
+def _page(fleet: Fleet, queue: Queue) -> str:
+    """The status as one HTML page: no scripts, nothing from outside."""
+    rows = "".join(
+        f"<tr><td>{escape(unit.repo)}<td>{unit.kind}<td>{unit.state}<td>{unit.tries}"
+        f"<td>{escape(unit.reason)}"
+        for unit in queue.units()
+    )
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        "<meta http-equiv=Content-Security-Policy "
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>Fleet {escape(fleet.name)}</title>"
+        "<style>body{font:1rem system-ui}td,th{padding:.2rem .8rem;text-align:left}</style>"
+        f"<h1>Fleet {escape(fleet.name)}</h1>"
+        f"<table><tr><th>repository<th>kind<th>state<th>tries<th>reason{rows}</table></html>\n"
+    )
+
+
+def _sql(fleet: Fleet, queue: Queue, sql: str, console: Console) -> int:
+    if not sql.strip():
+        raise UsageError("no query was given", next_step="see the dataset's README.md")
+    names, rows = dataset.query(fleet.dataset, queue.units(state="done"), sql)
+    if console.as_json:
+        console.answer_json({"columns": names, "rows": [list(map(_plain, row)) for row in rows]})
+        return 0
+    lines = ["\t".join(names), *("\t".join(str(value) for value in row) for row in rows)]
+    console.answer("\n".join(lines) + "\n")
+    return 0
+
+
+def _units(count: int) -> str:
+    return f"{count:,} unit waits" if count == 1 else f"{count:,} units wait"
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

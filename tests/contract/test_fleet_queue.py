@@ -1,0 +1,107 @@
+"""The queue of a fleet on both databases: every unit is done once, whatever becomes of workers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from sutler.fleet import queue as queues
+from sutler.fleet.catalogue import Fleet, Repository
+from sutler.fleet.queue import MOST_TRIES, Queue, Unit, open_queue
+from tests.limits import LIMIT
+
+
+def units(count: int) -> list[Unit]:
+    return [Unit(f"k{n:03}", "web", "t", "index", "v", "p") for n in range(count)]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Fleet:
+    url = request.getfixturevalue("postgres_url") if request.param == "postgres" else ""
+    return Fleet(str(tmp_path), f"f{uuid4().hex[:8]}", url)
+
+
+@pytest.fixture
+def queue(fleet: Fleet) -> Iterator[Queue]:
+    opened = open_queue(fleet)
+    yield opened
+    opened.close()
+
+
+def test_a_unit_is_claimed_once(queue: Queue) -> None:
+    """Two workers never hold one unit, and an enqueued unit is not added twice."""
+    assert (queue.enqueue(units(2)), queue.enqueue(units(3))) == (2, 1)
+    claimed = [queue.claim("a"), queue.claim("b"), queue.claim("a"), queue.claim("b")]
+    keys = [unit.key for unit in claimed if unit is not None]
+    assert keys == ["k000", "k001", "k002"]
+    assert claimed[3] is None
+
+
+def test_workers_side_by_side_do_all_units_once(fleet: Fleet, queue: Queue) -> None:
+    queue.enqueue(units(40))
+    done: list[str] = []
+
+    def loop(name: str) -> None:
+        mine = open_queue(fleet)
+        while (unit := mine.claim(name)) is not None:
+            assert mine.finish(unit.key, name, ("files",))
+            done.append(unit.key)
+        mine.close()
+
+    threads = [threading.Thread(target=loop, args=(f"w{n}",)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert sorted(done) == [unit.key for unit in units(40)]
+    assert {unit.state for unit in queue.units()} == {"done"}
+
+
+def test_a_lost_lease_is_claimed_again_until_the_tries_end(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that dies costs a try; after the last one the unit has failed with its reason."""
+    monkeypatch.setattr(queues, "LEASE_SECONDS", -1)
+    queue.enqueue(units(1))
+    for turn in range(MOST_TRIES):
+        unit = queue.claim(f"w{turn}")
+        assert unit is not None
+        assert unit.tries == turn + 1
+    assert queue.claim("last") is None
+    (unit,) = queue.units(state="failed")
+    assert "without an answer" in unit.reason
+
+
+def test_only_the_holder_of_a_lease_settles_a_unit(queue: Queue) -> None:
+    queue.enqueue(units(1))
+    queue.claim("a")
+    assert not queue.renew("k000", "b")
+    assert not queue.finish("k000", "b", ())
+    assert queue.renew("k000", "a")
+    assert queue.finish("k000", "a", ("files", "runs"))
+    assert queue.units()[0].tables == ("files", "runs")
+
+
+def test_a_failure_waits_for_another_try_and_retry_starts_over(queue: Queue) -> None:
+    queue.enqueue(units(1))
+    queue.claim("a")
+    queue.fail("k000", "a", "the disk is full", again=True)
+    assert queue.units()[0].state == "waiting"
+    queue.claim("a")
+    queue.fail("k000", "a", "not a repository", again=False)
+    assert queue.units()[0].state == "failed"
+    assert queue.retry() == 1
+    assert queue.units()[0].tries == 0
+
+
+def test_repositories_and_facts(queue: Queue) -> None:
+    assert queue.add_repositories([Repository("a", "/x"), Repository("b", "/y")]) == 2
+    assert queue.add_repositories([Repository("a", "/z")]) == 0
+    assert queue.repositories() == (Repository("a", "/z"), Repository("b", "/y"))
+    queue.put_facts([("blob", "facts:py", "1", b"one"), ("blob", "facts:py", "1", b"two")])
+    assert queue.fact("blob", "facts:py", "1") == b"one"
+    assert queue.fact("blob", "facts:py", "2") is None

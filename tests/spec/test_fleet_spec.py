@@ -1,0 +1,214 @@
+"""Many repositories through the front door: the same rows from every executor, after any kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.limits import LIMIT
+
+KEY = "ghp_" + "a8Kq2Lm9" * 4 + "Zt7X"
+SQL = {
+    "files": "select repo, path, language, lines from files order by all",
+    "symbols": 'select repo, path, name, kind, start, "end" from symbols order by all',
+    "findings": "select repo, path, rule, line from findings order by all",
+    "packs": "select repo, files, tokens, sha256 from packs order by all",
+}
+
+
+def git(folder: Path, *words: str) -> str:
+    environ = {
+        **os.environ,
+        **{
+            f"GIT_{who}_{what}": "x"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        },
+    }
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words],
+        env=environ,
+        capture_output=True,
+        check=True,
+        timeout=LIMIT,
+    )
+    return done.stdout.decode()
+
+
+def sutler(folder: Path, *words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "sutler", *words], cwd=folder, capture_output=True, timeout=LIMIT
+    )
+    assert done.returncode == code, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def rows(folder: Path, fleet: str) -> dict[str, Any]:
+    return {
+        name: json.loads(sutler(folder, "fleet", "sql", sql, "--fleet", fleet, "--json"))["rows"]
+        for name, sql in SQL.items()
+    }
+
+
+@pytest.fixture
+def mirrors(tmp_path: Path) -> Path:
+    """Three bare mirrors; one holds a secret, one a name that no checkout could have."""
+    for number in range(3):
+        tree = tmp_path / f"work{number}"
+        tree.mkdir()
+        (tree / "README.md").write_text(f"# Cart {number}\n\nCounts the items of cart {number}.\n")
+        (tree / "cart.py").write_text(
+            f"def total_of_cart_{number}(items):\n    return sum(items)\n"
+        )
+        (tree / ".env").write_text("PASSWORD=x\n")
+        if number == 1:
+            (tree / "deploy.sh").write_text(f"export GITHUB_TOKEN={KEY}\n")
+        git(tree, "init", "-q", "-b", "main")
+        git(tree, "add", "-A", "-f")
+        git(tree, "commit", "-qm", "first")
+        git(tmp_path, "clone", "-q", "--bare", str(tree), f"mirrors/cart{number}.git")
+    return tmp_path
+
+
+def test_a_fleet_from_mirrors_to_sql(mirrors: Path) -> None:
+    """Rows of every table; credentials stay out by name, and values of findings are not kept."""
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    assert "3 new" in sutler(mirrors, "fleet", "add", "mirrors", "--fleet", "f")
+    status = sutler(
+        mirrors, "fleet", "run", "index,secrets,survey,pack", "--fleet", "f", "--jobs", "1"
+    )
+    assert "failed: " not in status
+    answer = rows(mirrors, "f")
+    assert [row[:2] for row in answer["files"]][:2] == [
+        ["cart0", "README.md"],
+        ["cart0", "cart.py"],
+    ]
+    assert not any(row[1] == ".env" for row in answer["files"])
+    assert [row[1] for row in answer["findings"]] == ["deploy.sh"]
+    whole = b"".join(path.read_bytes() for path in (mirrors / "f").rglob("*") if path.is_file())
+    assert KEY.encode() not in whole
+    assert "cart1:cart.py:1-2" in sutler(
+        mirrors, "fleet", "find", "total_of_cart_1", "--fleet", "f"
+    )
+    assert "nothing in the fleet" in sutler(mirrors, "fleet", "find", "zeppelin", "--fleet", "f")
+
+
+def test_one_pack_across_repositories(mirrors: Path) -> None:
+    """Files of several repositories, each under its name, within one ceiling."""
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors", "--fleet", "f")
+    sutler(mirrors, "fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    text = sutler(
+        mirrors,
+        "fleet",
+        "pack",
+        "total_of_cart_0 and total_of_cart_1",
+        "--fleet",
+        "f",
+        "--max-tokens",
+        "2000",
+    )
+    assert "cart0/cart.py" in text
+    assert "cart1/cart.py" in text
+    sutler(mirrors, "fleet", "watch", "--fleet", "f")
+    sutler(mirrors, "fleet", "status", "--fleet", "f", "--html", "status.html")
+    assert "<td>cart2<td>index<td>done" in (mirrors / "status.html").read_text()
+
+
+def test_sql_reads_the_dataset_and_no_other_file(mirrors: Path) -> None:
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    (mirrors / "outside.csv").write_text("a\n1\n")
+    path = mirrors / "outside.csv"
+    sutler(mirrors, "fleet", "sql", f"select * from read_csv('{path}')", "--fleet", "f", code=1)  # noqa: S608  # the test's own query
+
+
+def test_a_second_run_works_on_new_trees_only(mirrors: Path) -> None:
+    """An unchanged tree is not looked at again; a new commit replaces the rows of the old one."""
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors", "--fleet", "f")
+    sutler(mirrors, "fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    before = {
+        path: path.stat().st_mtime_ns for path in (mirrors / "f" / "dataset").rglob("*.parquet")
+    }
+    (mirrors / "work0" / "new.py").write_text("def fresh():\n    return 1\n")
+    git(mirrors / "work0", "add", "-A")
+    git(mirrors / "work0", "commit", "-qm", "second")
+    git(mirrors / "work0", "push", "-q", str(mirrors / "mirrors" / "cart0.git"), "main")
+    sutler(mirrors, "fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    after = {
+        path: path.stat().st_mtime_ns for path in (mirrors / "f" / "dataset").rglob("*.parquet")
+    }
+    same = {path for path in before if after.get(path) == before[path]}
+    assert {path.parent.name for path in set(after) - same} == {"repo=cart0"}
+    assert ["cart0", "new.py"] in [row[:2] for row in rows(mirrors, "f")["files"]]
+
+
+def test_a_killed_worker_loses_nothing(mirrors: Path) -> None:
+    """Workers that die at any moment leave the same dataset as one that never does."""
+    for name in ("calm", "wild"):
+        sutler(mirrors, "fleet", "init", "--fleet", name)
+        sutler(mirrors, "fleet", "add", "mirrors", "--fleet", name)
+    kinds = "index,secrets,pack"
+    sutler(mirrors, "fleet", "run", kinds, "--fleet", "calm", "--jobs", "1")
+    sutler(mirrors, "fleet", "run", kinds, "--fleet", "wild", "--on", "workers")
+    for pause in (0.6, 1.2, 2.0):
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "sutler", "worker", "--fleet", "wild", "--jobs", "1"],
+            cwd=mirrors,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+        )
+        time.sleep(pause)
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait(LIMIT)
+    _expire(mirrors / "wild" / "fleet.db")
+    sutler(mirrors, "worker", "--fleet", "wild", "--jobs", "1")
+    assert rows(mirrors, "wild") == rows(mirrors, "calm")
+
+
+def _expire(database: Path) -> None:
+    """Let the leases of dead workers end now instead of in a minute."""
+    import apsw
+
+    connection = apsw.Connection(str(database))
+    connection.execute("UPDATE fleet_units SET lease = 0 WHERE state = 'running'")
+    connection.close()
+
+
+def test_a_unit_over_its_limit_fails_with_the_reason(mirrors: Path) -> None:
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "mirrors/cart0.git", "--fleet", "f")
+    status = sutler(
+        mirrors, "fleet", "run", "index", "--fleet", "f", "--jobs", "1", "--timeout", "0.001"
+    )
+    assert "over the limit of 0.001 seconds" in status
+    assert "failed" in sutler(mirrors, "fleet", "why", "cart0", "--fleet", "f")
+    assert "1 unit" in sutler(mirrors, "fleet", "retry", "--fleet", "f")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fleet", "status", "--fleet", "none"),
+        ("fleet", "run", "dance", "--fleet", "f"),
+        ("fleet", "add", "--fleet", "f"),
+        ("fleet", "find", "--fleet", "f"),
+        ("fleet", "why", "nobody", "--fleet", "f"),
+    ],
+    ids=["no fleet", "unknown kind", "no source", "no task", "unknown repository"],
+)
+def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> None:
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    done = subprocess.run(
+        [sys.executable, "-m", "sutler", *words], cwd=mirrors, capture_output=True, timeout=LIMIT
+    )
+    assert done.returncode == 2
+    assert b"next:" in done.stderr
