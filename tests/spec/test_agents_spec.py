@@ -18,7 +18,7 @@ from sutler.fronts.cli.agents import CLIENTS
 from sutler.fronts.mcp.server import INSTRUCTIONS
 from sutler.fronts.mcp.settings import read_json
 from sutler.tokens.counter import token_counter
-from sutler.tools import BY_NAME, DEFAULT, MOST
+from sutler.tools import ALIASES, BY_NAME, DEFAULT, MOST
 from sutler.tools.answers import output_schema
 from tests.conftest import Plant, Sutler
 from tests.docs.blocks import commands
@@ -30,11 +30,88 @@ SKILL = Path(__file__).parents[2] / "src/sutler/fronts/mcp/SKILL.md"
 
 
 def test_there_are_at_most_a_dozen_tools() -> None:
-    """Seed 003's eight standard tools are among them, and every tool has a type for its answer."""
-    standard = "list_files read_file read_lines write_file apply_patch get_diff get_file_history summarize_file"
+    """What agents use most is among them; seed 003's eight standard names are all answered, and
+    every tool has a type for its answer.
+    """
+    seed = "list_files read_file read_lines write_file apply_patch get_diff file_history summarize_file"
     assert len(DEFAULT) <= MOST == 12
-    assert set(standard.split()) <= set(DEFAULT)
+    assert set(seed.split()) <= set(BY_NAME) | set(ALIASES)
+    assert set(seed.split()) - {"file_history"} | {"search", "edit"} <= set(DEFAULT)
+    assert not {"why", "rollback", "get_file_history"} & set(DEFAULT)
     assert all(output_schema(tool)["anyOf"] for tool in BY_NAME.values())
+
+
+def test_the_tool_list_costs_at_most_2500_tokens(plant: Plant) -> None:
+    """It is part of every conversation. `pack` and `rank` stay in sight where clients defer
+    tools; `--tools all` lists the rest.
+    """
+    with stdio(project := plant({"a.py": "x = 1\n"})) as wire:
+        listed = wire.ask("tools/list")["result"]
+        assert [tool["name"] for tool in listed["tools"]] == list(DEFAULT)
+        text = json.dumps(listed, separators=(",", ":"))
+        assert token_counter("o200k_base")(text) <= 2_500
+        kept = {tool["name"] for tool in listed["tools"] if "_meta" in tool}
+        assert kept == {"pack", "rank"}
+    with stdio(project, "--tools", "all") as wire:
+        every = wire.ask("tools/list")["result"]["tools"]
+        assert [tool["name"] for tool in every] == list(BY_NAME)
+
+
+def test_names_of_the_seed_and_unlisted_tools_are_answered(plant: Plant) -> None:
+    """`file_history` and `filepath` are seed 003's own. With --tools nothing else is answered."""
+    with stdio(project := plant({"a.py": "x = 1\n"})) as wire:
+        history = wire.call("file_history", filepath="a.py")["structuredContent"]["result"]
+        assert history[0]["path"] == "a.py"
+        assert wire.call("why", path="a.py")["structuredContent"]["path"] == "a.py"
+    with stdio(project, "--tools", "read_file") as wire:
+        answer = wire.ask("tools/call", name="file_history", arguments={"path": "a.py"})
+        assert answer["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("arguments", "next_step"),
+    [
+        ({"pth": "a.py"}, "use 'path'"),
+        ({"file-path": "a.py"}, "use 'path'"),
+        ({"path": "a.py", "filepath": "b.py"}, "give 'path' alone"),
+    ],
+)
+def test_a_wrong_parameter_gets_the_right_name_back(
+    arguments: dict[str, str], next_step: str, plant: Plant
+) -> None:
+    with stdio(plant({"a.py": "x = 1\n"})) as wire:
+        failed = wire.call("read_file", **arguments)
+        assert failed["isError"]
+        assert next_step in failed["structuredContent"]["error"]["next"]
+
+
+def test_a_name_that_stands_twice_in_one_object_is_refused(plant: Plant) -> None:
+    """JSON allows it, and parsers differ in which one counts."""
+    with stdio(plant({"a.py": "x = 1\n", "b.py": "y = 2\n"})) as wire:
+        wire.send(
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file",'
+            b'"arguments":{"path":"a.py","path":"b.py"}}}'
+        )
+        answer = wire.line()
+        assert answer["id"] == 1
+        assert "'path' is given twice" in answer["error"]["message"]
+        quoted = '{"path": 1, "path": 2} "x":'
+        assert "result" in wire.ask("tools/call", name="search", arguments={"queries": [quoted]})
+
+
+def test_search_takes_several_queries(plant: Plant) -> None:
+    """One hit for each line, in order, with the queries that match it."""
+    with stdio(plant({"a.py": "one\ntwo\none two\n", "b.py": "two\n"})) as wire:
+        found = wire.call("search", queries=["two", "one"])["structuredContent"]
+        places = [(hit["path"], hit["line"], hit["queries"]) for hit in found["hits"]]
+        assert places == [
+            ("a.py", 1, ["one"]),
+            ("a.py", 2, ["two"]),
+            ("a.py", 3, ["two", "one"]),
+            ("b.py", 1, ["two"]),
+        ]
+        assert wire.call("search", query="two")["structuredContent"]["files"] == 2
+        assert wire.call("search", queries=[])["isError"]
 
 
 def test_the_first_512_characters_of_the_instructions_stand_alone() -> None:
@@ -51,7 +128,7 @@ def test_the_first_512_characters_of_the_instructions_stand_alone() -> None:
 
 def test_schemas_admit_nothing_else_and_answers_fit_theirs(plant: Plant) -> None:
     """T59, and structured output: every answer and every failure is valid against the schema that
-    was listed.
+    `sutler schema tools` prints.
     """
     with stdio(plant({"a.py": "x = 1\n", ".env": "K=1\n"})) as wire:
         tools = {tool["name"]: tool for tool in wire.ask("tools/list")["result"]["tools"]}
@@ -64,7 +141,7 @@ def test_schemas_admit_nothing_else_and_answers_fit_theirs(plant: Plant) -> None
             jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
             for given in (dict(BY_NAME[name].example), {"path": ".env"}, {"nonsense": 1}):
                 found = wire.call(name, **given)
-                jsonschema.validate(found["structuredContent"], tool["outputSchema"])
+                jsonschema.validate(found["structuredContent"], output_schema(BY_NAME[name]))
         again = {tool["name"]: tool for tool in wire.ask("tools/list")["result"]["tools"]}
         assert json.dumps(again) == json.dumps(tools)
 

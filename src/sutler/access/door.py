@@ -21,7 +21,17 @@ from sutler.access.answering import as_many, reading_of, within
 from sutler.access.gate import Gate
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
 from sutler.access.policy import decide
-from sutler.access.search import Found, Hit, Kind, Progress, gather, matcher, search_text
+from sutler.access.search import (
+    MAX_QUERIES,
+    Finders,
+    Found,
+    Hit,
+    Kind,
+    Progress,
+    finders,
+    gather,
+    search_text,
+)
 from sutler.access.session import fold, received, stale
 from sutler.access.setup import SessionView, Setup
 from sutler.access.standing import Ground, ground, standing
@@ -305,17 +315,17 @@ class Door:
 
     def search(
         self,
-        query: str,
-        *,
+        *queries: str,
         kind: Kind = "literal",
         globs: tuple[str, ...] = (),
         ignore_case: bool = False,
     ) -> Found:
-        """Lines that match, in path order, each with the context the profile allows."""
-        args = (("query", query), ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
+        """Lines that match a query, in path order, each with the context the profile allows."""
+        asked = (("query", query) for query in queries[:MAX_QUERIES])
+        args = (*asked, ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
 
         def perform(_: RelPath) -> tuple[Found, Outcome]:
-            find = matcher(query, kind, ignore_case=ignore_case)
+            find = finders(queries, kind, ignore_case=ignore_case)
             context = self._profile.context_lines
             room = max(1, min(MAX_HITS, self._profile.free_lines // (2 * context + 1)))
             progress = Progress()
@@ -331,7 +341,7 @@ class Door:
 
     def _hits(
         self,
-        find: Callable[[str], Iterator[int]],
+        find: Finders,
         globs: tuple[str, ...],
         context: int,
         progress: Progress,
@@ -355,7 +365,7 @@ class Door:
                 if left < 0:
                     progress.stopped = f"{MAX_SEARCHED} bytes"
                     return
-                if next(find(decoded.text), None) is None:
+                if all(next(matches(decoded.text), None) is None for matches in find.values()):
                     continue
                 digest = sha256(blob.data).hexdigest()
                 clean = self.pages.clean_text(entry.path, decoded.text, digest)

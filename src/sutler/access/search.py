@@ -7,7 +7,7 @@ Regular expressions run on RE2, which is linear in the text whatever the pattern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -16,18 +16,20 @@ from sutler.errors import UsageError
 
 Kind = Literal["literal", "regex"]
 MAX_QUERY = 1_000
+MAX_QUERIES = 20
 MAX_LINE = 400
 
 
-class Hit(Struct, frozen=True, gc=False):
+class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
     """A matching line with its context; `first` is the number of the first line shown, `line` of
-    the match.
+    the match. `queries` names those that match, if several were asked.
     """
 
     path: str
     line: int
     first: int
     text: str
+    queries: tuple[str, ...] = ()
 
 
 class Found(Struct, frozen=True):
@@ -109,22 +111,39 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
     return regex
 
 
-def search_text(path: str, text: str, find: Matcher, context: int) -> Iterator[Hit]:
+Finders = Mapping[str, Matcher]
+"""Matchers by their query, in the order in which the queries were given."""
+
+
+def finders(queries: Sequence[str], kind: Kind, *, ignore_case: bool = False) -> Finders:
+    if not 1 <= len(queries) <= MAX_QUERIES:
+        raise UsageError(f"{len(queries)} queries", rule=f"a search has 1 to {MAX_QUERIES}")
+    return {query: matcher(query, kind, ignore_case=ignore_case) for query in queries}
+
+
+def search_text(path: str, text: str, find: Finders, context: int) -> Iterator[Hit]:
     """Hits in one clean text, at most one for each line."""
-    lines: list[str] = []
-    starts_at = number = seen = 0
-    for offset in find(text):
-        if not lines:
-            lines = text.split("\n")
-        while starts_at + len(lines[number]) < offset:
-            starts_at += len(lines[number]) + 1
-            number += 1
-        if number + 1 == seen:
-            continue
-        seen = number + 1
+    matched: dict[int, list[str]] = {}
+    for query, matches in find.items():
+        for number in _lines_at(text, matches(text)):
+            matched.setdefault(number, []).append(query)
+    lines = text.split("\n") if matched else []
+    for number in sorted(matched):
         first = max(0, number - context)
         shown = (_short(line) for line in lines[first : number + context + 1])
-        yield Hit(path, number + 1, first + 1, "\n".join(shown))
+        queries = tuple(matched[number]) if len(find) > 1 else ()
+        yield Hit(path, number + 1, first + 1, "\n".join(shown), queries)
+
+
+def _lines_at(text: str, offsets: Iterable[int]) -> Iterator[int]:
+    """Numbers from 0 of the lines that hold these ascending offsets, each number once."""
+    number, passed, last = 0, 0, -1
+    for offset in offsets:
+        number += text.count("\n", passed, offset)
+        passed = offset
+        if number != last:
+            last = number
+            yield number
 
 
 def _short(line: str) -> str:

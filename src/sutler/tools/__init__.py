@@ -14,6 +14,7 @@ from sutler.tools.opening import Opener, open_door, open_doors, open_store, rule
 from sutler.tools.table import TOOLS
 
 __all__ = [
+    "ALIASES",
     "BY_NAME",
     "DEFAULT",
     "MOST",
@@ -31,14 +32,17 @@ __all__ = [
 ]
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+ALIASES: Mapping[str, str] = {alias: tool.name for tool in TOOLS for alias in tool.aliases}
+"""Other names that are answered: those of seed 003 where ours differ."""
 DEFAULT: tuple[str, ...] = tuple(tool.name for tool in TOOLS if tool.standard)
-"""What a server offers unless --tools names others, in the table's order."""
+"""What a server lists unless --tools names others, in the table's order."""
 
 
 def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
     """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is
     skipped.
     """
+    name = ALIASES.get(name, name)
     try:
         tool = BY_NAME.get(name)
         if tool is None:

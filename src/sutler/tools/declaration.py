@@ -18,7 +18,9 @@ MOST = 12
 
 
 class Param(Struct, frozen=True):
-    """A parameter. `help` is what an agent reads; it is required, or has a default."""
+    """A parameter. `help` is what an agent reads; it is required, or has a default. `aliases` are
+    accepted in place of the name and not listed.
+    """
 
     name: str
     type: ParamType
@@ -27,6 +29,7 @@ class Param(Struct, frozen=True):
     required: bool = False
     choices: tuple[str, ...] = ()
     least: int | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class Tool(Struct, frozen=True, kw_only=True):
@@ -34,8 +37,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     `run` receives the door and the checked arguments, every parameter present. `effect` is what the
     ledger records and policy judges. `answer` is the type of what `run` returns; the schema of the
-    answer is made from it. `standard` tools are offered by `sutler mcp` without --tools. A
-    `repeatable` write has the same result when it is called twice.
+    answer is made from it. `standard` tools are listed by `sutler mcp` without --tools; clients
+    that defer tools keep an `essential` one in the model's context. A `repeatable` write has the
+    same result when it is called twice. A `slow` tool may take seconds: a server runs it beside
+    other calls.
     """
 
     name: str
@@ -46,13 +51,16 @@ class Tool(Struct, frozen=True, kw_only=True):
     answer: Any
     example: Mapping[str, object]
     run: Callable[[Door, dict[str, Any]], object]
+    aliases: tuple[str, ...] = ()
     standard: bool = False
+    essential: bool = False
     repeatable: bool = False
+    slow: bool = False
 
 
 def table(*tools: Tool) -> tuple[Tool, ...]:
     """The tools in their order. A faulty declaration is a TypeError that names the tool."""
-    names = [tool.name for tool in tools]
+    names = [name for tool in tools for name in (tool.name, *tool.aliases)]
     for tool in tools:
         if names.count(tool.name) > 1:
             raise TypeError(f"tool {tool.name}: the name is declared twice")
@@ -73,21 +81,39 @@ def table(*tools: Tool) -> tuple[Tool, ...]:
 
 def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
     """The arguments with defaults filled in, each of its type."""
-    names = [param.name for param in tool.params]
-    if unknown := sorted(str(name)[:60] for name in arguments if name not in names):
-        raise UsageError(
-            f"{tool.name} has no argument {unknown[0]!r}",
-            next_step=f"arguments: {', '.join(names)}",
-        )
+    _refuse_unknown(tool, arguments)
     complete: dict[str, Any] = {}
     for param in tool.params:
-        if param.name in arguments:
-            complete[param.name] = _typed(tool, param, arguments[param.name])
+        used = [name for name in (param.name, *param.aliases) if name in arguments]
+        if len(used) > 1:
+            raise UsageError(
+                f"{tool.name}: {param.name!r} is given twice, as {' and '.join(map(repr, used))}",
+                rule="each argument is given once",
+                next_step=f"give {param.name!r} alone",
+            )
+        if used:
+            complete[param.name] = _typed(tool, param, arguments[used[0]])
         elif param.required:
             raise UsageError(f"{tool.name} needs {param.name!r}", next_step=param.help)
         else:
             complete[param.name] = param.default
     return complete
+
+
+def _refuse_unknown(tool: Tool, arguments: Mapping[str, object]) -> None:
+    """Refuse a name that is no parameter, and name the parameter that was probably meant."""
+    names = {name: param.name for param in tool.params for name in (param.name, *param.aliases)}
+    unknown = sorted(str(name)[:60] for name in arguments if name not in names)
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(unknown[0].lower(), names, 1)
+    listed = ", ".join(param.name for param in tool.params)
+    raise UsageError(
+        f"{tool.name} has no argument {unknown[0]!r}",
+        next_step=(f"use {names[close[0]]!r}; " if close else "") + f"arguments: {listed}",
+    )
 
 
 _TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
@@ -96,6 +122,8 @@ _TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
 def _typed(tool: Tool, param: Param, value: object) -> object:
     what = f"{tool.name}: {param.name}"
     if param.type == "strings":
+        if isinstance(value, str):
+            return (value,)
         if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
             return tuple(value)
         raise UsageError(f"{what} is not a list of strings")

@@ -15,14 +15,15 @@ def described(tool: Tool) -> str:
 
 
 def definition(tool: Tool) -> dict[str, object]:
-    """A tool as `tools/list` shows it."""
+    """A tool as `tools/list` shows it. The list is part of every conversation: schemas of answers,
+    which are four times as long as all the rest, stay out of it.
+    """
     reads = tool.effect != "write"
-    return {
+    listed: dict[str, object] = {
         "name": tool.name,
         "title": tool.name.replace("_", " ").capitalize(),
         "description": described(tool),
         "inputSchema": schema(tool),
-        "outputSchema": output_schema(tool),
         "annotations": {
             "readOnlyHint": reads,
             "destructiveHint": not reads,
@@ -30,25 +31,28 @@ def definition(tool: Tool) -> dict[str, object]:
             "openWorldHint": False,
         },
     }
+    if tool.essential:
+        listed["_meta"] = {"anthropic/alwaysLoad": True}
+    return listed
 
 
 def spelled(style: Style) -> list[dict[str, object]]:
     """Every tool, in the table's order."""
     if style == "mcp":
-        return [definition(tool) for tool in TOOLS]
+        return [{**definition(tool), "outputSchema": output_schema(tool)} for tool in TOOLS]
     if style == "anthropic":
         return [
-            {"name": one.name, "description": described(one), "input_schema": schema(one)}
-            for one in TOOLS
+            {"name": tool.name, "description": described(tool), "input_schema": schema(tool)}
+            for tool in TOOLS
         ]
     return [
         {
             "type": "function",
             "function": {
-                "name": one.name,
-                "description": described(one),
-                "parameters": schema(one),
+                "name": tool.name,
+                "description": described(tool),
+                "parameters": schema(tool),
             },
         }
-        for one in TOOLS
+        for tool in TOOLS
     ]

@@ -13,40 +13,42 @@ from sutler.tools.context import PackText, RankedFile
 from sutler.tools.declaration import Param, Tool, table
 
 _PATH = Param(
-    "path", "string", "path relative to the project root, as list_files returns it", required=True
+    "path",
+    "string",
+    "path relative to the project root",
+    required=True,
+    aliases=("filepath", "file_path"),
 )
 _GLOBS = Param(
     "globs",
     "strings",
-    "only files that match one of these: `*.py` at any depth, `src/**/x` from the root",
+    "only files that match one of these, as `*.py` or `src/**`",
     (),
 )
-_CURSOR = Param("cursor", "string", "continue a long answer: `next` of the previous answer", "")
+_CURSOR = Param("cursor", "string", "`next` of the previous answer, to continue it", "")
 _KNOWN = Param(
     "known",
     "string",
-    "the version you already have; if it is current, the answer is `unchanged`",
+    "a version you have; if it is current, the answer is `unchanged`",
     "",
 )
 _BASE = Param(
     "base",
     "string",
-    "the version you read; empty: the last one this session read; `any`: overwrite whatever is there",
+    "the version you read; empty: the last one read in this session; `any`: do not check",
     "",
 )
-_REASON = Param("reason", "string", "why you make this change; recorded in the history", "")
+_REASON = Param("reason", "string", "why; recorded in the history", "")
 _DRY = Param("dry_run", "boolean", "only report what would change", False)
-_WRITTEN = "success, message, diff, version_id, merged, and digests and sizes of each file before and after"
+_WRITTEN = "success, message, diff, version_id and the changed files"
 
 TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="list_files",
         effect="list",
-        help="List the files you may read, sorted by path. For a long list, pass `next` as `cursor`.",
+        help="List the files you may read, sorted by path.",
         params=(_GLOBS, _CURSOR),
-        returns="paths, the number of problems during the scan, for a person the number of files "
-        "that policy "
-        "withheld, and `next` if there are more",
+        returns="paths, and `next` if there are more",
         answer=Listing,
         example={"globs": ["src/**/*.py"]},
         run=lambda door, args: door.list_files(args["globs"], cursor=args["cursor"]),
@@ -55,9 +57,9 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="read_file",
         effect="read",
-        help="Read a text file from its beginning. For a long file, pass the answer's `next` as `cursor`.",
+        help="Read a text file from its beginning.",
         params=(_PATH, _CURSOR, _KNOWN),
-        returns="text with its version, first and last line, total lines, and `next` if there is more",
+        returns="text with its version and line numbers, and `next` if there is more",
         answer=Reading,
         example={"path": "README.md"},
         run=lambda door, args: door.read_file(
@@ -75,7 +77,7 @@ TOOLS: tuple[Tool, ...] = table(
             Param("end", "integer", "last line, inclusive", required=True, least=1),
             _KNOWN,
         ),
-        returns="text with its version, first and last line and total lines",
+        returns="text with its version and line numbers",
         answer=Reading,
         example={"path": "src/app.py", "start": 50, "end": 80},
         run=lambda door, args: door.read_lines(
@@ -96,27 +98,35 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="search",
         effect="read",
-        help="Search the text of all files you may read. Only redacted text is searched, so secrets never match.",
+        help="Search the files you may read for one or several queries. Secrets never match.",
         params=(
-            Param("query", "string", "the text or regular expression to find", required=True),
+            Param(
+                "queries",
+                "strings",
+                "texts or regular expressions to find",
+                required=True,
+                aliases=("query", "pattern"),
+            ),
             Param(
                 "kind",
                 "string",
-                "how the query is interpreted",
+                "how queries are interpreted",
                 "literal",
                 choices=("literal", "regex"),
             ),
             _GLOBS,
             Param("ignore_case", "boolean", "case-insensitive search", False),
         ),
-        returns="matches with path, line and text, how many files were searched or skipped, and "
-        "the limit that "
-        "ended the search, if one did",
+        returns="matching lines with path and line number, and the limit that ended the search",
         answer=Found,
-        example={"query": "def main", "globs": ["*.py"]},
+        example={"queries": ["def main", "import argparse"], "globs": ["*.py"]},
         run=lambda door, args: door.search(
-            args["query"], kind=args["kind"], globs=args["globs"], ignore_case=args["ignore_case"]
+            *args["queries"],
+            kind=args["kind"],
+            globs=args["globs"],
+            ignore_case=args["ignore_case"],
         ),
+        standard=True,
     ),
     Tool(
         name="outline",
@@ -127,6 +137,7 @@ TOOLS: tuple[Tool, ...] = table(
         answer=tuple[Symbol, ...],
         example={"path": "src/app.py"},
         run=lambda door, args: door.outline(args["path"]),
+        standard=True,
     ),
     Tool(
         name="summarize_file",
@@ -145,15 +156,13 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="get_diff",
         effect="read",
-        help="Show the changes between two recorded versions of a file, or from one to its current content.",
+        help="Show what changed between two versions of a file.",
         params=(
             _PATH,
-            Param(
-                "version1", "string", "the older version; empty: the newest one that differs", ""
-            ),
-            Param("version2", "string", "the newer version; empty: the file's current content", ""),
+            Param("version1", "string", "the older one; empty: the newest that differs", ""),
+            Param("version2", "string", "the newer one; empty: the file as it is", ""),
         ),
-        returns="a unified diff, empty if nothing changed",
+        returns="a unified diff, or `no change`",
         answer=str,
         example={"path": "src/app.py"},
         run=lambda door, args: door.get_diff(
@@ -170,7 +179,7 @@ TOOLS: tuple[Tool, ...] = table(
         answer=tuple[Version, ...],
         example={"path": "src/app.py"},
         run=lambda door, args: door.get_file_history(args["path"], args["limit"]),
-        standard=True,
+        aliases=("file_history",),
     ),
     Tool(
         name="get_session",
@@ -192,7 +201,7 @@ TOOLS: tuple[Tool, ...] = table(
             Param(
                 "mode",
                 "string",
-                "truncate: replace the whole content; append: add to the end; create: only if the file is new",
+                "truncate: replace all; append: add to the end; create: a new file",
                 "truncate",
                 choices=("truncate", "append", "create"),
             ),
@@ -209,10 +218,16 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="apply_patch",
         effect="write",
-        help="Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to all its files or to none.",
+        help="Apply a unified diff or a *** Begin Patch block to all its files or to none.",
         params=(
             Param("patch", "string", "the patch", required=True),
-            Param("path", "string", "the only file that the patch may change; empty: any", ""),
+            Param(
+                "path",
+                "string",
+                "the one file to change; the patch may then be bare hunks",
+                "",
+                aliases=("filepath", "file_path"),
+            ),
             *(_BASE, _REASON, _DRY),
         ),
         returns=_WRITTEN,
@@ -229,8 +244,20 @@ TOOLS: tuple[Tool, ...] = table(
         help="Replace a text that occurs exactly once in a file.",
         params=(
             _PATH,
-            Param("old", "string", "the text to replace, exactly as in the file", required=True),
-            Param("new", "string", "the replacement", required=True),
+            Param(
+                "old",
+                "string",
+                "the text to replace, exactly as in the file",
+                required=True,
+                aliases=("old_string", "old_str", "old_text"),
+            ),
+            Param(
+                "new",
+                "string",
+                "the replacement",
+                required=True,
+                aliases=("new_string", "new_str", "new_text"),
+            ),
             *(_BASE, _REASON, _DRY),
         ),
         returns=_WRITTEN,
@@ -239,6 +266,7 @@ TOOLS: tuple[Tool, ...] = table(
         run=lambda door, args: Writer(door).edit(
             args.pop("path"), args.pop("old"), args.pop("new"), **args
         ),
+        standard=True,
     ),
     Tool(
         name="rollback",
@@ -253,43 +281,39 @@ TOOLS: tuple[Tool, ...] = table(
         answer=PatchResult,
         example={"path": "src/app.py", "version": "0a93b3f8836a72b011243a72c6fb43a2"},
         run=lambda door, args: Writer(door).rollback(args.pop("path"), args.pop("version"), **args),
-        standard=True,
         repeatable=True,
     ),
     Tool(
         name="pack",
         effect="read",
-        help="Get the context that a task needs as one text within a token limit: the most "
-        "relevant files, whole or "
-        "shortened, redacted.",
+        help="Get the context that a task needs as one text: the most relevant files, whole or "
+        "shortened, redacted, within a token limit.",
         params=(
             Param("goal", "string", "the task in plain words; files are ranked by it", ""),
             _GLOBS,
             Param(
                 "max_tokens",
                 "integer",
-                "maximum size in tokens; a pack larger than one answer is returned in parts",
+                "maximum size in tokens",
                 20_000,
                 least=1,
             ),
-            Param("since", "string", "put files changed since this git revision first", ""),
-            Param(
-                "diff", "boolean", "add the diff against `since`, or against the last commit", False
-            ),
+            Param("since", "string", "a git revision: files changed since come first", ""),
+            Param("diff", "boolean", "add the diff against `since` or the last commit", False),
             _CURSOR,
         ),
-        returns="the text, its id and tokens, how many files it holds, how many the limit left "
-        "out, and `next` if "
-        "there is more",
+        returns="the text, how many files it holds and leaves out, and `next` if there is more",
         answer=PackText,
         example={"goal": "fix the login timeout", "max_tokens": 12_000},
         run=lambda door, args: context.pack(door, **args),
         standard=True,
+        essential=True,
+        slow=True,
     ),
     Tool(
         name="rank",
         effect="read",
-        help="Rank the files by relevance to a task, with reasons. Read the first few of them next.",
+        help="Rank the files by relevance to a task, with reasons.",
         params=(
             Param(
                 "goal",
@@ -299,11 +323,13 @@ TOOLS: tuple[Tool, ...] = table(
             ),
             Param("limit", "integer", "maximum number of files", 20, least=1),
         ),
-        returns="paths with score, reasons, and the lines that the task names",
+        returns="paths with score, reasons, and lines that matter",
         answer=tuple[RankedFile, ...],
         example={"goal": "TypeError in parse_date when the year is missing", "limit": 10},
         run=lambda door, args: context.rank(door, args["goal"], args["limit"]),
         standard=True,
+        essential=True,
+        slow=True,
     ),
     Tool(
         name="why",
@@ -314,6 +340,5 @@ TOOLS: tuple[Tool, ...] = table(
         answer=Verdict,
         example={"path": "src/app.py"},
         run=lambda door, args: context.why(door, args["path"]),
-        standard=True,
     ),
 )

@@ -59,6 +59,6 @@ def test_a_server_offers_a_dozen_tools_at_most() -> None:
 def test_the_standard_tools_stay_as_they_are() -> None:
     names = [name for name, tool in BY_NAME.items() if tool.standard]
     assert names == [
-        *("list_files", "read_file", "read_lines", "summarize_file", "get_diff"),
-        *("get_file_history", "write_file", "apply_patch", "rollback", "pack", "rank", "why"),
+        *("list_files", "read_file", "read_lines", "search", "outline", "summarize_file"),
+        *("get_diff", "write_file", "apply_patch", "edit", "pack", "rank"),
     ]

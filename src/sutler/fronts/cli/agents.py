@@ -34,7 +34,8 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tools",
         metavar="NAMES",
-        help="names of the tools to serve, comma-separated (at most 12; see 'sutler schema tools')",
+        help="names of the tools to serve, comma-separated, or 'all' (see 'sutler schema tools'); "
+        "default: list twelve, answer all",
     )
     parser.add_argument(
         "--profile",
@@ -117,11 +118,10 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
 
     streams = None if args.http else claim_streams()
     from sutler.fronts.mcp.serving import Plan, serve_http, serve_stdio
-    from sutler.tools import DEFAULT
 
     plan = Plan(
         root=root,
-        tools=tuple(args.tools.split(",")) if args.tools else DEFAULT,
+        tools=tuple(args.tools.split(",")) if args.tools else (),
         profile=args.profile,
         max_tokens=max(1_000, args.max_tokens),
         strict=args.strict_ledger,

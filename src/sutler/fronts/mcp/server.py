@@ -50,9 +50,10 @@ refused, never overwritten. Secrets show as [REDACTED…]: leave such lines alon
 orders. An error names its rule and the next step. After `pending_approval` a person runs `sutler approve ID`; \
 then repeat the same call.
 
-Long answers come in parts: pass `next` as `cursor`. `apply_patch` takes unified diffs, or *** Begin Patch blocks, for \
-one or several files, all or none. `get_file_history` lists versions, `rollback` brings one back as a new version. \
-`why` explains what is left out of a pack. Everything you do is on the project's ledger (`sutler log`).
+Long answers come in parts: pass `next` as `cursor`. `search` takes several queries at once. `edit` replaces one text, \
+`apply_patch` takes unified diffs or *** Begin Patch blocks for one or several files, all or none. Not listed but \
+answered: `get_file_history` lists versions, `rollback` restores one as a new version, `why` explains what is left out \
+of a pack. Everything you do is on the project's ledger (`sutler log`).
 """
 
 Notify = Callable[[str, dict[str, object]], None]
@@ -79,10 +80,10 @@ class Peer:
 
 
 class Server:
-    def __init__(self, ledger: Ledger, chosen: tuple[Tool, ...]) -> None:
+    def __init__(self, ledger: Ledger, listed: tuple[Tool, ...], served: tuple[Tool, ...]) -> None:
         self._key = ledger.key
-        self._names = {tool.name for tool in chosen}
-        self._tools = [definition(tool) for tool in chosen]
+        self._served = {name for tool in served for name in (tool.name, *tool.aliases)}
+        self._tools = [definition(tool) for tool in listed]
         self._lock = threading.Lock()
         self._methods: dict[str, Callable[[Message, Peer, Notify | None], dict[str, object]]] = {
             "tools/list": lambda *_: {"tools": self._tools},
@@ -193,12 +194,10 @@ class Server:
         arguments = {} if given is None else given
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
-        if name not in self._names:
-            _run_tool(
-                peer.door, "", {}
-            )  # so that it is on the ledger; the client gets the protocol's own error
-            known = ", ".join(str(tool["name"]) for tool in self._tools)
-            raise Fault(BAD_PARAMS, f"no tool {name[:60]!r}; tools: {known}")
+        if name not in self._served:
+            _run_tool(peer.door, "", {})  # for the ledger; the client gets the protocol's own error
+            listed = ", ".join(str(tool["name"]) for tool in self._tools)
+            raise Fault(BAD_PARAMS, f"no tool {name[:60]!r}; tools: {listed}")
         capabilities = message.meta.get(f"{META}clientCapabilities")
         seal = partial(Sealed, self._key, peer.door.gate.caller.session, name, arguments)
         refusal = (

@@ -25,14 +25,16 @@ from sutler.store import home
 from sutler.store.records import PROFILES, BackendProfile, Caller
 from sutler.store.state import private_file
 from sutler.tokens.counter import expect_much
-from sutler.tools import BY_NAME, MOST, Tool, open_doors
+from sutler.tools import ALIASES, BY_NAME, DEFAULT, Tool, open_doors
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 Note = Callable[[str], None]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """How to serve: which tools of which project, to what kind of model, and for HTTP where."""
+    """How to serve: which tools of which project, to what kind of model, and for HTTP where.
+    Without names of tools the standard ones are listed and all of them are answered.
+    """
 
     root: str
     tools: tuple[str, ...]
@@ -54,22 +56,19 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
     """The tools by name, in the table's order: a list that never changes keeps prompt caches
-    warm.
+    warm. `all` stands for every tool.
     """
+    names = tuple(BY_NAME) if "all" in names else [ALIASES.get(name, name) for name in names]
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"no tool {unknown[0][:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
-    if len(set(names)) > MOST:
-        raise UsageError(
-            f"{len(set(names))} tools", rule=f"at most {MOST}: more of them confuse a model"
-        )
     return tuple(tool for tool in BY_NAME.values() if tool.name in names)
 
 
 def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
-    tools = chosen(plan.tools)
+    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
-        stdio = Stdio(Server(ledger, tools), incoming, outgoing)
+        stdio = Stdio(Server(ledger, *tools), incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
         peer = Peer(
@@ -92,7 +91,7 @@ def serve_http(plan: Plan, note: Note) -> None:
         note(
             "this address can be reached from other machines: put TLS in front of it, the token travels in clear"
         )
-    tools = chosen(plan.tools)
+    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     try:
         listener = listen(plan.host, plan.port)
     except OSError as fault:
@@ -100,7 +99,7 @@ def serve_http(plan: Plan, note: Note) -> None:
     with listener, open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
         site = _site(plan, token, listener.getsockname()[1])
         doors = Doors(door_for, ledger.key, site, plan.backend)
-        server = Server(ledger, tools)
+        server = Server(ledger, *tools)
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")

@@ -76,6 +76,10 @@ def parse(line: bytes) -> Message:
         raise Fault(INVALID, "the id of a request is not null")
     if not isinstance(body.get("params", {}), dict):
         raise Fault(BAD_PARAMS, "params is not an object", id=id)
+    # A colon behind a quotation mark ends each name. Text may hold that too, so more of them only
+    # ask for a closer look.
+    if line.count(b'":') != _names(body) and (twice := _given_twice(line)):
+        raise Fault(BAD_PARAMS, f"{twice[:60]!r} is given twice in one object", id=id)
     return Message(body)
 
 
@@ -91,6 +95,30 @@ def _usable(id: object) -> bool:
     if isinstance(id, str):
         return len(id) <= _MAX_ID
     return id is None or (type(id) is int and -_SAFE <= id <= _SAFE)
+
+
+def _names(value: object) -> int:
+    """How many names the objects in a value have."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_names, value.values()))
+    return sum(map(_names, value)) if isinstance(value, list) else 0
+
+
+def _given_twice(line: bytes) -> str:
+    """A name that stands twice in one object, or nothing."""
+    import json
+
+    doubled: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for name, _ in items:
+            if name in seen:
+                doubled.append(name)
+            seen.add(name)
+
+    json.loads(line, object_pairs_hook=pairs, parse_int=len)
+    return doubled[0] if doubled else ""
 
 
 def _deeper(value: object, levels: int) -> bool:
