@@ -62,6 +62,23 @@ seen.denied = await call('read_file', { path: '.env' });
 seen.resources = (await client.listResources()).resources.map((one) => one.uri);
 seen.readme = (await client.readResource({ uri: 'sutler://project/README.md' })).contents[0].text;
 seen.prompts = (await client.listPrompts()).prompts.map((one) => one.name);
+seen.each = {};
+for (const [name, args] of Object.entries(JSON.parse(process.env.JOURNEY_CALLS))) {
+  const found = await client.callTool({ name, arguments: args });
+  seen.each[name] = [Boolean(found.isError), typeof found.structuredContent, found.content[0].type];
+}
+const told = [];
+const onprogress = (one) => told.push(one.progress);
+const request = { name: 'pack', arguments: { goal: 'main' } };
+await (v2 ? client.callTool(request, { onprogress }) : client.callTool(request, undefined, { onprogress }));
+seen.progress = told.every((value, at) => at === 0 || value > told[at - 1]);
+const stop = new AbortController();
+const cancelled = v2
+  ? client.callTool(request, { signal: stop.signal })
+  : client.callTool(request, undefined, { signal: stop.signal });
+setTimeout(() => stop.abort('no longer needed'), 20);
+seen.cancelled = await cancelled.then(() => 'answered', () => 'cancelled');
+seen.after = (await call('list_files'))[1].paths;
 seen.version = v2 ? client.getNegotiatedProtocolVersion?.() ?? '' : transport.protocolVersion ?? '';
 console.log(JSON.stringify(seen));
 await client.close();

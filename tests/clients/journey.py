@@ -61,6 +61,18 @@ async def journey(client: Client, project: str) -> None:
 
     await client.call_tool("pack", {"goal": "main"}, progress_callback=tell)
     seen["progress"] = told == sorted(told)
+    seen["each"] = {}
+    for name, arguments in json.loads(os.environ["JOURNEY_CALLS"]).items():
+        found = await client.call_tool(name, arguments)
+        kind = "object" if isinstance(found.structured_content, dict) else "none"
+        seen["each"][name] = bool(found.is_error), kind, found.content[0].type
+    seen["cancelled"] = "answered"
+    try:
+        async with asyncio.timeout(0.02):
+            await client.call_tool("pack", {"goal": "main"})
+    except TimeoutError:
+        seen["cancelled"] = "cancelled"
+    seen["after"] = (await call("list_files"))[1]["paths"]
 
 
 async def main(mode: str) -> None:

@@ -33,7 +33,7 @@ from sutler.access.search import (
     search_text,
 )
 from sutler.access.session import fold, received, stale
-from sutler.access.setup import SessionView, Setup
+from sutler.access.setup import Aside, SessionView, Setup, run_here
 from sutler.access.standing import Ground, ground, standing
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.languages.version import facts_version
@@ -74,9 +74,7 @@ class Door:
         self.pages = Pages(root, gate.clean)
         self._profile = gate.caller.profile
         self._stands: tuple[float, Ground] | None = None
-        self.progress: Callable[[int, int], None] | None = (
-            None  # a front that can tell how far a call has come
-        )
+        self.aside: Aside = run_here
 
     # a call, and what stands before every one of them
 

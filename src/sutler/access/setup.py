@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from sutler.access import outline as structure
 from sutler.access.session import Session
 from sutler.scan.snapshot import ScanRules
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Receives how much of a job is done, and how much there is in all."""
+
+
+class Aside(Protocol):
+    """Runs long work that touches no store; a server does other things meanwhile. The result is of
+    type `kind`, which can travel between processes.
+    """
+
+    def __call__(self, work: Callable[[Progress], T], kind: type[T]) -> T: ...
+
+
+def run_here(work: Callable[[Progress], T], kind: type[T]) -> T:
+    return work(lambda _done, _total: None)
 
 
 class Setup(Struct, frozen=True):

@@ -7,8 +7,10 @@ from __future__ import annotations
 import re
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from sutler.access.door import Args, Door
+from sutler.access.setup import Progress
 from sutler.errors import ConflictError, UsageError
 from sutler.pack import receipts
 from sutler.pack.project import Project
@@ -40,6 +42,13 @@ class PackText(Struct, frozen=True):
     trust: str = "untrusted"
 
 
+class Packed(Struct, frozen=True):
+    """An answer and the receipt of the whole pack."""
+
+    answer: PackText
+    receipt: receipts.Receipt
+
+
 class RankedFile(Struct, frozen=True):
     path: str
     score: float
@@ -62,11 +71,9 @@ def pack(
     if diff:
         args = (*args, ("diff", "yes"))
 
-    def perform(_: RelPath) -> tuple[PackText, Outcome]:
+    def work(progress: Progress) -> Packed:
         start, known = _position(cursor)
-        if max_tokens > MOST_TOKENS:
-            raise UsageError(f"a pack of {max_tokens:,} tokens", rule=f"at most {MOST_TOKENS:,}")
-        project = _project(door)
+        project = _project(door, progress)
         packing = project.pack(
             goal=goal,
             include=globs,
@@ -76,24 +83,20 @@ def pack(
             mode="ignore",
             format="markdown",
         )
-        packing.progress = door.progress
+        packing.progress = progress
         text, report = packing.text(), packing.report
         if known and not report.pack_id.startswith(known):
             raise ConflictError(
                 "the project has changed since the cursor was given", next_step="pack it again"
             )
         end = _within(door, text, start)
-        notes: tuple[str, ...] = ()
-        if not start:
-            receipt = receipts.receipt_of(
-                report,
-                project=told(project.name),
-                destination=f"agent {door.gate.caller.id}",
-                redacted=project.settings.flag("redact"),
-            )
-            trouble = receipts.recorded_in(door.gate.store, door.gate.ledger.key, receipt)[1]
-            notes = (trouble,) if trouble else ()
-        # Of what else stays out not even the number is told: it would say what exists.
+        receipt = receipts.receipt_of(
+            report,
+            project=told(project.name),
+            destination=f"agent {door.gate.caller.id}",
+            redacted=project.settings.flag("redact"),
+        )
+        # Only the budget's exclusions are counted: the number of others would say what exists.
         shown, out = (
             text[start:end],
             sum(item.count for item in report.excluded if item.reason == "budget"),
@@ -110,9 +113,20 @@ def pack(
             len(report.shown),
             out,
             more,
-            notes,
         )
-        return answer, Outcome(bytes=len(shown.encode("utf-8", "replace")), tokens=tokens)
+        return Packed(answer, receipt)
+
+    def perform(_: RelPath) -> tuple[PackText, Outcome]:
+        if max_tokens > MOST_TOKENS:
+            raise UsageError(f"a pack of {max_tokens:,} tokens", rule=f"at most {MOST_TOKENS:,}")
+        packed = door.aside(work, Packed)
+        answer = packed.answer
+        if not answer.first:
+            gate = door.gate
+            trouble = receipts.recorded_in(gate.store, gate.ledger.key, packed.receipt)[1]
+            answer = replace(answer, notes=(trouble,) if trouble else ())
+        size = len(answer.text.encode("utf-8", "replace"))
+        return answer, Outcome(bytes=size, tokens=answer.tokens)
 
     return door.enter("pack", "", args, perform)
 
@@ -120,11 +134,14 @@ def pack(
 def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
     """The files this caller may read, most relevant first."""
 
+    def work(progress: Progress) -> tuple[RankedFile, ...]:
+        project = _project(door, progress)
+        return tuple(map(_ranked, project.ranking(project.scan(), goal).ranked[:limit]))
+
     def perform(_: RelPath) -> tuple[tuple[RankedFile, ...], Outcome]:
-        project = _project(door)
-        found = tuple(map(_ranked, project.ranking(project.scan(), goal).ranked[:limit]))
-        text = "\n".join(f"{one.path} {' '.join(one.reasons)}" for one in found)
-        return found, Outcome(
+        ranked = door.aside(work, tuple[RankedFile, ...])
+        text = "\n".join(f"{file.path} {' '.join(file.reasons)}" for file in ranked)
+        return ranked, Outcome(
             bytes=len(text.encode("utf-8", "replace")), tokens=door.setup.count(text)
         )
 
@@ -143,13 +160,16 @@ def why(door: Door, path: str) -> Verdict:
     return door.enter("why", path, (), perform, effect="list")
 
 
-def _ranked(one: Ranked) -> RankedFile:
-    return RankedFile(quote(one.path), round(one.score, 4), one.reasons[:3], one.lines[:20])
+def _ranked(file: Ranked) -> RankedFile:
+    return RankedFile(quote(file.path), round(file.score, 4), file.reasons[:3], file.lines[:20])
 
 
-def _project(door: Door) -> Project:
+def _project(door: Door, progress: Progress | None = None) -> Project:
     """The project as this caller may see it: what policy keeps back does not exist for it."""
-    return Project(cwd=door.root.host_path).seen_by(door.readable)
+    project = Project(cwd=door.root.host_path).seen_by(door.readable)
+    if progress is not None:
+        project.tell = lambda _phase, done, total: progress(done, total)
+    return project
 
 
 def _position(cursor: str) -> tuple[int, str]:

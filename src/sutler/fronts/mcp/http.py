@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+import select
 import socket
 import threading
 import time
@@ -21,8 +22,9 @@ from http import HTTPStatus
 import h11
 from msgspec import Struct
 
+from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.headers import Head, Refusal, head_of, routed
-from sutler.fronts.mcp.server import Peer, Server
+from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
     HEADER_MISMATCH,
@@ -192,39 +194,38 @@ class HttpServer:
         except Fault as fault:
             talk.respond(_STATUS.get(fault.code, 400), (), encode(error(fault)))
             return
-        if not message.method or message.id is None:
-            talk.respond(202, (), b"")
-            return
-        label = (
-            self._doors.label()
-            if message.method == "initialize"
-            else ""
-            if new
-            else head.get("mcp-session-id")
-        )
+        label = "" if new else head.get("mcp-session-id")
+        if message.method == "initialize":
+            label = self._doors.label()
         peer = self._doors.peer(label)
         if peer is None:
             talk.respond(404, (), b"no such session")
             return
-        events = (
-            Events(talk)
-            if "progressToken" in message.meta and head.accepts("text/event-stream")
-            else None
-        )
-        status, reply = self._answered(message, peer, events, new)
+        if not message.method or message.id is None:
+            self._take(message, peer)
+            talk.respond(202, (), b"")
+            return
+        events = Events(talk) if head.accepts("text/event-stream") else None
+        status, reply = self._answered(message, peer, talk, events, new)
         headers = (("Mcp-Session-Id", label),) if message.method == "initialize" else ()
         if events is None or not events.started:
             talk.respond(status, headers, encode(reply))
         else:
             events.end(reply)
 
+    def _take(self, message: Message, peer: Peer) -> None:
+        """Act on a response or a notification."""
+        if not message.method:
+            peer.take(message)
+        elif message.method == "notifications/cancelled":
+            self._server.cancel(peer, message.params.get("requestId"))
+
     def _answered(
-        self, message: Message, peer: Peer, events: Events | None, new: bool
+        self, message: Message, peer: Peer, talk: Talk, events: Events | None, new: bool
     ) -> tuple[int, dict[str, object]]:
+        exchange = Exchange(events.send if events else None, talk.gone)
         try:
-            return 200, result(
-                message.id, self._server.answer(message, peer, events.notify if events else None)
-            )
+            return 200, result(message.id, self._server.answer(message, peer, exchange))
         except Fault as fault:
             return _STATUS.get(fault.code, 200) if new else 200, error(fault, message.id)
 
@@ -292,6 +293,15 @@ class Talk:
         self._connection.settimeout(SECONDS)
         self._connection.sendall(data)
 
+    def gone(self) -> bool:
+        """Whether the client has closed its end; then nobody reads an answer."""
+        if not select.select([self._connection], [], [], 0)[0]:
+            return False
+        try:
+            return not self._connection.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return True
+
     def linger(self) -> None:
         """Read on for a moment: a client that still sends would lose the answer to a reset."""
         self._connection.shutdown(socket.SHUT_WR)
@@ -316,19 +326,19 @@ class Talk:
 
 
 class Events:
-    """An answer as server-sent events: it begins with the first notification, and without one it
-    never begins.
+    """An answer as server-sent events: it begins with the first notification or question, and
+    without one it never begins.
     """
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
         self.started = False
 
-    def notify(self, method: str, params: dict[str, object]) -> None:
+    def send(self, message: dict[str, object]) -> None:
         if not self.started:
             self.started = True
             self._talk.send(_response(200, _EVENTS))
-        self._talk.send(_event({"jsonrpc": "2.0", "method": method, "params": params}))
+        self._talk.send(_event(message))
 
     def end(self, reply: dict[str, object]) -> None:
         self._talk.send(_event(reply), h11.EndOfMessage())

@@ -10,28 +10,29 @@ alone.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
-from sutler.access.gate import Ask
+from sutler.access.setup import Progress
 from sutler.errors import SutlerError
 from sutler.fronts import bug_report
-from sutler.fronts.mcp import resources
+from sutler.fronts.mcp import child, resources
 from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
+from sutler.fronts.mcp.child import CancelledError
+from sutler.fronts.mcp.exchange import Exchange, Peer, current
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
     INTERNAL,
     NO_METHOD,
     UNSUPPORTED_VERSION,
     Fault,
+    Id,
     Message,
 )
-from sutler.store.records import Approval, Caller
-from sutler.tools import Opener, Tool, call
+from sutler.tools import ALIASES, BY_NAME, Tool, call
 from sutler.tools.answers import Failure, Trouble, as_object, failure, text_of
 from sutler.tools.spelling import definition
 from sutler.version import VERSION
@@ -41,7 +42,8 @@ NEW = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
 _INFO = {"name": "sutler", "title": "sutler", "version": VERSION}
 _HOUR = 3_600_000
-_TICK = 0.1
+ENGINES = 4
+"""Slow calls that run at once; each of them is a process."""
 
 INSTRUCTIONS = """\
 One project behind an audited door. Begin with `pack` (goal: your task) or `rank`, then `read_lines`. Paths are \
@@ -56,27 +58,8 @@ answered: `get_file_history` lists versions, `rollback` restores one as a new ve
 of a pack. Everything you do is on the project's ledger (`sutler log`).
 """
 
-Notify = Callable[[str, dict[str, object]], None]
-"""Sends a notification about the request that is being answered."""
-
-
-class CancelledError(Exception):
-    """The client has withdrawn the request that is being answered."""
-
-
-class Peer:
-    """Who is on the other side: their door, what their client can do, and how to ask the person in
-    front of it.
-    """
-
-    def __init__(self, door_for: Opener, caller: Caller, ask: Ask | None = None) -> None:
-        self._ask = ask
-        self.door = door_for(caller, self._answered if ask else None)
-        self.shows_forms = False
-        self.asking = False
-
-    def _answered(self, approval: Approval) -> bool | None:
-        return self._ask(approval) if self._ask and self.asking else None
+T = TypeVar("T")
+Method = Callable[[Message, Peer], dict[str, object]]
 
 
 class Server:
@@ -85,32 +68,69 @@ class Server:
         self._served = {name for tool in served for name in (tool.name, *tool.aliases)}
         self._tools = [definition(tool) for tool in listed]
         self._lock = threading.Lock()
-        self._methods: dict[str, Callable[[Message, Peer, Notify | None], dict[str, object]]] = {
+        self._engines = threading.BoundedSemaphore(ENGINES)
+        self._underway: dict[tuple[str, Id | None], Exchange] = {}
+        self._methods: dict[str, Method] = {
             "tools/list": lambda *_: {"tools": self._tools},
             "tools/call": self._call,
-            "resources/list": lambda _, peer, __: {"resources": resources.listed(peer.door)},
+            "resources/list": lambda _, peer: {"resources": resources.listed(peer.door)},
             "resources/templates/list": lambda *_: {"resourceTemplates": resources.TEMPLATES},
-            "resources/read": lambda message, peer, _: {
+            "resources/read": lambda message, peer: {
                 "contents": resources.read(peer.door, _text(message, "uri"))
             },
             "prompts/list": lambda *_: {"prompts": resources.prompts()},
-            "prompts/get": lambda message, _, __: resources.prompt(
+            "prompts/get": lambda message, _: resources.prompt(
                 _text(message, "name"), message.params
             ),
         }
 
-    def answer(
-        self, message: Message, peer: Peer, notify: Notify | None = None
-    ) -> dict[str, object]:
+    def slow(self, message: Message) -> bool:
+        """Whether a request may take seconds, so that a transport answers it beside others."""
+        tool = _tool_of(message)
+        return tool is not None and tool.slow and child.AVAILABLE
+
+    def writes(self, message: Message) -> bool:
+        tool = _tool_of(message)
+        return tool is not None and tool.effect == "write"
+
+    def cancel(self, peer: Peer, id: object) -> None:
+        """Withdraw a request: one that has not begun never begins, a slow one or one that waits for
+        a person ends, any other is completed.
+        """
+        if isinstance(id, str | int):
+            exchange = self._underway.get((peer.door.gate.caller.session, id))
+            if exchange is not None:
+                exchange.cancelled.set()
+
+    def expect(self, message: Message, peer: Peer, exchange: Exchange) -> None:
+        """Note a request, so that it can be cancelled before it is answered."""
+        self._underway[peer.door.gate.caller.session, message.id] = exchange
+
+    def answer(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
         """The result of a request, or a Fault."""
+        self.expect(message, peer, exchange)
+        token = current.set(exchange)
+        try:
+            return self._answered(message, peer, exchange)
+        finally:
+            current.reset(token)
+            self._underway.pop((peer.door.gate.caller.session, message.id), None)
+
+    def _answered(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
         new = f"{META}protocolVersion" in message.meta
         if new:
             self._check(message)
+        exchange.begin(message)
+        exchange.asking = peer.shows_forms and not new
+        exchange.turn = self._lock
+        peer.door.aside = self._aside
         try:
             with self._lock:  # one call at a time: the store is one writer's, and so is a door
+                if exchange.over():
+                    raise CancelledError
                 if not new:
-                    return self._old(message, peer, notify)
-                found = self._new(message, peer, notify)
+                    return self._old(message, peer)
+                found = self._new(message, peer)
         except SutlerError as error:
             raise Fault(
                 BAD_PARAMS, str(error), {"rule": error.rule, "next": error.next_step}
@@ -124,12 +144,39 @@ class Server:
         return found
 
     def finish(self) -> None:
-        """Wait for the call that is being answered, and answer no other."""
+        """Wait for the call that is being answered, and answer no other. Slow calls are
+        cancelled.
+        """
+        for exchange in list(self._underway.values()):
+            exchange.cancelled.set()
+        for _ in range(ENGINES):
+            self._engines.acquire()
         self._lock.acquire()
+
+    def _aside(self, work: Callable[[Progress], T], kind: type[T]) -> T:
+        """Run long work in a child process. The fork happens while no other call runs; then the
+        server answers others until the child is done.
+        """
+        exchange = current.get() or Exchange()
+        if not child.AVAILABLE:
+            return work(exchange.progress)
+        with exchange.aside():
+            while not self._engines.acquire(timeout=child.POLL):
+                if exchange.over():
+                    raise CancelledError
+        try:
+            engine = child.Child(work)
+            with exchange.aside():
+                try:
+                    return engine.result(kind, exchange.progress, exchange.over)
+                finally:
+                    engine.end()
+        finally:
+            self._engines.release()
 
     # the older era
 
-    def _old(self, message: Message, peer: Peer, notify: Notify | None) -> dict[str, object]:
+    def _old(self, message: Message, peer: Peer) -> dict[str, object]:
         if message.method == "initialize":
             wanted = message.params.get("protocolVersion")
             peer.shows_forms = can_ask(message.params.get("capabilities"))
@@ -142,11 +189,7 @@ class Server:
             }
         if message.method == "ping":
             return {}
-        peer.asking = peer.shows_forms
-        try:
-            return self._method(message)(message, peer, notify)
-        finally:
-            peer.asking = False
+        return self._method(message)(message, peer)
 
     # the newer era
 
@@ -163,7 +206,7 @@ class Server:
                 {"supported": list(NEW), "requested": version},
             )
 
-    def _new(self, message: Message, peer: Peer, notify: Notify | None) -> dict[str, object]:
+    def _new(self, message: Message, peer: Peer) -> dict[str, object]:
         if message.method == "server/discover":
             return {
                 "supportedVersions": list(NEW),
@@ -172,16 +215,14 @@ class Server:
                 "ttlMs": _HOUR,
                 "cacheScope": "public",
             }
-        found = dict(self._method(message)(message, peer, notify))
+        found = dict(self._method(message)(message, peer))
         if message.method in ("tools/list", "prompts/list", "resources/templates/list"):
             found |= {"ttlMs": _HOUR, "cacheScope": "public"}
         elif message.method.startswith("resources/"):
             found |= {"ttlMs": 0, "cacheScope": "private"}
         return found
 
-    def _method(
-        self, message: Message
-    ) -> Callable[[Message, Peer, Notify | None], dict[str, object]]:
+    def _method(self, message: Message) -> Method:
         found = self._methods.get(message.method)
         if found is None:
             raise Fault(NO_METHOD, f"no method {message.method[:60]!r}")
@@ -189,7 +230,7 @@ class Server:
 
     # calls
 
-    def _call(self, message: Message, peer: Peer, notify: Notify | None) -> dict[str, object]:
+    def _call(self, message: Message, peer: Peer) -> dict[str, object]:
         name, given = _text(message, "name"), message.params.get("arguments")
         arguments = {} if given is None else given
         if not isinstance(arguments, dict):
@@ -203,7 +244,7 @@ class Server:
         refusal = (
             self._settled(message, peer, seal()) if "inputResponses" in message.params else None
         )
-        answer = refusal or self._run(message, peer, notify, name, arguments)
+        answer = refusal or _run_tool(peer.door, name, arguments)
         if (
             isinstance(answer, Failure)
             and answer.pending_approval
@@ -219,23 +260,6 @@ class Server:
                     "requestState": seal().state(approval.id),
                 }
         return _result_of(answer)
-
-    def _run(
-        self,
-        message: Message,
-        peer: Peer,
-        notify: Notify | None,
-        name: str,
-        arguments: dict[str, Any],
-    ) -> object:
-        token = message.meta.get("progressToken")
-        peer.door.progress = (
-            _teller(token, notify) if notify and isinstance(token, str | int) else None
-        )
-        try:
-            return _run_tool(peer.door, name, arguments)
-        finally:
-            peer.door.progress = None
 
     def _settled(self, message: Message, peer: Peer, sealed: Sealed) -> Failure | None:
         """Take the person's answer to what was asked; a refusal is an answer of the call."""
@@ -256,6 +280,11 @@ class Server:
         return (
             None if said else _failure("denied", "the person said no", "do not ask for this again")
         )
+
+
+def _tool_of(message: Message) -> Tool | None:
+    name = message.params.get("name") if message.method == "tools/call" else None
+    return BY_NAME.get(ALIASES.get(name, name)) if isinstance(name, str) else None
 
 
 def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
@@ -300,18 +329,3 @@ def _text(message: Message, name: str) -> str:
     if not isinstance(found, str):
         raise Fault(BAD_PARAMS, f"params.{name} is not a string")
     return found
-
-
-def _teller(token: str | int, notify: Notify) -> Callable[[int, int], None]:
-    """Progress at most ten times a second, always further than before."""
-    last = [0.0, -1.0]
-
-    def tell(done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - last[0] >= _TICK and done > last[1]:
-            last[:] = now, done
-            notify(
-                "notifications/progress", {"progressToken": token, "progress": done, "total": total}
-            )
-
-    return tell

@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
+from sutler.fronts.mcp.exchange import Peer
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
-from sutler.fronts.mcp.server import Peer, Server
+from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
 from sutler.store.records import PROFILES, BackendProfile, Caller
@@ -68,15 +69,17 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
-        stdio = Stdio(Server(ledger, *tools), incoming, outgoing)
+        server = Server(ledger, *tools)
+        stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
-        peer = Peer(
-            door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend), stdio.ask
-        )
+        peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend))
         recover(peer.door)
         _settle_in()
-        stdio.serve(peer)
+        try:
+            stdio.serve(peer)
+        finally:
+            server.finish()
 
 
 def serve_http(plan: Plan, note: Note) -> None:

@@ -1,24 +1,26 @@
 """stdio: one message a line. stdout is the protocol's alone: whatever else prints, prints to
 stderr.
 
-Calls are answered one after the other by the thread that reads, so that a cancelled write is either
-whole or was never begun. While a call reports progress or waits for a person, what arrives is read
-and kept: a cancellation is heeded at once, everything else afterwards.
+The thread that reads answers calls in their order, so that a cancelled write is either whole or was
+never begun. Slow calls are answered beside it, each in a thread that waits for a child process.
+While a person is asked, the reader goes on with everything but writes.
 """
 
 from __future__ import annotations
 
 import os
-import select
+import queue
+import threading
 from collections import deque
+from functools import partial
 from typing import Any
 
-from sutler.fronts.mcp.approvals import question, verdict
-from sutler.fronts.mcp.server import CancelledError, Peer, Server
+from sutler.fronts.mcp.exchange import Exchange, Peer
+from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.wire import (
+    INTERNAL,
     MAX_MESSAGE,
     Fault,
-    Id,
     Message,
     encode,
     error,
@@ -26,13 +28,12 @@ from sutler.fronts.mcp.wire import (
     result,
     too_large,
 )
-from sutler.store.records import Approval
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
-"""Messages that are kept while a call waits; more than that is a flood, and the reader stops
-reading.
-"""
+"""Writes that are kept while a person is asked; more than that is a flood, and the question ends."""
+_SLOW = 32
+"""Slow calls that may wait or run at once."""
 
 
 class Lines:
@@ -52,10 +53,6 @@ class Lines:
         while not self._ready and not self.ended:
             self._fill()
         return self._ready.popleft() if self._ready else None
-
-    def waiting(self) -> bool:
-        """Whether something is there to be read without waiting."""
-        return bool(self._ready) or bool(select.select([self._fd], [], [], 0)[0])
 
     def _fill(self) -> None:
         chunk = os.read(self._fd, _CHUNK)
@@ -89,97 +86,104 @@ class Stdio:
         self._server = server
         self._lines = Lines(incoming)
         self._out = outgoing
-        self._kept: deque[bytes | Fault | Message] = deque()
-        self._current: Id | None = None
-        self._asked = 0
-        self._cancelled = False
-        self._stopped = False
+        self._sending = threading.Lock()
+        self._kept: deque[Message] = deque()
+        self._slow: set[threading.Thread] = set()
+        self._busy = self._asking = self._stopped = False
 
     def stop(self, *_: object) -> None:
         """End after the call that is being answered; at once when there is none."""
         self._stopped = True
-        if self._current is None:
+        if not self._busy:
             raise SystemExit(0)
 
     def serve(self, peer: Peer) -> None:
-        """Answer until the client closes its end."""
+        """Answer until the client closes its end; what it asked for before that is answered."""
         while not self._stopped:
-            line = self._kept.popleft() if self._kept else self._lines.next()
-            if line is None:
-                return
-            try:
-                message = self._message(line)
-            except Fault as fault:
-                self._send(error(fault))
-                continue
-            if message.method and message.id is not None:
-                self._answer(message, peer)
-
-    def _message(self, line: bytes | Fault | Message) -> Message:
-        if isinstance(line, Fault):
-            raise line
-        return line if isinstance(line, Message) else parse(line)
-
-    def _answer(self, message: Message, peer: Peer) -> None:
-        self._current, self._cancelled = message.id, False
-        try:
-            reply = result(message.id, self._server.answer(message, peer, self._notify))
-        except Fault as fault:
-            reply = error(fault, message.id)
-        self._current = None
-        if not self._cancelled:  # the protocol wants no answer to what was cancelled
-            self._send(reply)
-
-    def _notify(self, method: str, params: dict[str, object]) -> None:
-        while len(self._kept) < _WAITING and self._lines.waiting() and not self._lines.ended:
-            if self._keep() is None:
+            if self._kept:
+                self._answer(self._kept.popleft(), peer)
+            elif (line := self._lines.next()) is not None:
+                self._take(line, peer)
+            else:
                 break
-        if self._cancelled:
-            raise CancelledError
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+        for thread in () if self._stopped else tuple(self._slow):
+            thread.join()
 
-    def _keep(self, wanted: Id | None = None) -> Message | None:
-        """Read one message; it is the wanted response, or a cancellation, or kept for later."""
-        line = self._lines.next()
-        if line is None:
-            return None
+    def _take(self, line: bytes | Fault, peer: Peer) -> None:
+        """Act on one line. While a person is asked, writes are kept for later."""
         try:
-            message = self._message(line)
+            if isinstance(line, Fault):
+                raise line
+            message = parse(line)
         except Fault as fault:
             self._send(error(fault))
-            return Message({})
-        if (
-            message.method == "notifications/cancelled"
-            and message.params.get("requestId") == self._current
-        ):
-            self._cancelled = True
-        if not message.method and message.id == wanted and wanted is not None:
-            return message
-        if message.method and message.id is not None:
+            return
+        if message.method == "notifications/cancelled":
+            self._server.cancel(peer, message.params.get("requestId"))
+        elif not message.method:
+            peer.take(message)
+        elif message.id is None:
+            return
+        elif self._server.slow(message):
+            self._answer_beside(message, peer)
+        elif self._asking and self._server.writes(message):
             self._kept.append(message)
-        return Message({})
+        else:
+            self._answer(message, peer)
 
-    def ask(self, approval: Approval) -> bool | None:
-        """Put the question to the person in front of the client, in the middle of a call."""
-        self._asked += 1
-        id = f"sutler-{self._asked}"
-        self._send(
-            {
-                "jsonrpc": "2.0",
-                "id": id,
-                "method": "elicitation/create",
-                "params": question(approval),
-            }
-        )
-        while len(self._kept) < _WAITING:
-            message = self._keep(id)
-            if message is None or self._cancelled:
-                return None
-            if message.id == id and not message.method:
-                return verdict(message.body.get("result"))
-        return None
+    def _answer(self, message: Message, peer: Peer) -> None:
+        nested, self._busy = self._busy, True
+        exchange = Exchange(self._send)
+        if not nested:  # a second question waits until the first is settled
+            exchange.wait = partial(self._answers_until, peer, exchange)
+        try:
+            self._reply(message, peer, exchange)
+        finally:
+            self._busy = nested
+
+    def _answer_beside(self, message: Message, peer: Peer) -> None:
+        """Answer a slow call in a thread of its own, which waits for a child process."""
+        if len(self._slow) >= _SLOW:
+            self._send(error(Fault(INTERNAL, "too many slow calls at once"), message.id))
+            return
+        exchange = Exchange(self._send)
+        self._server.expect(message, peer, exchange)
+
+        def answer() -> None:
+            try:
+                self._reply(message, peer, exchange)
+            finally:
+                self._slow.discard(threading.current_thread())
+
+        thread = threading.Thread(target=answer, daemon=True)
+        self._slow.add(thread)
+        thread.start()
+
+    def _reply(self, message: Message, peer: Peer, exchange: Exchange) -> None:
+        try:
+            reply = result(message.id, self._server.answer(message, peer, exchange))
+        except Fault as fault:
+            reply = error(fault, message.id)
+        if not exchange.cancelled.is_set():  # the protocol wants no answer to what was cancelled
+            self._send(reply)
+
+    def _answers_until(
+        self, peer: Peer, exchange: Exchange, box: queue.SimpleQueue[object]
+    ) -> object:
+        """Serve the client until it delivers what `box` waits for, or cancels the call."""
+        self._asking = True
+        try:
+            while box.empty() and not exchange.over() and len(self._kept) < _WAITING:
+                line = self._lines.next()
+                if line is None:
+                    return None
+                self._take(line, peer)
+        finally:
+            self._asking = False
+        return None if box.empty() else box.get()
 
     def _send(self, message: dict[str, Any]) -> None:
         data = encode(message) + b"\n"
-        while data:
-            data = data[os.write(self._out, data) :]
+        with self._sending:
+            while data:
+                data = data[os.write(self._out, data) :]

@@ -1,0 +1,177 @@
+"""Long work in a child process: the server stays free, and a cancelled call ends at once.
+
+A forked child has the caller's policy and everything that the server has loaded, and shares the
+interpreter's lock with nobody. Only its answer crosses the pipe; the gate records the call in the
+server, before and after.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import sys
+import time
+from collections.abc import Callable
+from typing import Literal, NoReturn, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from sutler import errors
+from sutler.access.setup import Progress
+from sutler.errors import SutlerError
+
+T = TypeVar("T")
+
+AVAILABLE = sys.platform.startswith("linux")
+"""Elsewhere a fork is not safe once there are threads; the work then runs in the server."""
+POLL = 0.05
+"""Seconds between two looks at whether the call was cancelled."""
+_GRACE = 0.2
+_TICK = 0.1
+_SIZE = 8
+
+
+class CancelledError(Exception):
+    """The client has withdrawn the request that is being answered."""
+
+
+class Frame(Struct, frozen=True, array_like=True):
+    """A message of a child: progress (two numbers), its answer in MessagePack, or an error."""
+
+    kind: Literal["progress", "answer", "error"]
+    numbers: tuple[int, int] = (0, 0)
+    data: bytes = b""
+    error: tuple[str, str, str, str] = ("", "", "", "")
+
+
+class Child:
+    def __init__(self, work: Callable[[Progress], object]) -> None:
+        self._pipe, into = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            _serve(work, into)
+        os.close(into)
+        self._data = bytearray()
+
+    def result(self, kind: type[T], progress: Progress, over: Callable[[], bool]) -> T:
+        while True:
+            if over():
+                raise CancelledError
+            if not select.select([self._pipe], [], [], POLL)[0]:
+                continue
+            chunk = os.read(self._pipe, 1 << 20)
+            if not chunk:
+                raise SutlerError(
+                    "the process that did the work ended early",
+                    next_step="try again; a smaller request needs less memory",
+                )
+            self._data += chunk
+            while (frame := self._frame()) is not None:
+                if frame.kind == "answer":
+                    return msgspec.msgpack.decode(frame.data, type=kind)
+                if frame.kind == "error":
+                    raise _error(frame)
+                progress(*frame.numbers)
+
+    def _frame(self) -> Frame | None:
+        """The next whole frame of what was read."""
+        size = int.from_bytes(self._data[:_SIZE], "little")
+        if len(self._data) < _SIZE or len(self._data) < _SIZE + size:
+            return None
+        frame = msgspec.msgpack.decode(self._data[_SIZE : _SIZE + size], type=Frame)
+        del self._data[: _SIZE + size]
+        return frame
+
+    def end(self) -> None:
+        """End the child and the workers that it started. It may take a moment to remove its
+        temporary files.
+        """
+        os.close(self._pipe)
+        _signal(os.kill, self.pid, signal.SIGTERM)
+        until = time.monotonic() + _GRACE
+        while not (ended := _ended(self.pid)) and time.monotonic() < until:
+            time.sleep(0.005)
+        _signal(os.killpg, self.pid, signal.SIGKILL)
+        if not ended:
+            os.waitpid(self.pid, 0)
+
+
+def _signal(send: Callable[[int, int], None], pid: int, number: int) -> None:
+    try:
+        send(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def _ended(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
+def _error(frame: Frame) -> Exception:
+    """The child's error; of one that is not ours, the type's name alone."""
+    name, what, rule, next_step = frame.error
+    kind = getattr(errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, SutlerError):
+        return kind(what, rule=rule, next_step=next_step)
+    return RuntimeError(name)
+
+
+# in the child
+
+
+def _serve(work: Callable[[Progress], object], into: int) -> NoReturn:
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGTERM, _stop)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _close_channels(into)
+        last = [0.0]
+
+        def progress(done: int, total: int) -> None:
+            now = time.monotonic()
+            if now - last[0] >= _TICK:
+                last[0] = now
+                _put(into, Frame("progress", (done, total)))
+
+        _put(into, Frame("answer", data=msgspec.msgpack.encode(work(progress))))
+        code = 0
+    except SutlerError as error:
+        texts = type(error).__name__, error.what, error.rule, error.next_step
+        _put(into, Frame("error", error=texts))
+    except CancelledError:
+        pass
+    except Exception as fault:  # the server reports it as one of its own
+        _put(into, Frame("error", error=(type(fault).__name__, "", "", "")))
+    finally:
+        os._exit(code)  # no clean-up of the server's: its files, hooks and buffers are not ours
+
+
+def _stop(*_: object) -> None:
+    raise CancelledError
+
+
+def _close_channels(own: int) -> None:
+    """Close inherited pipes and sockets: a client must see the end of a server that dies, whatever
+    its children do.
+    """
+    for fd in range(3, 1_024):
+        try:
+            mode = os.fstat(fd).st_mode
+        except OSError:
+            continue
+        if fd != own and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            os.close(fd)
+
+
+def _put(pipe: int, frame: Frame) -> None:
+    body = msgspec.msgpack.encode(frame)
+    left = memoryview(len(body).to_bytes(_SIZE, "little") + body)
+    while left:
+        left = left[os.write(pipe, left) :]
