@@ -29,6 +29,7 @@ DOCUMENTS = (
     ("README.md", "what it is, how to install it, recipes"),
     ("docs/tutorial.md", "the first five minutes, on a real repository"),
     ("docs/guide.md", "packs, selection, secrets, budgets, documents, tasks, the picker"),
+    ("docs/coming-from-claw.md", "what is the same for users of claw, and what is not"),
     ("docs/reference.md", "commands with their options, settings"),
     ("docs/LLM_FILE_ACCESS.md", "the tools for agents, with schemas"),
     ("docs/performance.md", "figures against other tools, with their commands"),

@@ -18,6 +18,7 @@ PAGES = {
     "README.md": ("index.html", "sutler"),
     "docs/tutorial.md": ("tutorial.html", "Five minutes"),
     "docs/guide.md": ("guide.html", "Guide"),
+    "docs/coming-from-claw.md": ("coming-from-claw.html", "Coming from claw"),
     "docs/reference.md": ("reference.html", "Reference"),
     "docs/LLM_FILE_ACCESS.md": ("agents.html", "For agents"),
     "docs/performance.md": ("performance.html", "Performance"),

@@ -140,6 +140,20 @@ KEYS: tuple[Key, ...] = (
         own=True,
     ),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
+    Key(
+        "goals_compat",
+        "choice",
+        "none",
+        "rules for goals: `claw` is byte for byte; in a file: compat under [goals]",
+        ("none", "claw"),
+    ),
+    Key(
+        "commands",
+        "list",
+        (),
+        "model commands for --to, as NAME=LINE; in a file: NAME = LINE under [commands]",
+        own=True,
+    ),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 _BUDGETS = ("max_tokens", "max_chars", "max_bytes", "tier")
@@ -317,6 +331,7 @@ def parse_toml(
         )
     profiles = table.pop("profiles", {})
     lines = _lines_of(text)
+    table = _flattened(table, origin)
     layers = [layer_from_table(table, origin, trusted=trusted, lines=lines)]
     if not isinstance(profiles, dict) or not all(
         isinstance(one, dict) for one in profiles.values()
@@ -331,6 +346,22 @@ def parse_toml(
         if name == profile:
             layers.append(layer)
     return layers
+
+
+def _flattened(table: Mapping[str, object], origin: str) -> dict[str, object]:
+    """The tables [goals] and [commands] as plain keys."""
+    plain: dict[str, object] = {}
+    for name, raw in table.items():
+        if name == "commands" and isinstance(raw, dict):
+            for key, line in raw.items():
+                if not isinstance(line, str):
+                    raise UsageError(f"{origin}: commands.{key}: {line!r} is not a command line")
+            raw = [f"{key}={line}" for key, line in raw.items()]
+        if name == "goals" and isinstance(raw, dict):
+            plain.update({f"goals_{key}": value for key, value in raw.items()})
+        else:
+            plain[name] = raw
+    return plain
 
 
 def _lines_of(text: str) -> dict[str, int]:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from sutler.errors import RefusedError, SutlerError
 from sutler.goals.claw import COMPAT_FILE, DEFAULTS, ClawFile, load_claw
-from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files
+from sutler.goals.context_files import Wanted
 from sutler.goals.runner import Job
 from sutler.goals.section import HEADER, draw_tree
 from tests.conftest import Plant

@@ -50,9 +50,11 @@ def folder(plant: Plant) -> Path:
 
 
 def test_dry_run_of_a_simple_goal(folder: Path, capfdbinary: Capture) -> None:
-    """The prompt goes to stdout with nothing added, and nothing to stderr."""
+    """The prompt goes to stdout with nothing added, and one line about it to stderr."""
     ran = cli(capfdbinary, folder, "dry-run", "test_goal")
-    assert (ran.code, ran.text, ran.err) == (0, "Say hello.\n", "")
+    assert (ran.code, ran.text) == (0, "Say hello.\n")
+    assert ran.err == "sutler: 0 files, 3 tokens, to stdout\n"
+    assert cli(capfdbinary, folder, "dry-run", "test_goal", "-q").err == ""
 
 
 @pytest.mark.parametrize("flag", ["-o", "--output"])
@@ -63,7 +65,8 @@ def test_dry_run_into_a_file(folder: Path, tmp_path: Path, capfdbinary: Capture,
     target = tmp_path / "out.md"
     target.write_text("old " * 1000)
     ran = cli(capfdbinary, folder, "dry-run", "test_goal", flag, str(target))
-    assert (ran.out, ran.err) == (b"", f"Dry run output written to {target}\n")
+    summary = f"sutler: 0 files, 3 tokens, to {target}\n"
+    assert (ran.out, ran.err) == (b"", f"{summary}Dry run output written to {target}\n")
     assert target.read_bytes() == cli(capfdbinary, folder, "dry-run", "test_goal").out
 
 

@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import ModelCommandError, RefusedError, UsageError
-from sutler.goals.gather import (
-    Answer,
-    Gathering,
-    Ground,
-    command_model,
-    gather,
-    list_directory,
-    parse_answer,
-)
+from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
+from sutler.goals.ceiling import ceiling_of
+from sutler.goals.gather import Gathering, Ground, UnreadableAnswerError, gather
+from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
+from sutler.goals.model_command import command_model
 from sutler.goals.send import Target
 from sutler.pack.receipts import receipts
 from tests.conftest import Plant
@@ -51,9 +47,14 @@ class Scripted:
 
 
 def loop(
-    folder: Path, text: str, model: Callable[[str], str], max_chars: int | None = None
+    folder: Path,
+    text: str,
+    model: Callable[[str], str],
+    max_chars: int | None = None,
+    compat: bool = False,
 ) -> Gathering:
-    return gather(text, Ground(str(folder), None, max_chars), model)
+    ceiling = ceiling_of(max_chars, "chars", "none")
+    return gather(text, Ground(str(folder), None, ceiling, compat=compat), model)
 
 
 # The option syntax
@@ -200,22 +201,25 @@ def test_files_come_round_by_round(plant: Plant) -> None:
 
 
 def test_at_most_six_questions_and_five_rounds(plant: Plant) -> None:
-    """A model that never ends is asked six times; what it wants after the fifth round is not
-    read.
+    """A model that never ends is asked six times. What its last answer asks for is read, and the
+    limit is reported; the original drops it.
     """
     folder = plant({f"{n}.txt": str(n) for n in range(9)})
-    model = Scripted(*(wants(f"{n}.txt") for n in range(9)))
-    result = loop(folder, "x", model)
-    assert len(model.prompts) == 6
-    assert list(result.files) == [f"{n}.txt" for n in range(5)]
+    for compat, files in ((False, 6), (True, 5)):
+        model = Scripted(*(wants(f"{n}.txt") for n in range(9)))
+        result = loop(folder, "x", model, compat=compat)
+        assert len(model.prompts) == 6
+        assert list(result.files) == [f"{n}.txt" for n in range(files)]
+        assert any("limit of 6 questions" in note for note in result.notes) is not compat
 
 
 def test_max_files_ends_the_loop(plant: Plant) -> None:
-    """At the cap the loop ends without another question."""
-    model = Scripted(wants("a.py", "b.py", "c.md"), wants("src/d.py"), DONE)
-    result = loop(plant(TREE), "x options: maxFiles: 2", model)
-    assert list(result.files) == ["a.py", "b.py"]
-    assert len(model.prompts) == 2
+    """At the cap the loop ends without another question; the original asks one more."""
+    for compat, questions in ((False, 1), (True, 2)):
+        model = Scripted(wants("a.py", "b.py", "c.md"), wants("src/d.py"), DONE)
+        result = loop(plant(TREE), "x options: maxFiles: 2", model, compat=compat)
+        assert list(result.files) == ["a.py", "b.py"]
+        assert len(model.prompts) == questions
 
 
 def test_include_comes_first_and_passes_the_filter(plant: Plant) -> None:
@@ -236,7 +240,7 @@ def test_bad_options_use_defaults_and_say_so(plant: Plant) -> None:
     """Options that cannot be read do not stop the loop."""
     result = loop(plant(TREE), "x options: colour: red", Scripted(wants("a.py"), DONE))
     assert list(result.files) == ["a.py"]
-    assert "unknown key colour" in result.note
+    assert "unknown key colour" in result.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -257,16 +261,174 @@ def test_bad_options_use_defaults_and_say_so(plant: Plant) -> None:
 )
 def test_answers_are_read_as_the_original_reads_them(text: str, answer: Answer) -> None:
     """The outermost braces are the answer; what cannot be parsed ends the loop."""
-    assert parse_answer(text) == answer
+    assert read_original(text) == answer
 
 
-def test_a_budget_holds(plant: Plant) -> None:
-    """Files beyond the budget leave a message and are not read."""
-    folder = plant({"a": "x" * 60, "b": "y" * 60, "c": "z" * 10})
-    result = loop(folder, "x", Scripted(wants("a", "b", "c"), DONE), max_chars=100)
-    assert result.files["a"] == "x" * 60
-    assert result.files["b"].startswith("[Skipped: 60 characters exceed")
-    assert "yyy" not in result.text
+REASON = '{"done": false, "files": ["a"], "reason": "r"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (REASON, Answer(False, ("a",), "r")),
+        (f"Sure, here it is:\n{REASON}\nShout if you need more.", Answer(False, ("a",), "r")),
+        (f"```json\n{REASON}\n```", Answer(False, ("a",), "r")),
+        (f"<think>maybe {DONE}?</think>\n{REASON}", Answer(False, ("a",), "r")),
+        (f"they want {DONE}\n</think>{REASON}", Answer(False, ("a",), "r")),
+        (f"{REASON} and {DONE}", Answer(False, ("a",), "r")),
+        (f'{{"note": 1}} {{"answer": {REASON}}}', Answer(False, ("a",), "r")),
+        (f"[{REASON}]", Answer(False, ("a",), "r")),
+        ('{"done": "false", "files": "a"}', Answer(False, ("a",))),
+        ('{"files": [{"path": "a"}, "b", "a"]}', Answer(False, ("a", "b"))),
+        ('{"done": true, "files": ["a"]}', Answer(True, ("a",))),
+        ('{"done": true, "reason": "the </think> tag"}', Answer(True, (), "the </think> tag")),
+        ("\ufeff{a: 1} {" + DONE, Answer(True, (), "enough")),
+    ],
+)
+def test_the_first_valid_object_anywhere(text: str, answer: Answer) -> None:
+    """Prose, fences, reasoning and wrappers around an answer do not hide it."""
+    assert read_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "the answer was empty"),
+        ("I cannot help with that.", "there was no JSON object in the answer"),
+        ("{broken", "the object is not JSON: Expecting property name"),
+        ('{"files": ["a",]}', "the object is not JSON"),
+        ('{"paths": ["a"]}', 'the object has neither "done" nor "files"'),
+        ('{"files": {"a": 1}}', '"files" is not a list of paths'),
+        ('{"files": [5]}', '"files" holds no path'),
+        (f"<think>{DONE}</think>", "there was no JSON object in the answer"),
+        ("{" * 100_000 + "}" * 100_000, "the object is not JSON"),
+        ('{"a":' * 100_000, "the object is nested too deep"),
+    ],
+)
+def test_an_unreadable_answer_has_a_complaint(text: str, complaint: str) -> None:
+    """What is wrong is said exactly, so that the model can correct it."""
+    answer = read_answer(text)
+    assert isinstance(answer, Unreadable)
+    assert answer.complaint.startswith(complaint)
+
+
+def test_an_unreadable_answer_is_asked_for_once_more(plant: Plant) -> None:
+    """The second question repeats the first and adds the complaint."""
+    model = Scripted("no idea", wants("a.py"), DONE)
+    result = loop(plant(TREE), "x", model)
+    assert list(result.files) == ["a.py"]
+    assert "It could not be read: there was no JSON object in the answer." in model.prompts[1]
+    assert len(model.prompts) == 3
+
+
+def test_two_unreadable_answers_are_refused_with_what_is_known(plant: Plant) -> None:
+    """Never an empty success; the files so far are not lost."""
+    model = Scripted(wants("a.py"), "hm", "hm hm")
+    with pytest.raises(UnreadableAnswerError, match="answer: hm hm") as caught:
+        loop(plant(TREE), "x", model)
+    assert caught.value.exit_code == 3
+    assert list(caught.value.partial.files) == ["a.py"]
+    result = loop(plant(TREE), "x", Scripted("hm"), compat=True)
+    assert (result.files, result.rounds[0].answer.done) == ({}, True)
+
+
+def test_files_of_a_last_answer_are_loaded(plant: Plant) -> None:
+    """`done: true` beside files is both; the original forgets the files."""
+    last = '{"done": true, "files": ["a.py"]}'
+    assert list(loop(plant(TREE), "x", Scripted(last)).files) == ["a.py"]
+    assert loop(plant(TREE), "x", Scripted(last), compat=True).files == {}
+
+
+@pytest.mark.parametrize("again", [wants("a.py"), wants(), wants("nothing.md")])
+def test_nothing_new_ends_the_loop(plant: Plant, again: str) -> None:
+    """A model that repeats itself is not asked again."""
+    model = Scripted(wants("a.py"), again)
+    result = loop(plant(TREE), "x options: filter: *.py", model)
+    assert len(model.prompts) == 2
+    assert result.notes == ("the model asked for nothing new",)
+
+
+def test_an_absolute_dir_inside_the_root(plant: Plant) -> None:
+    """`dir` may be absolute; outside the root it is refused."""
+    folder = plant(TREE)
+    model = Scripted(wants("d.py"), DONE)
+    result = loop(folder, f"x options: dir: {folder}/src", model)
+    assert result.files == {"d.py": "DDD"}
+    assert result.paths == ("src/d.py",)
+    assert "\nd.py\n" in model.prompts[0]
+    with pytest.raises(RefusedError, match="outside the project"):
+        loop(folder, "x options: dir: /etc", model)
+
+
+def test_a_ceiling_binds_every_question(plant: Plant) -> None:
+    """The whole prompt counts, its listing included; a file that does not fit leaves a message,
+    which is not charged.
+    """
+    tree: Files = {f"some_rather_long_name_{n:03}.py": "" for n in range(300)}
+    folder = plant({**tree, "a": "x" * 60, "b": "y" * 5000, "c": "z" * 10})
+    model = Scripted(wants("a", "b", "c"), DONE)
+    result = loop(folder, "x", model, max_chars=2000)
+    assert [len(prompt) <= 2000 for prompt in model.prompts] == [True, True]
+    assert "more, not listed here]" in model.prompts[0]
+    assert (result.files["a"], result.files["c"]) == ("x" * 60, "z" * 10)
+    assert (
+        result.files["b"] == "[Skipped: 5,000 chars do not fit in the ceiling of 2,000 characters]"
+    )
+    assert "## Too Large To Load\nb\n" in model.prompts[1]
+
+
+def test_a_ceiling_that_nothing_fits_is_refused(plant: Plant) -> None:
+    """A question without any listing is the least; below it nothing is sent."""
+    model = Scripted(DONE)
+    with pytest.raises(RefusedError, match="above the ceiling of 100 characters"):
+        loop(plant(TREE), "x", model, max_chars=100)
+    assert model.prompts == []
+
+
+DENIED: Files = {
+    ".gitignore": "ignored/\n*.log\n",
+    ".aiexclude": "denied.py\n",
+    "denied.py": "CANARY",
+    "ignored": {"x.py": "CANARY"},
+    "a.log": "CANARY",
+    ".env": "CANARY",
+    "id_rsa": "CANARY",
+    "node_modules": {"m.js": "CANARY"},
+    "src": {"ok.py": "fine", ".env.local": "CANARY"},
+}
+
+
+def test_a_hostile_model_gets_no_denied_file(plant: Plant) -> None:
+    """Two hundred spellings of denied files: no byte of them leaves, and no listing names one."""
+    folder = plant(DENIED)
+    (folder / ".git").mkdir()
+    paths = ["denied.py", "ignored/x.py", "a.log", ".env", "id_rsa", "node_modules/m.js"]
+    paths += ["src/.env.local"]
+    frames = ["{}", "./{}", "src/../{}", "//{}", "{}/", "src//../{}", ".//{}", str(folder) + "/{}"]
+    frames += ["{}/.", "./src/.././{}", "src/./../{}", "ignored/../{}", "{}//", "././{}"]
+    asked = [frame.format(path) for path in paths for frame in frames]
+    asked += [f"{path}{tail}" for path in paths for tail in ("\0", "%00", " ", "\n", "*", "?", "~")]
+    asked += [path.upper() for path in paths] + [f"../{folder.name}/{path}" for path in paths]
+    asked += [path.replace("/", "\\") for path in paths] + [f"file://{path}" for path in paths]
+    asked += [f"{path}:1-5" for path in paths] + [f"~/{path}" for path in paths]
+    assert len(asked) >= 180
+    model = Scripted(wants(*asked), DONE)
+    result = loop(folder, "x", model)
+    assert not any("CANARY" in prompt for prompt in model.prompts)
+    assert "CANARY" not in result.text
+    listing = model.prompts[0].split("<listing>")[1].split("</listing>")[0].split()
+    assert listing == [".aiexclude", ".gitignore", "src", "src/ok.py"]
+    assert result.paths == ()
+
+
+def test_naming_a_folder_lifts_only_what_closes_it(plant: Plant) -> None:
+    """The user's `dir` opens an excluded folder; a credential in it stays out."""
+    folder = plant({"node_modules": {"m.js": "M", ".env": "CANARY"}})
+    model = Scripted(wants("m.js", ".env"), DONE)
+    result = loop(folder, "x options: dir: node_modules", model)
+    assert result.files["m.js"] == "M"
+    assert "CANARY" not in result.text
+    assert ".env" not in model.prompts[0]
 
 
 def test_a_model_cannot_leave_the_root(plant: Plant, tmp_path: Path) -> None:
@@ -320,9 +482,9 @@ def test_a_program_answers(plant: Plant, tmp_path: Path) -> None:
 
 
 def test_a_program_that_prints_garbage(plant: Plant, tmp_path: Path) -> None:
-    """Garbage, even bytes that are no text, ends the loop with what is known."""
-    result = asked(plant(TREE), tmp_path / "bin", "printf '\\377\\376 no { json'")
-    assert result.rounds[0].answer.reason == "Could not parse LLM response."
+    """Garbage, even bytes that are no text, is refused after a second question."""
+    with pytest.raises(UnreadableAnswerError, match="the object is not JSON"):
+        asked(plant(TREE), tmp_path / "bin", "printf '\\377\\376 no { json'")
 
 
 @pytest.mark.parametrize(

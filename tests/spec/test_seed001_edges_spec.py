@@ -10,8 +10,8 @@ import pytest
 
 from sutler.errors import RefusedError, SutlerError
 from sutler.goals.claw import COMPAT_FILE
-from sutler.goals.context import Wanted
 from sutler.goals.context_compat import gather_files as gather_as_claw
+from sutler.goals.context_files import Wanted
 from tests.conftest import Plant
 from tests.goalkit import Files, configured, go, job, without_privileges
 
@@ -93,20 +93,16 @@ def test_edge_3_links_are_followed_when_configured(plant: Plant, tmp_path: Path)
 
 
 def test_edge_3_a_followed_link_opens_nothing_that_is_closed(plant: Plant) -> None:
-    """Edge 3: not an ignored file, an excluded folder, a hidden one, version control's own, or a
-    credential.
-    """
+    """Edge 3: not an ignored file, an excluded folder, version control's own, or a credential."""
     closed = {
         ".git": {"HEAD": "ref: refs/heads/main\n", "objects": {}, "refs": {}, "config": "x"},
-        ".gitignore": "ignored.txt\n",
-        ".aiexclude": "denied/\n",
         "ignored.txt": "closed",
         "denied": {"x.txt": "closed"},
         "node_modules": {"m": {"i.js": "closed"}},
-        ".hidden": {"h.txt": "closed"},
         ".env": "closed",
     }
-    folder = plant({"t": {"a.txt": "A"}, **closed, **configured("symlinks: follow")})
+    rules: Files = {".gitignore": "ignored.txt\n", ".aiexclude": "denied/\n"}
+    folder = plant({"t": {"a.txt": "A"}, **rules, **closed, **configured("symlinks: follow")})
     for number, target in enumerate((*closed, "node_modules/m", "denied/x.txt", ".git/config")):
         os.symlink(f"../{target}", folder / "t" / f"l{number}")
     done = go(job(folder, "plain", "t"))

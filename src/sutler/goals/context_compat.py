@@ -10,12 +10,13 @@ import codecs
 import os
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.errors import SutlerError
 from sutler.goals.claw import Claw
-from sutler.goals.context import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
+from sutler.goals.context_files import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
 from sutler.goals.section import components
-from sutler.paths import RelPath
+from sutler.paths import RelPath, quote
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem, ScanRules
 from sutler.scan.walk import scan
@@ -27,6 +28,8 @@ _MARKS = (
     codecs.BOM_UTF32_LE,
     codecs.BOM_UTF32_BE,
 )
+_WITHHELD = ("credentials", "ai_denied", "hard_link")
+"""Reasons that claw does not know: a file left out for one of them is always reported."""
 _RULES = ScanRules(default_excludes=False, hidden=False, skip_file_bytes=None)
 
 
@@ -42,13 +45,14 @@ def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
     files: list[ContextFile] = []
     errors: list[Issue] = []
     warnings: list[str] = []
+    withheld: list[str] = []
     counts: dict[str, int] = {}
     seen: list[_Seen] = []
     for given in wanted.paths:
-        seen += _discover(given, wanted, warnings)
+        seen += _discover(given, wanted, withheld)
     for one in seen:
         if clean and secret_name(one.given, clean):
-            warnings.append(f"Left out: {clean(one.given, '')} (its name holds a secret)")
+            withheld.append(f"Left out: {clean(one.given, '')} (its name holds a secret)")
             continue
         found = _read(one, wanted.claw, counts)
         if isinstance(found, Issue):
@@ -58,7 +62,7 @@ def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
         else:
             shown = _relative(one.given, wanted.cwd)
             files.append(ContextFile(shown, clean(found, shown) if clean else found))
-    return Gathered(tuple(files), tuple(errors), tuple(warnings))
+    return Gathered(tuple(files), tuple(errors), tuple(warnings), tuple(withheld))
 
 
 def _relative(given: str, cwd: str) -> str:
@@ -69,7 +73,7 @@ def _relative(given: str, cwd: str) -> str:
     return given
 
 
-def _discover(given: str, wanted: Wanted, warnings: list[str]) -> list[_Seen]:
+def _discover(given: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
     host = os.path.join(wanted.cwd, given)
     if not os.path.exists(host):
         raise SutlerError(f"Path does not exist: {given}")
@@ -77,15 +81,16 @@ def _discover(given: str, wanted: Wanted, warnings: list[str]) -> list[_Seen]:
     if not os.path.isdir(host):
         folder, name = os.path.split(real)
         with Root(folder) as root:
-            snapshot = scan(root, _RULES, [RelPath(name)])
-        warnings += [f"Left out: {given} ({one.reason})" for one in snapshot.excluded]
+            snapshot = scan(root, replace(_RULES, allow=wanted.allow), [RelPath(name)])
+        withheld += [_left_out(given, one) for one in snapshot.excluded]
         return [_Seen(folder, entry.path, given, entry.size) for entry in snapshot.entries]
-    rules = ScanRules(
-        default_excludes=False, hidden=False, skip_file_bytes=None, depth=wanted.depth
-    )
+    rules = replace(_RULES, allow=wanted.allow, depth=wanted.depth)
     with Root(real) as root:
         snapshot = scan(root, rules)
     prefix = given if given.endswith("/") else f"{given}/"
+    withheld += [
+        _left_out(prefix + one.path, one) for one in snapshot.excluded if one.reason in _WITHHELD
+    ]
     found = [_Seen(real, entry.path, prefix + entry.path, entry.size) for entry in snapshot.entries]
     found += [
         link
@@ -94,6 +99,10 @@ def _discover(given: str, wanted: Wanted, warnings: list[str]) -> list[_Seen]:
     ]
     kept = [one for one in found if not _excluded(one.given, wanted.claw)]
     return sorted(kept, key=lambda one: one.given)
+
+
+def _left_out(path: str, one: Excluded) -> str:
+    return f"Left out: {quote(path)} ({one.reason.replace('_', ' ')}: {one.rule})"
 
 
 def _link(folder: str, prefix: str, one: Excluded) -> _Seen | None:

@@ -25,6 +25,7 @@ MAX_FILES = 1000
 MAX_PROMPT = 4 * 1024 * 1024
 MAX_BYTES = 16 * 1024 * 1024
 LOCAL_NAMES = (".sutler", ".claw")
+_NO_NAME = r"[/\\\x00-\x1f:]"
 
 
 class Base(Struct, frozen=True):
@@ -113,13 +114,21 @@ def _global(home: str, environ: Mapping[str, str], compat: bool) -> list[Base]:
 
 def check_name(name: str) -> str:
     """A goal's name is one plain word: no path parts, nothing hidden."""
-    if not name or name.startswith(".") or re.search(r"[/\\\x00-\x1f:]", name):
+    if not name or name.startswith(".") or re.search(_NO_NAME, name):
         raise UsageError(
             f"{quote(name)} is not a goal name",
             rule="a goal name is one plain name without path parts",
             next_step="see 'sutler goals list'",
         )
     return name
+
+
+def has_goal(name: str, bases: Sequence[Base]) -> bool:
+    """Whether a name is one of a goal; anything else is no error here."""
+    plain = name and not name.startswith((".", "-")) and not re.search(_NO_NAME, name)
+    return bool(plain) and any(
+        os.path.isfile(os.path.join(base.path, "goals", name, "prompt.yaml")) for base in bases
+    )
 
 
 def find_goal(name: str, bases: Sequence[Base], *, compat: bool = False) -> Found:

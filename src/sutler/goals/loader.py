@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from sutler.errors import RefusedError
 from sutler.formats.assign import assign_text, build_here_doc_token, build_safe_base_name
-from sutler.goals.context import secret_name
+from sutler.goals.context_files import secret_name
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.root import Root
-from sutler.scan.snapshot import Excluded, Problem, ScanRules
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, ScanRules
 from sutler.scan.text import decode
-from sutler.scan.walk import explain
+from sutler.scan.walk import explain, scan
 
 __all__ = [
     "LoadOptions",
@@ -34,6 +34,7 @@ __all__ = [
     "build_here_doc_token",
     "build_matcher",
     "build_safe_base_name",
+    "load_options",
     "read_include_files",
     "read_requested_files",
 ]
@@ -41,7 +42,8 @@ __all__ = [
 Clean = Callable[[str, str], str]
 """Takes a text and its path and gives the text that may leave."""
 
-_RULES = ScanRules(skip_file_bytes=None)
+MODEL_RULES = ScanRules(skip_file_bytes=None)
+"""The scan rules that a model's request is held to unless the caller has settings of its own."""
 _MESSAGES = {
     "missing": "no such file or directory",
     "vanished": "no such file or directory",
@@ -93,6 +95,12 @@ def _fits(piece: str, value: str, at: int) -> bool:
     return all(want in ("?", value[at + n]) for n, want in enumerate(piece))
 
 
+class Marker(str):
+    """A message in place of a file's content: the file was skipped, withheld or unreadable."""
+
+    __slots__ = ()
+
+
 class LoadOptions(Struct, frozen=True, kw_only=True):
     """The options of the specification, and what is ours: the root that nothing leaves, and the
     redactor.
@@ -104,20 +112,42 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     max_file_size: float | None = None
     root: str = "."
     clean: Clean | None = None
+    rules: ScanRules = MODEL_RULES
 
 
 DEFAULTS = LoadOptions()
+_ORIGINAL_NAMES = {"maxFiles": "max_files", "maxFileSize": "max_file_size"}
+
+
+def load_options(options: LoadOptions | Mapping[str, object]) -> LoadOptions:
+    """Options as a record; a mapping may use the specification's names (`maxFiles`) or ours. Keys
+    of other functions, such as `maxDepth`, are skipped, and None means the default.
+    """
+    if isinstance(options, LoadOptions):
+        return options
+    named = {_ORIGINAL_NAMES.get(key, key): value for key, value in options.items()}
+    fields = {
+        key: value
+        for key, value in named.items()
+        if key in LoadOptions.__struct_fields__ and value is not None
+    }
+    return LoadOptions(**fields)  # type: ignore[arg-type]  # the caller's values, as in the original
 
 
 def read_requested_files(
-    file_paths: Iterable[str], read_files: MutableMapping[str, str], options: LoadOptions = DEFAULTS
+    file_paths: Iterable[str],
+    read_files: MutableMapping[str, str],
+    options: LoadOptions | Mapping[str, object] = DEFAULTS,
 ) -> None:
     """Read the files a model asked for into `read_files`, in order.
+
+    A request is held to the rules of a scan: a model cannot name a file that is ignored.
 
     Stops at `max_files` entries, skips what is there already and, silently, names that do not match
     `filter`. A file over `max_file_size`, or one that cannot be read, leaves a message in place of
     its content.
     """
+    options = load_options(options)
     matches = build_matcher(options.filter) if options.filter else None
     with Root(options.root) as base:
         for file_path in file_paths:
@@ -129,47 +159,64 @@ def read_requested_files(
                 continue
             if options.clean and secret_name(file_path, options.clean):
                 continue
-            read_files[file_path] = _content(base, file_path, options)
+            read_files[file_path] = _content(base, file_path, options, named=False)
 
 
 def read_include_files(
     include_paths: Iterable[str] | None,
     read_files: MutableMapping[str, str],
-    options: LoadOptions = DEFAULTS,
+    options: LoadOptions | Mapping[str, object] = DEFAULTS,
 ) -> None:
     """Read the files the user insists on: no filter and no cap on their number, but the same size
     limit.
     """
     if not include_paths or isinstance(include_paths, str):
         return
+    options = load_options(options)
     with Root(options.root) as base:
         for file_path in include_paths:
             if file_path not in read_files and not (
                 options.clean and secret_name(file_path, options.clean)
             ):
-                read_files[file_path] = _content(base, file_path, options)
+                read_files[file_path] = _content(base, file_path, options, named=True)
 
 
-def _content(base: Root, file_path: str, options: LoadOptions) -> str:
+def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -> str:
     """A file's text, or the message that stands for it."""
     try:
         path = resolve(base.host_path, options.dir, file_path)
     except RefusedError as error:
-        return f"[Error reading file: {error.what}]"
-    verdict = explain(base, _RULES, path, named=True)
+        return Marker(f"[Error reading file: {error.what}]")
+    verdict = _decision(base, path, options, named)
     if isinstance(verdict, Excluded):
         rule = options.clean(str(verdict.rule), "") if options.clean else verdict.rule
-        return f"[Error reading file: withheld ({verdict.reason}, {rule}): {quote(path)}]"
+        return Marker(f"[Error reading file: withheld ({verdict.reason}, {rule}): {quote(path)}]")
     limit = options.max_file_size
-    found = base.read(path, None if limit is None else int(limit))
-    if isinstance(found, Problem):
-        if found.kind == "too_large" and limit is not None:
+    blob = base.read(path, None if limit is None else int(limit))
+    if isinstance(blob, Problem):
+        if blob.kind == "too_large" and limit is not None:
             size = _size(base, path)
-            return f"[Skipped: file size {size} bytes exceeds maxFileSize {_number(limit)}]"
-        message = _MESSAGES.get(found.kind, found.detail)
-        return f"[Error reading file: {message}: {quote(path)}]"
-    text = _text(found.data)
+            return Marker(f"[Skipped: file size {size} bytes exceeds maxFileSize {_number(limit)}]")
+        message = _MESSAGES.get(blob.kind, blob.detail)
+        return Marker(f"[Error reading file: {message}: {quote(path)}]")
+    text = _text(blob.data)
     return options.clean(text, path) if options.clean else text
+
+
+def _decision(
+    base: Root, path: RelPath, options: LoadOptions, named: bool
+) -> FileEntry | Excluded | Problem:
+    """What a scan decides about a file. Naming a folder as `dir` lifts what closes that folder, for
+    a model too, but nothing that holds below it.
+    """
+    verdict = explain(base, options.rules, path, named=named)
+    if named or not isinstance(verdict, Excluded):
+        return verdict
+    start = resolve(base.host_path, options.dir, ".")
+    if not start or not isinstance(explain(base, options.rules, start), Excluded):
+        return verdict
+    snapshot = scan(base, options.rules, [start])
+    return next((entry for entry in snapshot.entries if entry.path == path), verdict)
 
 
 def _text(data: bytes) -> str:
@@ -198,18 +245,29 @@ def resolve(root: str, dir: str, file_path: str) -> RelPath:
     """
     spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
     if spelled.startswith("/"):
-        host = os.path.abspath(root)
-        if not spelled.startswith(host.rstrip("/") + "/"):
-            raise RefusedError(
-                f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-            )
-        return parse_relpath(spelled[len(host.rstrip("/")) + 1 :])
-    joined = posixpath.normpath(posixpath.join(dir or ".", spelled))
+        return parse_relpath(_below(root, spelled))
+    folder = _below(root, dir) if dir.startswith("/") else dir or "."
+    joined = posixpath.normpath(posixpath.join(folder, spelled))
     if joined == ".." or joined.startswith(("../", "/")):
-        raise RefusedError(
-            f"outside the project: {quote(file_path)}", rule="nothing outside the root is read"
-        )
-    return parse_relpath(joined)
+        raise _outside(file_path)
+    return RelPath("") if joined == "." else parse_relpath(joined)
+
+
+def _below(root: str, path: str) -> str:
+    """An absolute path from the root, which may be spelled with or without its links resolved."""
+    normal = posixpath.normpath(path)
+    for host in dict.fromkeys((os.path.abspath(root), os.path.realpath(root))):
+        if normal == host:
+            return "."
+        if normal.startswith(host.rstrip("/") + "/"):
+            return normal[len(host.rstrip("/")) + 1 :]
+    raise _outside(path)
+
+
+def _outside(path: str) -> RefusedError:
+    return RefusedError(
+        f"outside the project: {quote(path)}", rule="nothing outside the root is read"
+    )
 
 
 def build_context_assign_string(

@@ -74,7 +74,7 @@ def capture(
             held.release()
             out, err, stopped = _talk(child, stdin, bounds)
         finally:
-            _kill_group(child)
+            end_group(child)
             for pipe in (child.stdin, child.stdout, child.stderr):
                 if pipe:
                     with suppress(OSError):
@@ -113,8 +113,8 @@ class _Held:
                 raise KeyboardInterrupt
 
 
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """End what is left: the child, and anything it put in its group."""
+def end_group(child: subprocess.Popen[bytes]) -> None:
+    """End what is left of a child's own process group: the child, and what it started there."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

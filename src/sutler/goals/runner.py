@@ -1,29 +1,48 @@
-"""A goal from its name to a prompt, on one screen; and the prompt to its program."""
+"""A goal from its name to a prompt, on one screen; and the program that gets the prompt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.config import Mode
+from sutler.config import Mode, Settings
 from sutler.errors import ModelCommandError, UsageError
+from sutler.formats.document import Finding
 from sutler.goals import context, context_compat
+from sutler.goals.ceiling import Ceiling
 from sutler.goals.claw import Claw, load_claw
-from sutler.goals.context import Ask, Clean, ContextFile, Wanted
+from sutler.goals.context_files import Ask, Clean, ContextFile, Gathered, Issue, Wanted
 from sutler.goals.discovery import Found, claw_files, find_bases, find_goal
+from sutler.goals.error_mode import judge
 from sutler.goals.params import parse_words, validate
+from sutler.goals.redactions import PROMPT
 from sutler.goals.scripts import DEFAULT_SECONDS, run_scripts
 from sutler.goals.section import section
 from sutler.goals.send import Delivery, Target
 from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
+from sutler.paths import quote
+
+
+class Chosen(Struct, frozen=True, kw_only=True):
+    """Context beyond the paths: changes since a revision, a diff, files that rank best for the goal
+    (in so many tokens), and files that are loaded already.
+    """
+
+    since: str = ""
+    diff: bool = False
+    auto_tokens: int | None = None
+    files: tuple[ContextFile, ...] = ()
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Everything a run needs to know; `trust_file` is the user's own, outside every project."""
+    """The input of a run; `trust_file` is the user's own, outside every project. `stdin` is the
+    text that the path `-` stands for.
+    """
 
     goal: str
     words: tuple[str, ...] = ()
@@ -35,6 +54,10 @@ class Job(Struct, frozen=True, kw_only=True):
     mode: Mode | None = None
     compat: bool = False
     script_seconds: float = DEFAULT_SECONDS
+    stdin: str | None = None
+    chosen: Chosen = Chosen()
+    ceiling: Ceiling | None = None
+    settings: Settings | None = None
 
 
 def _silent(_text: str) -> None:
@@ -42,11 +65,15 @@ def _silent(_text: str) -> None:
 
 
 class Hooks(Struct, frozen=True):
-    """What the front lends: notes for a person, a question, and the redactor."""
+    """Callbacks of the front: notes for a person, a question, the redactor, progress with the
+    number of files so far, and findings of texts that are redacted elsewhere.
+    """
 
     note: Callable[[str], None] = _silent
     ask: Ask | None = None
     clean: Clean | None = None
+    tell: Callable[[int], None] | None = None
+    count: Callable[[str, Iterable[Finding]], None] = lambda path, findings: None
 
 
 class Prompt(Struct, frozen=True):
@@ -95,13 +122,23 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     values = {"Args": arguments.values, "Context": outputs}
     text = render_goal(found, values, job.environ, store, compat=job.compat)
     if hooks.clean:
-        text = hooks.clean(text, "")
+        text = hooks.clean(text, PROMPT)
     files: tuple[ContextFile, ...] = ()
-    if job.paths:
+    if job.paths or job.chosen != Chosen():
         claw = replace(claw, error_handling_mode=job.mode or claw.error_handling_mode)
-        files = context_files(job, claw, hooks)
-        text += "\n\n" + section(files, claw, job.depth, compat=job.compat)
+        files = context_files(job, claw, hooks, text)
+        text = _whole_of(text, claw, job, files)
+    if job.ceiling and not job.ceiling.admits(text):
+        raise job.ceiling.refusal("the prompt without any file", job.ceiling.count(text))
     return Prompt(text, found, claw, files, tuple(outputs))
+
+
+def _paths(files: Sequence[ContextFile]) -> frozenset[str]:
+    return frozenset(file.path for file in files)
+
+
+def _whole_of(text: str, claw: Claw, job: Job, files: Sequence[ContextFile]) -> str:
+    return f"{text}\n\n{section(files, claw, job.depth, compat=job.compat)}"
 
 
 def render_goal(
@@ -140,12 +177,66 @@ def render_goal(
     return render(prompt, values, files=files, environ=environ)
 
 
-def context_files(job: Job, claw: Claw, hooks: Hooks) -> tuple[ContextFile, ...]:
-    wanted = Wanted(job.paths, job.cwd, claw, job.depth)
+def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[ContextFile, ...]:
+    """The files behind the prompt: those of the paths first, then what was chosen, within the
+    ceiling. The error mode judges what could not enter.
+    """
+    chosen, paths, extra = job.chosen, job.paths, list(job.chosen.files)
+    fill: list[ContextFile] = []
+    if chosen.since or chosen.diff or chosen.auto_tokens is not None:
+        from sutler.goals import chosen_context
+        from sutler.pack.project import Project
+
+        project = Project(settings=job.settings, cwd=job.cwd)
+        if chosen.since or chosen.diff:
+            changed, texts = chosen_context.changed(project, chosen.since, chosen.diff, hooks.count)
+            paths, extra = (*paths, *changed), [*extra, *texts]
+        if chosen.auto_tokens is not None:
+            fill = chosen_context.ranked(project, prompt, chosen.auto_tokens, hooks.count)
+    allow = job.settings.words("allow") if job.settings else ()
+    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, allow, hooks.tell)
     gather = context_compat.gather_files if job.compat else context.gather_files
     gathered = gather(wanted, clean=hooks.clean)
-    context.judge(gathered, claw.error_handling_mode, hooks.ask, hooks.note, compat=job.compat)
+    named = [*gathered.files, *(one for one in extra if one.path not in _paths(gathered.files))]
+    filled = [one for one in fill if one.path not in _paths(named)]
+    gathered = replace(gathered, files=(*named, *filled))
+    if job.ceiling:
+        whole = partial(_whole_of, prompt, claw, job)
+        gathered = _within(gathered, job.ceiling, whole, _paths(filled))
+    judge(gathered, claw.error_handling_mode, hooks.ask, hooks.note, compat=job.compat)
     return gathered.files
+
+
+def _within(
+    gathered: Gathered,
+    ceiling: Ceiling,
+    whole: Callable[[Sequence[ContextFile]], str],
+    optional: frozenset[str],
+) -> Gathered:
+    """Files in their order while the whole prompt stays within the ceiling; each of the others is
+    an error that the mode judges, unless it was only there to fill the room.
+    """
+    if ceiling.admits(whole(gathered.files)):
+        return gathered
+    sizes = [ceiling.count(file.content) for file in gathered.files]
+    room = ceiling.limit - ceiling.count(whole(()))
+    entered: list[ContextFile] = []
+    for file, size in zip(gathered.files, sizes, strict=True):
+        if size <= room:
+            entered.append(file)
+            room -= size
+    while entered and not ceiling.admits(whole(entered)):  # frames and the drawing cost too
+        entered.pop()
+    left = [
+        Issue(
+            "over_ceiling",
+            file.path,
+            f"Over the ceiling of {ceiling}: {quote(file.path)} ({size:,} {ceiling.unit})",
+        )
+        for file, size in zip(gathered.files, sizes, strict=True)
+        if file not in entered and file.path not in optional
+    ]
+    return replace(gathered, files=tuple(entered), errors=(*gathered.errors, *left))
 
 
 def target_of(claw: Claw, job: Job) -> Target:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sutler.goals.claw import Claw
-from sutler.goals.context import ContextFile
+from sutler.goals.context_files import ContextFile
 from sutler.paths import quote
 
 HEADER = """\

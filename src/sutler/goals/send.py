@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import errno
 import os
+import selectors
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Literal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Literal
 
 from msgspec import Struct
 
 from sutler.errors import ModelCommandError, UsageError
+from sutler.goals.process import end_group
 
 PLACEHOLDER = "{{prompt}}"
 LARGE = 1024 * 1024
@@ -50,12 +55,18 @@ class Delivery(Struct, frozen=True):
     note: str = ""
 
 
-def profile(name: str) -> Target:
-    """A named profile; `ollama:MODEL` names the model as well."""
+def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
+    """A named profile: the user's own from `[commands]`, else one of ours; `ollama:MODEL` names the
+    model as well.
+    """
+    if own and name in own:
+        return target_of_line(own[name])
     base, _, model = name.partition(":")
     if base not in PROFILES:
+        known = ", ".join((*(own or ()), *PROFILES))
         raise UsageError(
-            f"unknown profile '{name}'", next_step=f"use one of {', '.join(PROFILES)}, or --command"
+            f"unknown profile '{name}'",
+            next_step=f"use one of {known}, or --command; add yours under [commands] in your config",
         )
     target = PROFILES[base]
     if "{model}" in target.template:
@@ -144,17 +155,37 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
     )
 
 
+Sink = Callable[[bytes], None]
+"""Takes the answer block by block while it streams."""
+
+
+class Watching(Struct, frozen=True):
+    """How a run is watched: a time limit, and a sink that gets the answer instead of our stdout.
+    With either the program runs in a process group of its own, which ends with it.
+    """
+
+    seconds: float | None = None
+    sink: Sink | None = None
+
+    @property
+    def apart(self) -> bool:
+        return self.seconds is not None or self.sink is not None
+
+
+UNWATCHED = Watching()
+
+
 def send(
     delivery: Delivery,
     prompt: str,
     *,
     environ: Mapping[str, str],
     cwd: str,
-    seconds: float | None = None,
+    watching: Watching = UNWATCHED,
 ) -> None:
     """Run it with our streams and wait. Any ending but success is a ModelCommandError."""
     program = delivery.words[0]
-    code = _run(delivery, prompt, environ, cwd, seconds)
+    code = _run(delivery, prompt, environ, cwd, watching)
     if code != 0:
         raise ModelCommandError(
             f"LLM command '{program}' exited with non-zero status: {status(code)}"
@@ -170,12 +201,23 @@ def status(code: int) -> str:
 
 
 def _run(
-    delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, seconds: float | None
+    delivery: Delivery, prompt: str, environ: Mapping[str, str], cwd: str, watching: Watching
 ) -> int:
-    # No process group of its own: an interactive program must stay in the terminal's foreground.
-    stdin = subprocess.PIPE if delivery.how == "stdin" else None
+    # No process group of its own by default: an interactive program must stay in the terminal's
+    # foreground. In a group of its own it must not read from the terminal, which would stop it.
+    data = prompt.encode("utf-8", "surrogateescape") if delivery.how == "stdin" else None
+    stdin = subprocess.PIPE if data is not None else None
+    if stdin is None and watching.apart and sys.stdin is not None and sys.stdin.isatty():
+        stdin = subprocess.DEVNULL
     try:
-        child = subprocess.Popen(list(delivery.words), stdin=stdin, env=dict(environ), cwd=cwd)
+        child = subprocess.Popen(
+            list(delivery.words),
+            stdin=stdin,
+            stdout=subprocess.PIPE if watching.sink else None,
+            env=dict(environ),
+            cwd=cwd,
+            process_group=0 if watching.apart else None,
+        )
     except OSError as error:
         reason = (
             "the arguments are too long"
@@ -186,21 +228,57 @@ def _run(
             f"Failed to execute LLM command: '{delivery.words[0]}': {reason}"
         ) from None
     try:
-        child.communicate(
-            prompt.encode("utf-8", "surrogateescape") if stdin else None, timeout=seconds
-        )
+        _converse(child, data, watching)
     except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
         raise ModelCommandError(
-            f"LLM command '{delivery.words[0]}' did not finish in {seconds:g} seconds",
+            f"LLM command '{delivery.words[0]}' did not finish in {watching.seconds:g} seconds",
             rule="time limit",
             next_step="raise --timeout",
         ) from None
     except KeyboardInterrupt:
-        child.wait()  # the terminal interrupted the child too; let it end in its own way
+        if not watching.apart:
+            child.wait()  # the terminal interrupted the child too; let it end in its own way
         raise
+    finally:
+        if watching.apart:
+            end_group(child)
     return child.returncode
+
+
+def _converse(child: subprocess.Popen[bytes], data: bytes | None, watching: Watching) -> None:
+    """Feed the child and wait for it; with a sink, pass its output on as it arrives."""
+    if watching.sink is None:
+        child.communicate(data, timeout=watching.seconds)
+        return
+    deadline = None if watching.seconds is None else time.monotonic() + watching.seconds
+    if child.stdin is not None:
+        threading.Thread(target=_feed, args=(child.stdin, data or b""), daemon=True).start()
+    output = child.stdout
+    if output is None:
+        raise RuntimeError("a child with a sink has a pipe for its output")
+    with output, selectors.DefaultSelector() as selector:
+        selector.register(output.fileno(), selectors.EVENT_READ)
+        while True:
+            left = 0.5 if deadline is None else min(0.5, deadline - time.monotonic())
+            if left <= 0:
+                raise subprocess.TimeoutExpired(child.args, watching.seconds or 0)
+            ended = child.poll() is not None  # before the look at the pipe: its last words count
+            if selector.select(left):
+                block = os.read(output.fileno(), 1 << 16)
+                if not block:
+                    break
+                watching.sink(block)
+            elif ended:  # a process that it left behind holds the pipe open
+                break
+    child.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+
+def _feed(pipe: IO[bytes], data: bytes) -> None:
+    """Write the prompt; a program that closes its stdin early has read enough."""
+    with suppress(OSError):
+        pipe.write(data)
+    with suppress(OSError):
+        pipe.close()
 
 
 def pass_through(command: str, *, environ: Mapping[str, str], cwd: str) -> int:

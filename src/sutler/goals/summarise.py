@@ -32,7 +32,7 @@ def teller_of(line: str, cwd: str, environ: Mapping[str, str], seconds: float = 
     """
     if not line:
         return SILENT
-    from sutler.goals.gather import command_model
+    from sutler.goals.model_command import command_model
     from sutler.goals.send import target_of_line
 
     ask = command_model(target_of_line(line), cwd=cwd, environ=environ, seconds=seconds)

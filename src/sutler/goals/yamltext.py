@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -69,6 +70,8 @@ class Field:
         plain = self._plain()
         if plain is None or not re.fullmatch(r"\+?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+", plain):
             self.fail(f"'{self.name}' must be a whole number from 0")
+        if len(plain) > 18:  # beyond every limit, and beyond what int() takes in the end
+            return sys.maxsize
         return int(plain, 0) if plain.startswith(("0x", "0o")) else int(plain)
 
     def items(self) -> list[Field]:

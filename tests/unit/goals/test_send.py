@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from sutler.errors import ModelCommandError, UsageError
-from sutler.goals.send import PROFILES, Target, plan, profile, send, status, target_of_line
+from sutler.goals.send import (
+    PROFILES,
+    Target,
+    Watching,
+    plan,
+    profile,
+    send,
+    status,
+    target_of_line,
+)
 from tests.conftest import Plant
 from tests.goalkit import Capture, cli, configured, program
 
@@ -25,7 +34,7 @@ def sent(
     target: Target, prompt: str, capfd: pytest.CaptureFixture[str], seconds: float = 30
 ) -> str:
     delivery = plan(target, prompt, os.environ)
-    send(delivery, prompt, environ=os.environ, cwd="/", seconds=seconds)
+    send(delivery, prompt, environ=os.environ, cwd="/", watching=Watching(seconds))
     return capfd.readouterr().out
 
 
@@ -109,7 +118,13 @@ def test_a_program_that_cannot_be_run(tmp_path: Path) -> None:
 def test_a_program_that_hangs(tmp_path: Path) -> None:
     slow = str(program(tmp_path, "slow", "exec sleep 600"))
     with pytest.raises(ModelCommandError, match=r"did not finish in 0\.3 seconds"):
-        send(plan(Target(slow, ""), "p", os.environ), "p", environ=os.environ, cwd="/", seconds=0.3)
+        send(
+            plan(Target(slow, ""), "p", os.environ),
+            "p",
+            environ=os.environ,
+            cwd="/",
+            watching=Watching(0.3),
+        )
 
 
 def test_a_program_that_does_not_read(tmp_path: Path) -> None:

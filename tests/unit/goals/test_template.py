@@ -55,9 +55,9 @@ def test_cycles_end_in_an_error(files: dict[str, str]) -> None:
 
 
 def test_extends_cycles() -> None:
-    assert "Circular" in fails(
-        "{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"}
-    )
+    message = fails("{% extends 'a' %}", {"a": "{% extends 'b' %}", "b": "{% extends 'a' %}"})
+    # Tera walks its templates in random order, and from some of them it overflows the stack.
+    assert "Circular" in message or "nested too deep" in message
 
 
 @pytest.mark.parametrize(

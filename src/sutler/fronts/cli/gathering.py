@@ -6,31 +6,43 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 
+from msgspec.structs import replace
+
+from sutler.config import Settings
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.goals import (
-    add_target,
+from sutler.fronts.cli.goal_options import add_ceiling, add_target
+from sutler.fronts.cli.goals import add_sending, run_job
+from sutler.fronts.cli.outgoing import (
+    Outgoing,
     bases_here,
+    ceiling_from,
     encoded,
     hooks_of,
-    record,
-    target_of,
+    sent_text,
+    settings_here,
+    target_from,
     trust_file,
-    whole_number,
     write_text,
 )
 from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
-from sutler.goals.runner import Job
+from sutler.goals.context_files import ContextFile
+from sutler.goals.gather import Gathering, UnreadableAnswerError, Watch
+from sutler.goals.model_command import command_model
+from sutler.goals.redactions import Redactions
+from sutler.goals.runner import Chosen, Job
+from sutler.pack.project import Project
 from sutler.paths import quote
 from sutler.secrets.cleaner import told, told_all
 
 PROPOSED = 8
 """Files that `gather --rank` proposes before the model is asked."""
+FORMATS = {"md": "markdown", "xml": "xml", "json": "json"}
 
 
 def configure_gather(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s PROMPT [options] [--then GOAL [--key value ...]]"
     parser.add_argument(
         "prompt", nargs="+", metavar="PROMPT", help="the request and its options; '-' is stdin"
     )
@@ -41,73 +53,146 @@ def configure_gather(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of the project; nothing outside it is read",
     )
-    parser.add_argument(
-        "--max-chars",
-        type=whole_number,
-        metavar="N",
-        help="maximum characters of all files together",
-    )
+    add_ceiling(parser)
     parser.add_argument("--rank", action="store_true", help="propose the first files by ranking")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the assign lines to FILE")
+    parser.add_argument(
+        "--compat",
+        choices=("context-loader",),
+        help="follow the original's rules for answers, rounds and names",
+    )
+    result = parser.add_argument_group("result")
+    result.add_argument(
+        "--format",
+        choices=("assign", *FORMATS),
+        default="assign",
+        dest="shape",
+        help="assign: assign lines (default); md, xml, json: a pack of the gathered files",
+    )
+    result.add_argument(
+        "--then", metavar="GOAL", help="run GOAL with the gathered files as its context"
+    )
+    add_sending(parser)
 
 
 def run_gather(args: argparse.Namespace, console: Console) -> int:
     text = sys.stdin.read() if args.prompt == ["-"] else " ".join(args.prompt)
+    root = os.path.abspath(args.root)
+    settings = settings_here(args, root)
     job = Job(goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file())
-    target = target_of(args, job) or _answering(job)
-    model = gather.command_model(
-        target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0
+    target = target_from(args, settings) or _answering(job)
+    model = command_model(target, cwd=job.cwd, environ=job.environ, seconds=args.timeout or 300.0)
+    _, redactions = hooks_of(console, settings)
+    project = Project(root, settings=settings)
+    ground = gather.Ground(
+        root,
+        redactions,
+        ceiling_from(args, settings),
+        replace(project.rules(), skip_file_bytes=None),
+        args.compat == "context-loader",
     )
-    hooks = hooks_of(console, False)
-    ground = gather.Ground(os.path.abspath(args.root), hooks.clean, args.max_chars)
-    first = _proposed(args.root) if args.rank else None
-    result = gather.gather(
-        text,
-        ground,
-        model,
-        first=first,
-        leaving=lambda one: record(
-            _sent(f"gather, round {one.number}", target.command, one.prompt, one.files),
-            job,
-            console,
+    leaving = _Leaving(job, settings, redactions, ground, console)
+    command = " ".join((target.command, target.template)).strip()
+    watch = Watch(
+        leaving=lambda asked: leaving.put(
+            f"gather, round {asked.number}", f"`{command}`", asked.prompt, asked.files
         ),
-        progress=lambda step: console.note(_told(step)),
+        answered=lambda step: console.note(_described(step)),
     )
-    record(_sent("gather", quote(args.output or "stdout"), result.text, result.files), job, console)
-    if result.note:
-        console.note(f"sutler: {result.note} The defaults were used.")
+    try:
+        result = gather.gather(
+            text, ground, model, first=_proposed(project) if args.rank else None, watch=watch
+        )
+    except UnreadableAnswerError as error:
+        if error.partial.files:
+            _hand_over(error.partial, args, leaving, project, console)
+        raise
+    for note in result.notes:
+        console.note(f"sutler: {note}")
+    if args.then:
+        return _continue(result, args, settings, job, console)
+    return _hand_over(result, args, leaving, project, console)
+
+
+class _Leaving:
+    """Announces and records each text before it leaves."""
+
+    def __init__(
+        self,
+        job: Job,
+        settings: Settings,
+        redactions: Redactions,
+        ground: gather.Ground,
+        console: Console,
+    ) -> None:
+        self.job, self.settings, self.redactions = job, settings, redactions
+        self.ground, self.console = ground, console
+
+    def put(self, name: str, where: str, text: str, files: Mapping[str, str]) -> None:
+        outgoing = Outgoing(text, files, where, self.settings, self.redactions, self.ground.ceiling)
+        outgoing.announce(self.console)
+        outgoing.record(sent_text(name, where.strip("`"), text, files), self.job, self.console)
+
+
+def _hand_over(
+    result: Gathering,
+    args: argparse.Namespace,
+    leaving: _Leaving,
+    project: Project,
+    console: Console,
+) -> int:
+    """Print or write the result in the wanted format."""
+    text = result.text if args.shape == "assign" else _packed(result, args.shape, project)
+    leaving.put("gather", quote(args.output or "stdout"), text, result.files)
     if args.output and args.output != "-":
-        write_text(args.output, result.text)
+        write_text(args.output, text)
     elif console.as_json:
         rounds = [
-            {"number": one.number, "answer": one.answer, "files": one.known}
-            for one in result.rounds
+            {"number": step.number, "answer": step.answer, "files": step.known}
+            for step in result.rounds
         ]
-        console.answer_json(
-            {"text": result.text, "files": list(result.files), "rounds": told_all(rounds)}
-        )
+        body = {"text": text, "files": list(result.files), "rounds": told_all(rounds)}
+        console.answer_json({**body, "notes": told_all(result.notes)})
     else:
-        console.stream([encoded(result.text)])
+        console.stream([encoded(text)])
     return 0
 
 
-def _sent(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.Sent:
-    """What is about to leave: the whole text and the files in it, by digest."""
-    digests = {
-        path: sha256(one.encode(errors="surrogatepass")).hexdigest() for path, one in files.items()
-    }
-    body = text.encode(errors="surrogateescape")
-    return runner.Sent(name, (where,), "stdin", len(body), sha256(body).hexdigest(), digests, ())
+def _packed(result: Gathering, shape: str, project: Project) -> str:
+    """The gathered files as a pack, whole: the dialogue has decided what enters."""
+    if not result.paths:
+        return ""
+    chosen = project.only(result.paths)
+    return chosen.pack(format=FORMATS[shape], max_bytes=0, cut_over=0, skip_over=0).text()
 
 
-def _proposed(root: str) -> Callable[[str], Sequence[str]]:
+def _continue(
+    result: Gathering, args: argparse.Namespace, settings: Settings, job: Job, console: Console
+) -> int:
+    """The goal of --then, with the gathered files as its context."""
+    pairs = zip(result.paths, _contents(result), strict=True)
+    files = tuple(ContextFile(path, content) for path, content in pairs)
+    follow = replace(
+        job,
+        goal=args.then,
+        words=tuple(args.rest),
+        chosen=Chosen(files=files),
+        ceiling=ceiling_from(args, settings),
+        settings=settings,
+    )
+    return run_job(follow, args, settings, console)
+
+
+def _contents(result: Gathering) -> list[str]:
+    from sutler.goals.loader import Marker
+
+    return [content for content in result.files.values() if not isinstance(content, Marker)]
+
+
+def _proposed(project: Project) -> Callable[[str], Sequence[str]]:
     """Our ranking as the first batch: what the model would ask for, before it has to ask."""
-    from sutler.pack.project import Project
-
-    project = Project(root)
 
     def first(prompt: str) -> Sequence[str]:
-        return [one.path for one in project.ranking(project.scan(), prompt).ranked[:PROPOSED]]
+        return [row.path for row in project.ranking(project.scan(), prompt).ranked[:PROPOSED]]
 
     return first
 
@@ -126,8 +211,8 @@ def _answering(job: Job) -> send.Target:
     return target
 
 
-def _told(step: gather.Round) -> str:
+def _described(step: gather.Round) -> str:
     asked = ", ".join(map(quote, step.answer.files)) or "nothing more"
-    verdict = "done" if step.answer.done else f"asks for {asked}"
+    verdict = "done" if step.answer.done and not step.answer.files else f"asks for {asked}"
     reason = f" ({step.answer.reason})" if step.answer.reason else ""
     return told(f"round {step.number}: {step.known} files known, {verdict}{reason}")

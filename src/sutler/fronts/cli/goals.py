@@ -1,143 +1,109 @@
-"""`sutler run`, `dry-run` and `pass`: a goal on its way to a model command. Translation only."""
+"""`sutler run`, `dry-run` and `pass`: a goal becomes a prompt for a model command. Translation
+only.
+"""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from io import FileIO
 
+from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
-from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
+from sutler.fronts.cli.outgoing import (
+    Outgoing,
+    bases_here,
+    cannot_write,
+    ceiling_from,
+    compat_of,
+    encoded,
+    hooks_of,
+    settings_here,
+    target_from,
+    trust_file,
+    write_text,
+)
 from sutler.goals import discovery, params, runner, send
 from sutler.goals.claw import load_claw
-from sutler.goals.runner import Hooks, Job
+from sutler.goals.redactions import Redactions
+from sutler.goals.runner import Chosen, Job, Prompt
 from sutler.paths import quote
 from sutler.secrets.cleaner import told
 
-
-def whole_number(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
-    return int(text)
+ANSWER_BYTES = 64 * 1024 * 1024
+"""Bytes of an answer that --apply takes; a longer one is kept with -o."""
 
 
-def seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
-    return value
-
-
-def _add_goal(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "%(prog)s GOAL [options] [-c PATH ...] [-- --key value ...]"
-    parser.add_argument(
-        "goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'"
-    )
-    files = parser.add_argument_group("files")
-    files.add_argument(
-        "-c", "--context", nargs="*", action="extend", default=[], metavar="PATH",
-        help="files and folders to add after the prompt",
-    )  # fmt: skip
-    files.add_argument(
-        "-d", "--recurse_depth", "--recurse-depth", type=whole_number, metavar="N", dest="recurse_depth",
-        help="levels to descend in folders; 0 is the folder itself (default: all)",
-    )  # fmt: skip
-    files.add_argument(
-        "--mode",
-        choices=("strict", "flexible", "ignore"),
-        help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
-    )
-    how = parser.add_argument_group("rendering")
-    how.add_argument(
-        "-e", "--explain", action="store_true", help="describe the goal and its parameters"
-    )
-    how.add_argument(
-        "--compat",
-        choices=("claw",),
-        help="use claw's discovery, merging and context section, byte for byte",
-    )
-    how.add_argument(
-        "--script-timeout",
-        type=seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="time limit for each script (default 60)",
-    )
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("model command")
-    group.add_argument(
-        "--command",
-        metavar="LINE",
-        help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin",
-    )
-    group.add_argument(
-        "--to",
-        metavar="PROFILE",
-        help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL)",
-    )
-    group.add_argument(
-        "--timeout", type=seconds, metavar="SECONDS", help="time limit for the command"
-    )
-
-
-def _job(args: argparse.Namespace) -> Job:
+def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Job:
+    """The job that the words describe. A goal behind `-c`, which takes every word up to the next
+    option, is found there.
+    """
+    paths = [path for group in args.context for path in group]
+    if not all(args.context):
+        console.note("sutler: -c has no path after it; no file is added")
+    compat = compat_of(args, settings)
+    goal = args.goal
+    if goal is None and paths and not os.path.lexists(paths[-1]):
+        known = {listed.id for listed in discovery.list_goals(bases_here(compat))}
+        if paths[-1] in known:
+            goal = paths.pop()
     return Job(
-        goal=args.goal,
+        goal=goal or "",
         words=tuple(args.rest),
-        paths=tuple(args.context),
+        paths=tuple(paths),
         depth=args.recurse_depth,
         cwd=os.getcwd(),
         environ=dict(os.environ),
         trust_file=trust_file(),
         mode=args.mode,
-        compat=args.compat == "claw",
+        compat=compat,
         script_seconds=args.script_timeout,
+        stdin=_stdin() if "-" in paths else None,
+        chosen=Chosen(since=args.since, diff=args.diff, auto_tokens=args.auto_context),
+        ceiling=ceiling_from(args, settings),
+        settings=settings,
     )
 
 
-def trust_file() -> str:
-    """The user's own record of what is trusted, in the private state directory."""
-    from sutler.store import home
-    from sutler.store.state import state_home
-
-    try:
-        folder = home.home(os.environ)
-    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
-        folder = state_home(os.environ)
-    return os.path.join(folder, "trust.json")
+def _stdin() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
 
 
-def hooks_of(console: Console, compat: bool) -> Hooks:
-    from sutler.pack.project import Project
-
-    clean = Project(os.getcwd()).clean()
-    interactive = compat or (sys.stdin is not None and sys.stdin.isatty())
-    return Hooks(
-        note=lambda text: console.note(f"sutler: {clean(text, '').text}"),
-        ask=(lambda report: _ask(clean(report, "").text)) if interactive else None,
-        clean=lambda text, path: clean(text, path).text,
-    )
-
-
-def _ask(report: str) -> bool:
-    sys.stderr.write(
-        f"{harmless(report)}\n\nDo you want to continue with the available files? (y/n): "
-    )
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+def _no_goal(args: argparse.Namespace) -> UsageError:
+    if args.context:
+        return UsageError(
+            "No goal given: -c takes every word up to the next option",
+            next_step="write the goal first: sutler run GOAL -c PATH",
+        )
+    return UsageError("No goal given", next_step="see 'sutler goals list'")
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
-    _add_goal(parser)
+    add_goal(parser)
+    add_ceiling(parser)
     add_target(parser)
+    add_sending(parser)
+
+
+def add_sending(parser: argparse.ArgumentParser) -> None:
     sending = parser.add_argument_group("sending")
     sending.add_argument(
         "--print", action="store_true", dest="show", help="print the prompt instead of sending it"
+    )
+    sending.add_argument(
+        "-o", "--output", metavar="FILE", help="keep the answer in FILE while it streams"
+    )
+    sending.add_argument(
+        "--apply",
+        action="store_true",
+        help="apply the answer's files, diffs and edit blocks through the gate, as 'sutler apply'",
     )
     sending.add_argument(
         "--receipt",
@@ -147,56 +113,132 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 
 def run_run(args: argparse.Namespace, console: Console) -> int:
-    if not args.goal:
+    settings = settings_here(args)
+    job = job_of(args, settings, console)
+    if not job.goal:
+        if args.context:
+            raise _no_goal(args)
         console.note("No goal given")
         from sutler.fronts.cli.known_goals import show_list
 
-        show_list(console, args.compat == "claw", None)
+        show_list(console, job.compat, None)
         return 2
-    job = _job(args)
     if args.explain:
         return _explain(job, console)
-    hooks = hooks_of(console, job.compat)
-    prompt = runner.run(job, hooks)
+    return run_job(job, args, settings, console)
+
+
+def run_job(job: Job, args: argparse.Namespace, settings: Settings, console: Console) -> int:
+    """Render and send. `args` has the options of a target and of sending."""
+    target = target_from(args, settings)
+    hooks, redactions = hooks_of(console, settings, job.compat)
+    prompt = _rendered(job, hooks, args, console)
     if args.show:
         console.stream([encoded(prompt.text)])
         return 0
-    target = target_of(args, job)
     delivery = send.plan(target or runner.target_of(prompt.claw, job), prompt.text, job.environ)
     if delivery.note:
         console.note(f"sutler: {delivery.note}")
-    sent = runner.receipt(prompt, delivery, hooks.clean)
+    sent = runner.receipt(prompt, delivery, lambda text, path: redactions(text, ""))
+    outgoing = _outgoing(prompt, job, redactions, f"`{_spelled(sent.command)}`")
+    outgoing.announce(console)
     if args.receipt:
         from sutler.fronts.cli.console import json_text
 
         write_text(args.receipt, json_text({"sent": sent}))
-    record(sent, job, console)
-    send.send(delivery, prompt.text, environ=job.environ, cwd=job.cwd, seconds=args.timeout)
-    return 0
+    with ExitStack() as stack:
+        answer = _Answer(args, console, stack)
+        outgoing.record(sent, job, console)
+        watching = send.Watching(args.timeout, answer if args.output or args.apply else None)
+        send.send(delivery, prompt.text, environ=job.environ, cwd=job.cwd, watching=watching)
+    return _apply(answer.text(), prompt, console) if args.apply else 0
 
 
-def record(sent: runner.Sent, job: Job, console: Console) -> None:
-    """What is about to leave goes on record first: a model command that fails has read it all the
-    same.
+def _spelled(command: tuple[str, ...]) -> str:
+    program, *rest = command
+    return shlex.join([os.path.basename(program), *rest]).replace("'{{prompt}}'", "{{prompt}}")
+
+
+def _rendered(job: Job, hooks: runner.Hooks, args: argparse.Namespace, console: Console) -> Prompt:
+    for note in _misspelled(job, args.known_options):
+        console.note(note)
+    return runner.run(job, hooks)
+
+
+def _misspelled(job: Job, known: list[str]) -> list[str]:
+    """A hint for a word that became a parameter of the goal and resembles an option of ours."""
+    notes = []
+    for word in job.words:
+        close = difflib.get_close_matches(word.partition("=")[0], known, n=1, cutoff=0.8)
+        if word.startswith("--") and close:
+            notes.append(f"sutler: {word} goes to the goal as a parameter; is {close[0]} meant?")
+    return notes
+
+
+def _outgoing(prompt: Prompt, job: Job, redactions: Redactions, where: str) -> Outgoing:
+    if job.settings is None:
+        raise RuntimeError("a job of the command line has settings")
+    files = {file.path: file.content for file in prompt.files}
+    return Outgoing(prompt.text, files, where, job.settings, redactions, job.ceiling)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[FileIO]:
+    """A file for the answer, without a buffer: what has streamed is in it."""
+    try:
+        file = FileIO(path, "w")
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    with file:
+        yield file
+
+
+class _Answer:
+    """Takes the answer while it streams: to stdout, to the file of -o, and into memory for
+    --apply. A reader of stdout that has left does not end the run.
     """
-    from sutler.pack import receipts
-    from sutler.scan.place import locate
 
-    receipt = receipts.receipt_of_prompt(
-        sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files
-    )
-    _, trouble = receipts.recorded(receipt, locate([], job.cwd).root, job.environ)
-    if trouble:
-        console.note(trouble)
+    def __init__(self, args: argparse.Namespace, console: Console, stack: ExitStack) -> None:
+        self._console, self._blocks, self._size = console, list[bytes](), 0
+        self._keep, self._show = args.apply, not args.apply
+        self._file: FileIO | None = None
+        if args.output and args.output != "-":
+            self._file = stack.enter_context(_opened(args.output))
+
+    def __call__(self, block: bytes) -> None:
+        if self._file:
+            self._file.write(block)
+        if self._keep and self._size <= ANSWER_BYTES:
+            self._blocks.append(block)
+            self._size += len(block)
+        if self._show:
+            try:
+                self._console.stream([block])
+            except BrokenPipeError:
+                self._show = False
+
+    def text(self) -> str:
+        if self._size > ANSWER_BYTES:
+            raise SutlerError(
+                f"the answer is larger than {ANSWER_BYTES >> 20} MiB, so it was not applied",
+                rule="answer limit",
+                next_step="keep it with -o FILE and look at it",
+            )
+        return b"".join(self._blocks).decode("utf-8", "replace")
 
 
-def target_of(args: argparse.Namespace, job: Job) -> send.Target | None:
-    """The program named by a flag; None leaves it to claw.yaml."""
-    if args.command and args.to:
-        raise UsageError("--command and --to are given together", next_step="keep one of them")
-    if args.command:
-        return send.target_of_line(args.command)
-    return send.profile(args.to) if args.to else None
+def _apply(answer: str, prompt: Prompt, console: Console) -> int:
+    """The answer through `apply`: base versions are those of the files in the prompt."""
+    from sutler.edits.versions import Shown
+    from sutler.fronts.cli.writing import apply_text
+
+    seen = {file.path: Shown(file.source, file.content) for file in prompt.files if file.source}
+    words = argparse.Namespace(base="", reason=f"goal {prompt.found.id}", dry_run=False)
+    try:
+        return apply_text(answer, seen, words, console)
+    except SutlerError:
+        console.answer(told(answer))  # an answer that cannot be applied is not lost
+        raise
 
 
 def _explain(job: Job, console: Console) -> int:
@@ -207,20 +249,26 @@ def _explain(job: Job, console: Console) -> int:
 
 
 def configure_dry_run(parser: argparse.ArgumentParser) -> None:
-    _add_goal(parser)
+    add_goal(parser)
+    add_ceiling(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write the prompt to FILE instead of stdout"
     )
 
 
 def run_dry_run(args: argparse.Namespace, console: Console) -> int:
-    if not args.goal:
-        raise UsageError("No goal given", next_step="see 'sutler goals list'")
-    job = _job(args)
+    settings = settings_here(args)
+    job = job_of(args, settings, console)
+    if not job.goal:
+        raise _no_goal(args)
     if args.explain:
         return _explain(job, console)
-    prompt = runner.run(job, hooks_of(console, job.compat))
-    if args.output and args.output != "-":
+    hooks, redactions = hooks_of(console, settings, job.compat)
+    prompt = _rendered(job, hooks, args, console)
+    to_file = args.output and args.output != "-"
+    where = quote(args.output) if to_file else "stdout"
+    _outgoing(prompt, job, redactions, where).announce(console)
+    if to_file:
         write_text(args.output, prompt.text)
         console.note(f"Dry run output written to {told(quote(args.output))}")
     elif console.as_json:
@@ -231,33 +279,12 @@ def run_dry_run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def encoded(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
-
-
-def write_text(path: str, text: str) -> None:
-    try:
-        with open(path, "w", encoding="utf-8", errors="replace", newline="") as stream:
-            stream.write(text)
-    except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise SutlerError(
-            f"cannot write {quote(path)}: {reason}", next_step="choose another file"
-        ) from None
-
-
-def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
-    return discovery.find_bases(os.getcwd(), os.environ, compat=compat)
-
-
 def configure_pass(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compat", choices=("claw",), help="use claw's whole-file cascade of claw.yaml"
-    )
+    add_compat(parser)
 
 
 def run_pass(args: argparse.Namespace, console: Console) -> int:
-    compat = args.compat == "claw"
+    compat = compat_of(args, settings_here(args))
     claw = load_claw(discovery.claw_files(bases_here(compat)), compat=compat)
     job = Job(
         goal="", cwd=os.getcwd(), environ=dict(os.environ), trust_file=trust_file(), compat=compat

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.goals import bases_here, trust_file, write_text
+from sutler.fronts.cli.outgoing import bases_here, trust_file, write_text
 from sutler.goals import discovery, params, trust
 from sutler.paths import quote
 from sutler.secrets.cleaner import told, told_all

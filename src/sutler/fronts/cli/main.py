@@ -234,6 +234,8 @@ def _dispatch(words: Sequence[str]) -> int:
         return 0
     command = BY_NAME.get(name)
     if command is None:
+        if words := _as_goal(words):
+            return _dispatch(words)
         import difflib
 
         close = difflib.get_close_matches(name, list(BY_NAME), n=1)
@@ -241,25 +243,38 @@ def _dispatch(words: Sequence[str]) -> int:
         raise UsageError(f"unknown command '{name}'", next_step=hint)
     from sutler.fronts.cli.parsing import load
 
-    own, rest = _split(words[1:]) if name in _PASSING else (list(words[1:]), [])
     parser, act = load(command)
+    own: list[str] = list(words[1:])
+    rest: list[str] = []
+    if name in _PASSING:
+        from sutler.fronts.cli.goal_options import split_words
+
+        own, rest = split_words(parser, own)
     try:
         args = parser.parse_args(own)
     except SystemExit as stop:  # --help
         return int(stop.code or 0)
-    args.rest = rest
+    args.rest, args.known_options = rest, list(parser._option_string_actions)
     return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
 
 
-_PASSING = ("run", "dry-run")
+_PASSING = ("run", "dry-run", "gather")
+"""Commands that hand words on to a goal."""
+_CLAW_WORDS = {"list": ("goals", "list"), "add": ("goals", "add")}
 
 
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Words before the first `--` are ours; those behind it belong to the goal."""
-    if "--" in words:
-        cut = list(words).index("--")
-        return list(words[:cut]), list(words[cut + 1 :])
-    return list(words), []
+def _as_goal(words: Sequence[str]) -> list[str]:
+    """The words as claw understands them: a command of claw, or the bare name of a goal. Empty if
+    they are neither.
+    """
+    name, *rest = words
+    if name in _CLAW_WORDS:
+        return [*_CLAW_WORDS[name], *rest]
+    if name in ("-c", "--context"):
+        return ["run", *words]
+    from sutler.goals.discovery import find_bases, has_goal
+
+    return ["run", *words] if has_goal(name, find_bases(os.getcwd(), os.environ)) else []
 
 
 def usage() -> str:

@@ -157,7 +157,13 @@ def configure_apply(parser: argparse.ArgumentParser) -> None:
 
 
 def run_apply(args: argparse.Namespace, console: Console) -> int:
-    reply, seen = _text(args.source), _seen(args.pack) if args.pack else {}
+    return apply_text(_text(args.source), _seen(args.pack) if args.pack else {}, args, console)
+
+
+def apply_text(
+    reply: str, seen: dict[str, Shown], args: argparse.Namespace, console: Console
+) -> int:
+    """Apply a reply through the gate; `seen` holds the versions that the model was shown."""
     with opened(args, console) as door:
         try:
             done = Writer(door).apply_reply(

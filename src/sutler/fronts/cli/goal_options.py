@@ -1,0 +1,159 @@
+"""The options of `run`, `dry-run` and `gather`, and how their words are told from a goal's."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import sutler.config as config
+from sutler.goals import send
+
+
+def whole_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
+    return value
+
+
+def size(text: str) -> int:
+    return config.parse_size(text, "--auto-context")
+
+
+def add_goal(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s GOAL [options] [-c PATH ...] [--key value ...]"
+    parser.add_argument(
+        "goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'"
+    )
+    files = parser.add_argument_group("files")
+    files.add_argument(
+        "-c", "--context", nargs="*", action="append", default=[], metavar="PATH",
+        help="files, folders, globs, PATH:10-40 for lines, or - for stdin, added after the prompt",
+    )  # fmt: skip
+    files.add_argument(
+        "-d", "--recurse_depth", "--recurse-depth", type=whole_number, metavar="N", dest="recurse_depth",
+        help="levels to descend in folders; 0 is the folder itself (default: all)",
+    )  # fmt: skip
+    files.add_argument(
+        "--since", default="", metavar="REV", help="add the files that changed since a revision"
+    )
+    files.add_argument(
+        "--diff",
+        action="store_true",
+        help="add the diff of the working tree against HEAD, or against --since",
+    )
+    files.add_argument(
+        "--auto-context",
+        type=size,
+        metavar="TOKENS",
+        help="add what ranks best for the goal, in at most TOKENS, such as 30k",
+    )
+    files.add_argument(
+        "--allow",
+        action="append",
+        metavar="GLOB",
+        help="admit files whose name only looks like a credential (repeatable)",
+    )
+    files.add_argument(
+        "--mode",
+        choices=("strict", "flexible", "ignore"),
+        help="on a problem with a file, strict: stop; flexible: ask; ignore: record it",
+    )
+    how = parser.add_argument_group("rendering")
+    how.add_argument(
+        "-e", "--explain", action="store_true", help="describe the goal and its parameters"
+    )
+    add_compat(how)
+    how.add_argument(
+        "--script-timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="time limit for each context script (default 60)",
+    )
+
+
+def add_compat(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    parser.add_argument(
+        "--compat",
+        choices=("claw", "none"),
+        help="claw: its discovery, merging and context section, byte for byte "
+        "(default: the setting goals_compat)",
+    )
+
+
+def add_ceiling(parser: argparse.ArgumentParser) -> None:
+    """Limits of what is sent. Without one of these nothing is limited: the settings' budget is for
+    packs.
+    """
+    group = parser.add_argument_group("ceiling of each prompt (one of them; default: none)")
+    group.add_argument("--max-tokens", metavar="N", help="maximum tokens, exact")
+    group.add_argument("--max-chars", metavar="N", help="maximum characters")
+    group.add_argument(
+        "--tier",
+        choices=tuple(config.TIERS),
+        help="maximum of 120,000, 60,000 or 25,000 characters",
+    )
+    group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base)")
+    group.add_argument(
+        "--no-redact", action="store_true", help="send secrets as they are; the receipt records it"
+    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model command")
+    group.add_argument(
+        "--command",
+        metavar="LINE",
+        help="command line to run; {{prompt}} stands for the prompt, else it goes to stdin",
+    )
+    group.add_argument(
+        "--to",
+        metavar="PROFILE",
+        help=f"known model command: {', '.join(send.PROFILES)} (ollama:MODEL), "
+        "or a name of [commands] in your config",
+    )
+    group.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="time limit for the command and all that it started",
+    )
+
+
+def split_words(
+    parser: argparse.ArgumentParser, words: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Words of the command, and words of the goal: everything behind `--`, and before it every
+    option that the command does not have, with its value.
+    """
+    options = set(parser._option_string_actions)
+    own: list[str] = []
+    goals: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--":
+            return own, [*goals, *words[at:]]
+        if not word.startswith("--") or word.partition("=")[0] in options:
+            own.append(word)
+            continue
+        goals.append(word)
+        if "=" not in word and at < len(words) and _is_value(words[at], options):
+            goals.append(words[at])
+            at += 1
+    return own, goals
+
+
+def _is_value(word: str, options: set[str]) -> bool:
+    return not word.startswith("--") and word not in options

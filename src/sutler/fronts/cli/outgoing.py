@@ -1,0 +1,214 @@
+"""What `run`, `dry-run` and `gather` share before a prompt leaves: settings, questions to a person,
+the summary line and the receipt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TextIO
+
+import msgspec
+
+import sutler.config as config
+from sutler.config import Settings
+from sutler.errors import SutlerError, UsageError
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console, harmless
+from sutler.goals import discovery, runner, send
+from sutler.goals.ceiling import Ceiling, ceiling_of
+from sutler.goals.redactions import Redactions
+from sutler.goals.runner import Hooks, Job
+from sutler.paths import quote
+from sutler.secrets.cleaner import cleaner, told
+
+_LIMITS = ("max_tokens", "max_chars", "tier")
+
+
+def settings_here(args: argparse.Namespace, root: str | None = None) -> Settings:
+    return options.settings_for(args, root or os.getcwd())
+
+
+def compat_of(args: argparse.Namespace, settings: Settings) -> bool:
+    """Whether claw's rules hold: the flag, else the setting."""
+    return (args.compat or settings.text("goals_compat")) == "claw"
+
+
+def ceiling_from(args: argparse.Namespace, settings: Settings) -> Ceiling | None:
+    """The ceiling that the flags set; the settings' budget is a pack's and takes no part."""
+    if all(getattr(args, name, None) is None for name in _LIMITS):
+        return None
+    limit, unit = config.resolve([options.flags_layer(args)]).limit()
+    vocabulary = settings.text("counter")
+    if unit == "tokens" and vocabulary == "none":
+        raise UsageError("--max-tokens needs a counter", next_step="leave out --counter none")
+    return ceiling_of(limit, unit, vocabulary)
+
+
+def own_commands(settings: Settings) -> dict[str, str]:
+    """The user's `[commands]` by name."""
+    pairs = (text.partition("=") for text in settings.words("commands"))
+    return {name.strip(): line.strip() for name, _, line in pairs if line.strip()}
+
+
+def target_from(args: argparse.Namespace, settings: Settings) -> send.Target | None:
+    """The program named by a flag; None leaves it to claw.yaml."""
+    if args.command and args.to:
+        raise UsageError("--command and --to are given together", next_step="keep one of them")
+    if args.command:
+        return send.target_of_line(args.command)
+    return send.profile(args.to, own_commands(settings)) if args.to else None
+
+
+def trust_file() -> str:
+    """The user's own record of what is trusted, in the private state directory."""
+    from sutler.store import home
+    from sutler.store.state import state_home
+
+    try:
+        folder = home.home(os.environ)
+    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
+        folder = state_home(os.environ)
+    return os.path.join(folder, "trust.json")
+
+
+def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
+    return discovery.find_bases(os.getcwd(), os.environ, compat=compat)
+
+
+def hooks_of(
+    console: Console, settings: Settings, compat: bool = False
+) -> tuple[Hooks, Redactions]:
+    """The callbacks of a run, and the redactor behind them, which counts what it replaces."""
+    redactions = Redactions(cleaner(settings))
+    progress = console.progress("reading context files:")
+    hooks = Hooks(
+        note=lambda text: console.note(f"sutler: {redactions(text, '')}"),
+        ask=(lambda report: _continue(redactions(report, ""))) if compat or can_ask() else None,
+        clean=redactions,
+        count=redactions.count,
+        tell=(lambda count: progress(count, 0)) if sys.stderr and sys.stderr.isatty() else None,
+    )
+    return hooks, redactions
+
+
+def can_ask() -> bool:
+    """Whether a person can answer: on stdin, else on the terminal that shows stderr."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return True
+    if sys.stderr is None or not sys.stderr.isatty():
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+def _continue(report: str) -> bool:
+    return confirm(
+        f"{harmless(report)}\n\nDo you want to continue with the available files? (y/n): "
+    )
+
+
+def confirm(question: str) -> bool:
+    """Ask on stderr; the answer comes from stdin, or from the terminal if stdin is a pipe that
+    carries something else.
+    """
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    if sys.stderr.isatty() and not (sys.stdin and sys.stdin.isatty()):
+        try:
+            with open("/dev/tty", encoding="utf-8", errors="replace") as terminal:
+                return _yes(terminal)
+        except OSError:
+            pass
+    return sys.stdin is not None and _yes(sys.stdin)
+
+
+def _yes(stream: TextIO) -> bool:
+    return stream.readline().strip().lower() in ("y", "yes")
+
+
+def tokens_of(text: str, settings: Settings) -> int | None:
+    from sutler.tokens.counter import token_counter
+
+    vocabulary = settings.text("counter")
+    return None if vocabulary == "none" else token_counter(vocabulary)(text)
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A prompt that is about to leave: its text, its files, and where it goes."""
+
+    text: str
+    files: Mapping[str, str]
+    destination: str
+    settings: Settings
+    redactions: Redactions
+    ceiling: Ceiling | None = None
+
+    def announce(self, console: Console) -> None:
+        """`12 files, 18,204 tokens, 2 redacted, to ...`, and what was redacted where."""
+        tokens = tokens_of(self.text, self.settings)
+        number = len(self.files)
+        parts = [f"{number:,} {'file' if number == 1 else 'files'}"]
+        parts.append(f"{len(self.text):,} characters" if tokens is None else f"{tokens:,} tokens")
+        if not self.settings.flag("redact"):
+            parts.append("redaction off")
+        elif self.redactions.total:
+            parts.append(f"{self.redactions.total:,} redacted")
+        console.note(f"sutler: {', '.join(parts)}, to {told(self.destination)}")
+        if self.redactions.total:
+            console.note(f"sutler: redacted: {told(str(self.redactions))}")
+
+    def record(self, sent: runner.Sent, job: Job, console: Console) -> None:
+        """Record what is about to leave, before it leaves: a model command that fails has read it
+        all the same.
+        """
+        from sutler.pack import receipts
+        from sutler.scan.place import locate
+
+        receipt = receipts.receipt_of_prompt(
+            sent.goal, told(" ".join(sent.command)), sent.bytes, sent.sha256, sent.files
+        )
+        receipt = msgspec.structs.replace(
+            receipt,
+            redacted=self.settings.flag("redact"),
+            findings=self.redactions.rules(),
+            tokens=tokens_of(self.text, self.settings),
+            counter=self.settings.text("counter"),
+            budget=str(self.ceiling) if self.ceiling else "no limit",
+        )
+        _, trouble = receipts.recorded(receipt, locate([], job.cwd).root, job.environ)
+        if trouble:
+            console.note(trouble)
+
+
+def sent_text(name: str, where: str, text: str, files: Mapping[str, str]) -> runner.Sent:
+    """The record of a text and the files in it, by digest."""
+    digests = {
+        path: sha256(content.encode(errors="surrogatepass")).hexdigest()
+        for path, content in files.items()
+    }
+    body = text.encode(errors="surrogateescape")
+    return runner.Sent(name, (where,), "stdin", len(body), sha256(body).hexdigest(), digests, ())
+
+
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def write_text(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def cannot_write(path: str, error: OSError) -> SutlerError:
+    reason = os.strerror(error.errno or 0)
+    return SutlerError(f"cannot write {quote(path)}: {reason}", next_step="choose another file")

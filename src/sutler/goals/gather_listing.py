@@ -1,0 +1,77 @@
+"""The files that gather offers to a model: those that the decision admits, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from stat import S_ISDIR, S_ISREG
+
+from msgspec.structs import replace
+
+from sutler.goals.context_files import secret_name
+from sutler.goals.gather_options import Options
+from sutler.goals.loader import MODEL_RULES, Clean, build_matcher, resolve
+from sutler.paths import RelPath
+from sutler.scan.root import DIRECTORY, Root
+from sutler.scan.snapshot import ScanRules
+from sutler.scan.walk import scan
+
+EXCLUDED = frozenset(("node_modules", ".git", "dist", "build", ".next", "coverage", ".cache"))
+
+
+def list_directory(
+    root: str, options: Options, clean: Clean | None = None, rules: ScanRules = MODEL_RULES
+) -> list[str]:
+    """Files and folders below `dir`, sorted, as deep as `max_depth`. A file that a scan excludes, a
+    link and a name that holds a secret are left out.
+    """
+    start = resolve(root, options.dir, ".")
+    exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()
+    wanted = build_matcher(options.filter)
+    unwanted = build_matcher(options.exclude) if options.exclude else None
+    entries: list[str] = []
+
+    def walk(below: str, depth: int) -> None:
+        if depth > options.max_depth:
+            return
+        for name, mode in _entries(base, f"{start}/{below}".strip("/")):
+            shown = f"{below}/{name}" if below else name
+            full = f"{start}/{shown}".removeprefix("./").lstrip("/") if start else shown
+            if name in exclusions or (unwanted and unwanted(name)):
+                continue
+            if clean and secret_name(shown, clean):
+                continue
+            if S_ISDIR(mode) and not name.startswith(".") and f"{full}/" not in closed:
+                entries.append(shown)
+                walk(shown, depth + 1)
+            elif S_ISREG(mode) and full in admitted and wanted(name):
+                entries.append(shown)
+
+    with Root(root) as base:
+        admitted, closed = _scanned(base, start, options, rules)
+        walk("", 1)
+    return entries
+
+
+def _scanned(
+    base: Root, start: RelPath, options: Options, rules: ScanRules
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Paths of admitted files, and of folders that are excluded as a whole, which end in `/`."""
+    depth = max(0, int(options.max_depth) - 1)
+    snapshot = scan(base, replace(rules, depth=depth), [start] if start else [])
+    closed = {one.path for one in snapshot.excluded if one.reason != "depth"}
+    return frozenset(entry.path for entry in snapshot.entries), frozenset(closed)
+
+
+def _entries(base: Root, path: str) -> list[tuple[str, int]]:
+    try:
+        fd = base.open(RelPath(path), DIRECTORY)
+    except OSError:
+        return []
+    try:
+        with os.scandir(fd) as listing:
+            rows = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in listing]
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+    return sorted(rows)
