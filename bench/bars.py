@@ -20,8 +20,11 @@ class Bar(NamedTuple):
 
 
 BARS = (
-    Bar("raw", ("medium", "large"), "cold", "wall", "yek", "-", 1.0, 0.6),
-    Bar("raw", ("small",), "cold", "wall", "files-to-prompt", "-", 1.0, 0.7),
+    Bar("default", ("medium",), "cold", "wall", "repomix", "cold", 0.15, 0.08),
+    Bar("default", ("medium",), "warm", "wall", "repomix", "warm", 0.10, 0.04),
+    # No user packs without counts and redaction by default: these two need only not be slow.
+    Bar("raw", ("medium", "large"), "cold", "wall", "yek", "-", 2.0, 2.0),
+    Bar("raw", ("small",), "cold", "wall", "files-to-prompt", "-", 1.5, 1.5),
     Bar("tokens", ("medium",), "cold", "wall", "yek", "-", 0.33, 0.15),
     Bar("tokens", ("medium",), "cold", "wall", "code2prompt", "-", 0.33, 0.15),
     Bar("tokens", ("large",), "cold", "wall", "yek", "-", 0.4, 0.2),

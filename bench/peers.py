@@ -1,6 +1,7 @@
 """Who is measured: how to find each tool, which class of work it does, and with which words.
 
-raw = walk, read, sniff, render to one file; tokens = raw + a token count; full = tokens + a secret
+default = the command as people type it, with default flags; whole = the same without a ceiling;
+goal = a pack for a task, with default flags. The other classes hold the work equal: raw = walk, read, sniff, render to one file; tokens = raw + a token count; full = tokens + a secret
 scan; budgeted = sutler's own pack for a goal, against the start of the interpreter.
 """
 
@@ -14,13 +15,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-WORK = ("raw", "tokens", "full", "budgeted")
+WORK = ("default", "whole", "goal", "raw", "tokens", "full", "budgeted")
 
 # In a recipe TREE is the folder, OUT the output file, LIST the list of text files.
 # A recipe without OUT writes to standard output, which then goes to that file.
 _PACK = ("pack", "TREE", "--no-budget", "--quiet")
 _GOAL = "QuerySet.bulk_create ignores unique constraints when update_conflicts is set"
 SUTLER = {
+    "default": ("pack", "TREE", "-o", "OUT"),
+    "whole": ("pack", "TREE", "--no-budget", "-o", "OUT"),
+    "goal": ("pack", "TREE", "--goal", _GOAL, "-o", "OUT"),
     "raw": (*_PACK, "--counter", "none", "--no-redact", "-o", "OUT"),
     "tokens": (
         *_PACK,
@@ -70,12 +74,23 @@ TOOLS = (
         "sutler",
         SUTLER,
         "pip install sutler, or run with PYTHONPATH=src",
-        {"raw": ("cold",), "tokens": _CACHED, "full": _CACHED, "budgeted": ("warm",)},
+        {
+            **dict.fromkeys(("default", "whole", "goal"), _CACHED),
+            "raw": ("cold",),
+            "tokens": _CACHED,
+            "full": _CACHED,
+            "budgeted": ("warm",),
+        },
     ),
-    Tool("files-to-prompt", {"raw": ("TREE", "-o", "OUT")}, "pip install files-to-prompt"),
+    Tool(
+        "files-to-prompt",
+        dict.fromkeys(("default", "raw"), ("TREE", "-o", "OUT")),
+        "pip install files-to-prompt",
+    ),
     Tool(
         "yek",
         {
+            "default": ("TREE",),
             "raw": ("--no-config", "--max-size", "1000GB", "TREE"),
             "tokens": ("--no-config", "--tokens", "4000000k", "TREE"),
         },
@@ -108,15 +123,15 @@ TOOLS = (
     ),
     Tool(
         "gitingest",
-        {"tokens": ("TREE", "-o", "OUT")},
+        dict.fromkeys(("default", "tokens"), ("TREE", "-o", "OUT")),
         "pip install gitingest",
         proof={"tokens": r"Estimated tokens: [0-9]"},
     ),
     Tool(
         "repomix",
-        {"full": ("TREE", "--quiet", "-o", "OUT")},
+        {"default": ("TREE", "-o", "OUT"), "full": ("TREE", "--quiet", "-o", "OUT")},
         "npm install repomix",
-        {"full": _CACHED},
+        {"default": _CACHED, "full": _CACHED},
     ),
     Tool("plain Python", {"raw": ("TREE", "OUT")}, ""),
     Tool("python -c pass", {"budgeted": ("-c", "pass")}, ""),
