@@ -173,7 +173,8 @@ class Queue:
     def open_units(self) -> int:
         """How many units wait or run."""
         rows = self._database.select(
-            "SELECT count(*) FROM fleet_units WHERE project = ? AND state IN ('waiting', 'running')",
+            "SELECT count(*) FROM fleet_units "
+            "WHERE project = ? AND state IN ('waiting', 'running')",
             (self._project,),
         )
         return int(rows[0][0])
