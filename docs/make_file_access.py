@@ -12,8 +12,9 @@ import msgspec
 
 from sutler.access.audit import EVERY
 from sutler.access.gate import APPROVAL_SECONDS
-from sutler.access.policy import CONTROL, CREDENTIAL_PATHS, CREDENTIALS, INTERNAL
+from sutler.access.policy import CONTROL, INTERNAL
 from sutler.access.registry import ENTRY_DOCUMENTS, EXCERPT_LINES
+from sutler.scan.name_rules import CERTAIN, CREDENTIAL_PATHS, RESEMBLING
 from sutler.store.records import PROFILES, AuditEntry, RegistryRow
 from sutler.tools import TOOLS, Tool, schema
 
@@ -145,7 +146,8 @@ def _policy() -> str:
     )
     return POLICY.format(
         internal=_globs(INTERNAL),
-        credentials=_globs((*CREDENTIALS, *CREDENTIAL_PATHS)),
+        credentials=_globs((*CERTAIN, *CREDENTIAL_PATHS)),
+        resembling=_globs(RESEMBLING),
         control=_globs(CONTROL),
         minutes=APPROVAL_SECONDS // 60,
         profiles=_table(head, rows),
@@ -166,8 +168,10 @@ POLICY = """\
 Every rule that applies to a call is evaluated and the strictest wins: deny before ask before allow, in any order.
 Denials match a path in every spelling (case, Unicode form, invisible characters); allowances only as spelt.
 
-1. **Denied always**: {internal}; and credentials: {credentials}. The user's own `allow` setting can name
-   exceptions; a project cannot.
+1. **Denied always**: {internal}; and credentials: {credentials}. A name that only resembles a credential
+   ({resembling}, or a folder of such a name) denies data and plain text. Code and prose with such a name are judged by
+   their content: secrets in them are redacted. With `strict_patterns`, or without redaction, these names are denied too.
+   So is a hard link to a denied file. The user's own `allow` setting can name exceptions; a project cannot.
 2. **Denied by the project or the user**: AI-ignore files (`.aiexclude`, `.cursorignore` and the others), `deny`
    globs, a caller's scope, an exhausted budget (`limits`: reads, writes, bytes, tokens in one session).
 3. **Asks for approval**: files that git ignores, `ask` globs, reads longer than the profile allows, every write

@@ -104,7 +104,14 @@ KEYS: tuple[Key, ...] = (
         own=True,
     ),
     Key("default_excludes", "bool", True, "apply the built-in exclusion patterns", own=True),
-    Key("allow", "list", (), "admit files whose name only looks like a credential", own=True),
+    Key("allow", "list", (), "admit files that a built-in name rule leaves out", own=True),
+    Key(
+        "strict_patterns",
+        "bool",
+        False,
+        "leave out every name that resembles a credential, and tracked files in build folders",
+        own=True,
+    ),
     Key(
         "deny",
         "list",

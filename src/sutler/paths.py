@@ -167,3 +167,8 @@ def unquote(shown: str) -> str:
     if len(shown) >= 2 and shown[0] == shown[-1] == '"':
         return re.sub(_ESCAPE, _unescape, shown[1:-1])
     return shown
+
+
+def counted(count: int, noun: str, more: str = "") -> str:
+    """A number with its noun: `1 file`, `2 files`; `1,000+ files` where counting stopped."""
+    return f"{count:,}{more} {noun}{'' if count == 1 and not more else 's'}"

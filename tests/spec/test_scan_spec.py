@@ -287,7 +287,8 @@ def test_a_named_folder_is_scanned_with_its_own_rules(tmp_path: Path) -> None:
 
 def test_the_user_may_allow_a_name_that_looks_like_a_credential(tmp_path: Path) -> None:
     make(tmp_path, {".env.example": "", "src/secrets/x.py": "", "src/secrets/k.pem": ""})
-    assert paths(scanned(tmp_path)) == []
+    assert paths(scanned(tmp_path)) == ["src/secrets/x.py"]
+    assert paths(scanned(tmp_path, strict_patterns=True)) == []
     assert paths(scanned(tmp_path, allow=(".env.example", "src/secrets/"))) == [
         ".env.example",
         "src/secrets/k.pem",

@@ -7,7 +7,6 @@ untrusted data. A tool never looks at what a file says to decide what may happen
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -17,10 +16,10 @@ from typing import TypeVar
 import msgspec
 
 from sutler.access import outline as structure
+from sutler.access.admission import Admission
 from sutler.access.answering import as_many, reading_of, within
 from sutler.access.gate import Gate
 from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
-from sutler.access.policy import decide
 from sutler.access.search import (
     MAX_QUERIES,
     Finders,
@@ -34,7 +33,6 @@ from sutler.access.search import (
 )
 from sutler.access.session import fold, received, stale
 from sutler.access.setup import Aside, SessionView, Setup, run_here
-from sutler.access.standing import Ground, ground, standing
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.languages.version import facts_version
 from sutler.paths import ROOT, RelPath, Span, quote, unquote
@@ -61,7 +59,6 @@ from sutler.store.records import (
 T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
-MOMENT = 0.25
 MAX_HITS = 200
 MAX_SEARCHED = 256 << 20
 
@@ -71,9 +68,9 @@ class Door:
         self.root = root
         self.gate = gate
         self.setup = setup
-        self.pages = Pages(root, gate.clean)
+        self.admission = Admission(root, setup.scan, lambda: gate.rules, gate.caller)
+        self.pages = Pages(root, gate.clean, self.admission.linked)
         self._profile = gate.caller.profile
-        self._stands: tuple[float, Ground] | None = None
         self.aside: Aside = run_here
 
     # a call, and what stands before every one of them
@@ -120,20 +117,10 @@ class Door:
         return self.gate.enter(call, lambda: perform(path))
 
     def standing(self, path: RelPath) -> Standing:
-        """What the ignore files say of a path. Those inside the project are read with every call;
-        the repository, the user's own rules and the folders above are looked at anew after a
-        moment.
-        """
-        now = time.monotonic()
-        if self._stands is None or now - self._stands[0] > MOMENT:
-            self._stands = now, ground(self.root, self.setup.scan)
-        return standing(self.root, self.setup.scan, path, self._stands[1])
+        """What the ignore files say of a path, or that it is another name of a denied file."""
+        return self.admission.standing(path)
 
     enter = _enter  # for tools that are not about one file
-
-    def _may_read(self, path: RelPath) -> bool:
-        call = Call(id="", tool="list_files", effect="read", path=path)
-        return decide(call, self.gate.rules, self.gate.caller).verdict == "allow"
 
     def _outcome(self, page: Page) -> Outcome:
         size, tokens = len(page.text.encode("utf-8", "replace")), self.setup.count(page.text)
@@ -174,7 +161,7 @@ class Door:
         """Those that policy allows and whose names hold no secret; all names are looked at in one
         go.
         """
-        allowed = [entry for entry in entries if self._may_read(entry.path)]
+        allowed = self.admission.readable(entries)
         shown = [quote(entry.path) for entry in allowed]
         clean = self.gate.clean("\n".join(shown), "").text.split("\n")
         return [entry for entry, was, now in zip(allowed, shown, clean, strict=False) if was == now]
@@ -355,6 +342,8 @@ class Door:
                 if not isinstance(blob, Problem) and fresh(blob.mtime_ns):
                     blob = self.pages.blob(entry.path, patience)
                 decoded = None if isinstance(blob, Problem) else decode(blob.data)
+                if not isinstance(blob, Problem) and blob.links > 1 and blob.inode != entry.inode:
+                    decoded = None  # replaced by a link since the scan, which nothing has checked
                 if isinstance(blob, Problem) or decoded is None:
                     progress.skipped += 1
                     continue

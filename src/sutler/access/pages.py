@@ -105,7 +105,11 @@ class Pages:
     cost one redaction.
     """
 
-    def __init__(self, root: Root, clean: Clean) -> None:
+    def __init__(
+        self, root: Root, clean: Clean, linked: Callable[[RelPath, int], bool] | None = None
+    ) -> None:
+        """`linked`: whether a file with this inode has another name that is denied."""
+        self._linked = linked
         self._root = root
         self._clean = clean
         self._owner = os.fstat(root.fd).st_uid
@@ -160,6 +164,12 @@ class Pages:
                 raise RefusedError(
                     f"{quote(path)} is a second name for another user's file",
                     rule="hard links stay with their owner",
+                )
+            # Asked of the open descriptor: the name may lead to another file than the gate decided.
+            if self._linked is not None and self._linked(path, state.st_ino):
+                raise RefusedError(
+                    f"{quote(path)} is another name of a file that is denied",
+                    rule="a hard link is the file it links to",
                 )
             return (f"this file has {state.st_nlink} names on disk (hard links)",)
         return ()

@@ -12,8 +12,6 @@ is a denial.
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -22,7 +20,8 @@ from msgspec import Struct
 
 from sutler.scan.globs import allows, denies, fold
 from sutler.scan.ignore_files import DENIALS, SELECTION
-from sutler.scan.judge import CREDENTIALS as CREDENTIAL_NAMES
+from sutler.scan.name_rules import NameGlobs
+from sutler.scan.name_rules import credential as credential_rule
 from sutler.store.records import (
     Call,
     Caller,
@@ -35,15 +34,6 @@ from sutler.store.records import (
     canonical,
     sha256,
 )
-
-CREDENTIALS = (
-    *CREDENTIAL_NAMES,
-    "*.env", "*.p8", "*.asc", "*.gpg", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".my.cnf", ".pypirc",
-    ".dockercfg", "kubeconfig", ".vault-token", ".npmrc", ".yarnrc.yml", "*.secret", "*.secrets",
-    "*.token", "*.tfstate", "*.tfstate.*", "*.tfvars", "service-account*.json", "client_secret*.json",
-)  # fmt: skip
-CREDENTIAL_PATHS = ("**/.docker/config.json", "**/.kube/config")
-"""Never read and never written at the door, unless the user's own config names an exception."""
 
 INTERNAL = (".git", ".hg", ".svn", ".jj")
 """Version control's own files: neither content nor something to edit."""
@@ -89,9 +79,8 @@ class Rules(Struct, frozen=True):
     read: Verdict = "allow"
     write: Verdict = "ask"
     limits: Limits = Limits()
-    allow: tuple[
-        str, ...
-    ] = ()  # globs of files that only look like credentials; from the user alone
+    allow: tuple[str, ...] = ()  # globs that lift built-in name rules; from the user alone
+    strict_patterns: bool = False  # names that only resemble credentials are denied too
     portable: bool = (
         True  # only names that are the same on every platform are created; the user may lift it
     )
@@ -113,6 +102,7 @@ def narrow(base: Rules, project: Rules) -> Rules:
         write=_strictest(base.write, project.write),
         limits=least(base.limits, project.limits),
         allow=base.allow,
+        strict_patterns=base.strict_patterns or project.strict_patterns,
         portable=base.portable,
     )
 
@@ -184,7 +174,7 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
 
 
 def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
-    if glob := credential(call.path, rules.allow):
+    if glob := credential(call.path, rules.allow, rules.strict_patterns):
         yield "deny", 0, f"credentials: {glob}"
     if glob := control(call.path):
         if glob in INTERNAL:
@@ -193,42 +183,13 @@ def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
             yield "ask", 1, f"control file: {glob}"
     if call.standing == "ai_denied":
         yield "deny", 2, "an AI-ignore file denies this path"
+    elif call.standing == "hard_link":
+        yield "deny", 2, "hard link: another name of a denied file"
     elif call.standing == "ignored" and call.effect != "list":
         yield "ask", 2, "ignored files need approval"
 
 
-class _NameGlobs:
-    """The built-in name globs, sorted by shape: every decision asks all of them of every component
-    of a path.
-    """
-
-    def __init__(self, globs: tuple[str, ...]) -> None:
-        self._globs = globs
-        folded = [glob.casefold() for glob in globs]
-        self._exact = frozenset(glob for glob in folded if "*" not in glob)
-        self._tails = tuple(glob[1:] for glob in folded if glob.rfind("*") == 0)
-        self._heads = tuple(glob[:-1] for glob in folded if glob.find("*") == len(glob) - 1)
-        simple = {
-            *self._exact,
-            *(f"*{tail}" for tail in self._tails),
-            *(f"{head}*" for head in self._heads),
-        }
-        rest = [fnmatch.translate(glob) for glob in folded if glob not in simple]
-        self._rest = re.compile("|".join(rest)) if rest else None
-
-    def find(self, name: str) -> str:
-        """The first glob that matches, or nothing."""
-        if (
-            name in self._exact
-            or name.endswith(self._tails)
-            or name.startswith(self._heads)
-            or (self._rest is not None and self._rest.match(name))
-        ):
-            return next(glob for glob in self._globs if fnmatch.fnmatchcase(name, glob.casefold()))
-        return ""
-
-
-_CREDENTIALS, _CONTROL = _NameGlobs(CREDENTIALS), _NameGlobs((*INTERNAL, *CONTROL))
+_CONTROL = NameGlobs((*INTERNAL, *CONTROL))
 
 
 @lru_cache(maxsize=16_384)
@@ -238,16 +199,16 @@ def _names(path: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16_384)
-def credential(path: str, allow: tuple[str, ...] = ()) -> str:
-    """The pattern by which a path is a credential's, or nothing. Whether it exists makes no
-    difference.
+def credential(path: str, allow: tuple[str, ...] = (), strict: bool = False) -> str:
+    """The pattern by which a path is a credential in any spelling, or nothing. Whether the path
+    exists makes no difference.
     """
-    names = _names(path)
-    globs = [glob for name in names if (glob := _CREDENTIALS.find(name))]
-    globs += [
-        glob for glob in CREDENTIAL_PATHS if glob.rsplit("/", 1)[1] in names and denies(glob, path)
-    ]
-    return "" if not globs or any(allows(glob, path) for glob in allow) else globs[0]
+    spellings = dict.fromkeys((path, path.casefold(), fold(path)))
+    rules = (credential_rule(spelling, strict=strict) for spelling in spellings)
+    rule = next((rule for rule in rules if rule is not None), None)
+    if rule is None or any(allows(glob, path) for glob in allow):
+        return ""
+    return rule.pattern.removeprefix("**/")
 
 
 @lru_cache(maxsize=16_384)

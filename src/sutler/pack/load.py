@@ -81,6 +81,8 @@ class Loader:
             return Excluded(
                 path, _REASONS.get(blob.kind, "unreadable"), Rule(blob.kind, blob.detail)
             )
+        if blob.links > 1 and blob.inode != choice.entry.inode:
+            return Excluded(path, "hard_link", Rule("hard link", "replaced since the scan"))
         decoded = decode(blob.data)
         if decoded is None:
             if choice.entry.named:

@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     mode: str
     default_excludes: bool
     allow: Sequence[str]
+    strict_patterns: bool
     redact: bool
     allow_secrets: Sequence[str]
     allow_lines: Sequence[str]

@@ -16,6 +16,7 @@ from sutler.pack.packing import Packing
 from sutler.pack.report import Ask
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
+from sutler.scan.doors import rules_for
 from sutler.scan.globs import require_globs
 from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
@@ -197,14 +198,7 @@ class Project:
         return cast("SummaryPack", made.document)
 
     def rules(self) -> ScanRules:
-        settings = self.settings
-        return ScanRules(
-            default_excludes=settings.flag("default_excludes"),
-            hidden=settings.flag("hidden"),
-            depth=settings.number("depth"),
-            skip_file_bytes=settings.number("skip_over") or None,
-            allow=settings.words("allow"),
-        )
+        return rules_for(self.settings, "pack")
 
     def request(self, goal: str = "") -> Request:
         """The settings as a request: everything that the stages may ask for."""

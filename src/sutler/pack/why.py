@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sutler.errors import UsageError
-from sutler.paths import RelPath, quote
+from sutler.paths import RelPath, counted, quote
+from sutler.scan.doors import DoorName, decide
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem
-from sutler.scan.walk import explain
 from sutler.secrets.cleaner import SECRET_NAME, told
 
 if TYPE_CHECKING:
+    from sutler.access.admission import Admission
     from sutler.pack.project import Project
 
 
@@ -25,15 +26,39 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     bytes: int = 0
 
 
-def verdict(project: Project, root: Root, path: RelPath) -> Verdict:
-    """The scan first, then selection, reading and the budget."""
-    found = explain(root, project.rules(), path)
-    if isinstance(found, Problem) and found.kind == "missing":
+def verdict(project: Project, root: Root, path: RelPath, door: DoorName = "pack") -> Verdict:
+    """The decision of a door about one path; for a pack also selection, reading and the budget.
+    The agent's door has a policy of its own besides: see `for_agent`.
+    """
+    decision = decide(root, project.settings, door, path)
+    if isinstance(decision, Problem) and decision.kind == "missing":
         raise UsageError(f"{quote(path)} does not exist", next_step="check the spelling")
     shown = told(quote(path or "."))
-    if isinstance(found, FileEntry) and shown != quote(path or "."):
-        found = Excluded(path, "credentials", SECRET_NAME)
-    return _packed(project, path, shown) if isinstance(found, FileEntry) else _of(found, shown)
+    if isinstance(decision, FileEntry) and shown != quote(path or "."):
+        decision = Excluded(path, "credentials", SECRET_NAME)
+    if not isinstance(decision, FileEntry):
+        return _of(decision, shown)
+    if door != "pack":
+        return Verdict(shown, "in", f"no rule of this door ({door}) keeps it out")
+    return _packed(project, path, shown)
+
+
+def for_agent(admission: Admission, path: RelPath) -> Verdict:
+    """The decision of the policy about reading a path, whether it exists or not."""
+    decision = admission.decision(path)
+    reason = next((name for start, name in _POLICY if decision.rule.startswith(start)), "policy")
+    state = {"allow": "in", "ask": "ask", "deny": "out"}[decision.verdict]
+    return Verdict(told(quote(path or ".")), state, reason, decision.rule)
+
+
+_POLICY = (
+    ("credentials", "credentials"),
+    ("internal", "pattern match"),
+    ("an AI-ignore", "ai denied"),
+    ("hard link", "hard link"),
+    ("ignored", "ignored"),
+)
+"""How rules of the policy begin, with the reason's name at the other doors."""
 
 
 def _of(found: Excluded | Problem, shown: str) -> Verdict:
@@ -58,5 +83,6 @@ def _packed(project: Project, path: RelPath, shown: str) -> Verdict:
     below = f"{path}/" if path else ""
     inside = sum(one.path.startswith(below) for one in report.shown)
     outside = sum(item.count for item in report.excluded if item.path.startswith(below))
-    reason = f"a folder: {inside:,} files below it are in, {outside:,} are out"
+    more = "+" if any(item.more for item in report.excluded if item.path.startswith(below)) else ""
+    reason = f"a folder: {counted(inside, 'file')} in, {counted(outside, 'file', more)} out"
     return Verdict(shown, "in" if inside else "out", reason)

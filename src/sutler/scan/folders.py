@@ -6,9 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sutler.scan.root import DIRECTORY
+
+if TYPE_CHECKING:
+    from sutler.scan.ignore import Node
+    from sutler.scan.judge import Ground, Verdict
 
 Row = tuple[str, int, int, int, int, int, int, int]
 """A file as a folder lists it: name, mode, size, times of change of content and of state, inode,
@@ -76,6 +80,41 @@ _DEPTH: Final = 32
 _OCTAL: Final = r"\\([0-7]{3})"  # how the kernel spells a space in a mount point
 
 Key = tuple[int, int]
+
+
+class Frame:
+    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to
+    visit. `listed`: what lies in it, until it is decided.
+    """
+
+    __slots__ = (
+        "closed",
+        "depth",
+        "fd",
+        "ground",
+        "guarded",
+        "key",
+        "listed",
+        "node",
+        "prefix_length",
+        "todo",
+    )
+
+    def __init__(self, fd: int, key: Key, node: Node, ground: Ground) -> None:
+        self.fd = fd
+        self.key = key
+        self.node = node
+        self.ground = ground
+        self.closed: tuple[Verdict, ...] = ()  # of folders above; some files below pass them
+        self.guarded = False  # below a folder whose name resembles a credential
+        self.prefix_length = 0
+        self.depth = 0
+        self.listed: Listed | None = None
+        self.todo: list[str] = []
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
 
 
 def key_of(fd: int) -> Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from operator import attrgetter
@@ -16,115 +17,27 @@ from sutler.scan.folders import count_below, kind_of
 from sutler.scan.globs import GlobSet
 from sutler.scan.ignore import IGNORE_FILES, Node, Source, deny_all, load, no_rules, parse_source
 from sutler.scan.ignore_files import GIT, SELECTION
+from sutler.scan.name_rules import INSTALLED, TRACKED_PASS, credential, default_exclusion
 from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, ScanRules, Snapshot
 
-CREDENTIALS: Final = (
-    "*.pem", "*.key", "*.crt", "*.p12", ".env*",
-    "credentials*", "secrets*", "*_secret*", "*_token*", "*.keystore",
-    # Seed 004's list ends here. These are private keys, key stores and password files by their
-    # usual names.
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", "_netrc", ".pgpass", ".git-credentials", ".htpasswd",
-    "*.kdbx", "*.pfx", "*.jks", "*.ppk",
-)  # fmt: skip
-
-_DIRECTORIES: Final[dict[str, Reason]] = {
-    **dict.fromkeys(
-        ("node_modules", "vendor", ".venv", "venv", "env", "__pypackages__"), "dependency_dir"
-    ),
-    **dict.fromkeys(
-        ("dist", "build", "out", "target", ".next", ".nuxt", "coverage"), "build_output"
-    ),
-    **dict.fromkeys((".cache", "__pycache__", ".pytest_cache"), "cache"),
-    "logs": "pattern_match",
-}
-_VERSION_CONTROL: Final = frozenset((".git", ".svn", ".hg"))
-_NAMES: Final[dict[str, Reason]] = {".eslintcache": "cache", ".tsbuildinfo": "cache"}
-_EXTENSIONS: Final[dict[str, Reason]] = {
-    "pyc": "cache",
-    **dict.fromkeys(("sql", "db", "log"), "pattern_match"),
-    **dict.fromkeys(("exe", "dll", "so", "dylib", "wasm", "bin", "o", "a"), "binary"),
-    **dict.fromkeys(
-        ("png", "jpg", "jpeg", "gif", "ico", "svg", "mp4", "mp3", "pdf", "zip", "gz"), "binary"
-    ),
-}
-_OPEN_ENDED: Final[tuple[tuple[str, Reason], ...]] = (
-    (".sqlite", "pattern_match"),
-    (".tar", "binary"),
-)
-
-_STARTS: Final = (".env", "credentials", "secrets")
-_ENDS: Final = (".pem", ".key", ".crt", ".p12", ".keystore", ".kdbx", ".pfx", ".jks", ".ppk")
-_WHOLE: Final = frozenset(pattern for pattern in CREDENTIALS if "*" not in pattern)
-
-
-def credential(name: str) -> Rule | None:
-    """The credential pattern that this name matches in any spelling."""
-    if name.isascii():
-        return _credential(name.lower())
-    import unicodedata  # a library of its own, and most names are ASCII
-
-    return _credential(name.lower()) or _credential(unicodedata.normalize("NFKC", name).casefold())
-
-
-def _credential(name: str) -> Rule | None:
-    # Few calls for the many, all patterns for the few; a test holds the two together.
-    if not (
-        name.startswith(_STARTS)
-        or name.endswith(_ENDS)
-        or "_secret" in name
-        or "_token" in name
-        or name in _WHOLE
-    ):
-        return None
-    return next(
-        (Rule("default", f"**/{pattern}") for pattern in CREDENTIALS if _is(name, pattern)), None
-    )
-
-
-def _is(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern that has a star at its ends at most."""
-    core = pattern.strip("*")
-    if not pattern.startswith("*"):
-        return name.startswith(core) if pattern.endswith("*") else name == core
-    return core in name if pattern.endswith("*") else name.endswith(core)
-
-
-def version_control(name: str) -> Rule | None:
-    """`.git` and its kin, in any case: what lies there is the tool's, not the project's."""
-    if name[0] == "." and (folded := name.casefold()) in _VERSION_CONTROL:
-        return Rule("default", f"**/{folded}/**")
-    return None
-
-
-def default_exclusion(name: str, directory: bool) -> tuple[Reason, Rule] | None:
-    """The default pattern, other than a credential's, that keeps this name out."""
-    if directory and name in _DIRECTORIES:
-        return _DIRECTORIES[name], Rule("default", f"**/{name}/**")
-    dot = name.rfind(".")
-    if dot < 0:
-        return None
-    folded = name.lower()
-    if folded[dot + 1 :] in _EXTENSIONS:
-        return _EXTENSIONS[folded[dot + 1 :]], Rule("default", f"**/*{folded[dot:]}")
-    if dot == 0:
-        rule = version_control(name)
-        if rule is not None:
-            return "pattern_match", rule
-        if name in _NAMES:
-            return _NAMES[name], Rule("default", f"**/{name}")
-    for mark, reason in _OPEN_ENDED:
-        if mark in folded:
-            return reason, Rule("default", f"**/*{mark}*")
-    return None
-
 
 class Verdict(Struct, frozen=True, gc=False):
-    """Why a name stays out; `by_git` when git's rules alone said so."""
+    """Why a name stays out. `by_git`: git's rules decided alone. `ignored`: a built-in name rule
+    decided, and an ignore rule of the project or the user excludes the name as well.
+    """
 
     reason: Reason
     rule: Rule
     by_git: bool = False
+    ignored: bool = False
+
+    @property
+    def by_name(self) -> bool:
+        """Whether a built-in name rule decided that a file tracked by git may pass."""
+        rule = self.rule
+        passable = rule.source == "default" and self.reason in TRACKED_PASS
+        return passable and rule.pattern.strip("*/") not in INSTALLED
 
 
 class Ground:
@@ -173,25 +86,48 @@ class Ground:
 NOWHERE: Final = Ground(None, "", "")
 
 
+def _literal_start(glob: str) -> str:
+    """The folders that a glob names before its first wildcard. A glob without a slash has none:
+    it matches at any depth.
+    """
+    if "/" not in glob.rstrip("/"):
+        return ""
+    literal = re.split(r"[*?\[{\\]", glob.lstrip("/"), maxsplit=1)[0]
+    return literal[: literal.rfind("/") + 1] if literal != glob.lstrip("/") else literal
+
+
 class Judge:
     """Decides names under one set of rules; remembers what a name alone decides."""
 
-    __slots__ = ("_directories", "_extensions", "allow", "problems", "rules")
+    __slots__ = ("_directories", "_extensions", "_starts", "allow", "problems", "rules")
 
     def __init__(self, rules: ScanRules) -> None:
         self.rules = rules
         self.allow = GlobSet(rules.allow)
+        self._starts = tuple(_literal_start(glob) for glob in rules.allow)
         self.problems: list[Problem] = []
         self._directories = frozenset(rules.excluded_directories)
         self._extensions = tuple(
             "." + one.lower().removeprefix(".") for one in rules.excluded_extensions
         )
 
-    def binding(self, node: Node, name: str, directory: bool, path: str) -> Verdict | None:
-        """The rules that hold even for a file that the user named."""
-        rule = credential(name)
-        if rule is not None and not (self.allow and self.allow.match(path, directory)):
-            return Verdict("credentials", rule)
+    def allowed(self, path: str, directory: bool = False) -> bool:
+        """Whether the user's `allow` lifts built-in name rules from this path."""
+        return bool(self.allow) and self.allow.match(path, directory) is not None
+
+    def allows_below(self, directory: str) -> bool:
+        """Whether `allow` may lift a path below this directory: by the literal start of a glob."""
+        below = f"{directory}/"
+        return any(start.startswith(below) or below.startswith(start) for start in self._starts)
+
+    def binding(
+        self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
+    ) -> Verdict | None:
+        """The rules that hold even for a file that the user named; `lifted`: without name rules."""
+        rule = credential(path, directory=directory, strict=self.rules.strict_patterns)
+        if rule is not None and not lifted and not self.allowed(path, directory):
+            also = node.git(name, directory)
+            return Verdict("credentials", rule, ignored=also is not None and also.ignored)
         if node.ai:
             rule = node.denial(name, directory)
             if rule is not None:
@@ -200,9 +136,13 @@ class Judge:
             return Verdict("pattern_match", Rule("git", ".git"))
         return None
 
-    def verdict(self, node: Node, name: str, directory: bool, path: str) -> Verdict | None:
-        """Why this name stays out of a scan, or None. Not remembered; see `walk`."""
-        bound = self.binding(node, name, directory, path)
+    def verdict(
+        self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
+    ) -> Verdict | None:
+        """Why this name stays out of a scan, or None; `lifted`: without built-in name rules. Not
+        remembered; see `walk`.
+        """
+        bound = self.binding(node, name, directory, path, lifted=lifted)
         if bound is not None:
             return bound
         rules = self.rules
@@ -211,10 +151,11 @@ class Judge:
         own = node.own(name, directory)
         if own is not None:
             return Verdict("ignored", own.rule) if own.ignored else None
-        if rules.default_excludes:
+        if rules.default_excludes and not lifted:
             default = default_exclusion(name, directory)
-            if default is not None:
-                return Verdict(*default)
+            if default is not None and not self.allowed(path, directory):
+                also = node.git(name, directory)
+                return Verdict(*default, ignored=also is not None and also.ignored)
         if self._directories or self._extensions:
             extra = self._extra(name, directory)
             if extra is not None:
@@ -391,7 +332,9 @@ class Findings:
         else:
             count, more = count_below(below)
             os.close(below)
-        self.excluded.append(Excluded(path + "/", verdict.reason, verdict.rule, count, more))
+        self.excluded.append(
+            Excluded(path + "/", verdict.reason, verdict.rule, count, more, verdict.ignored)
+        )
 
     def absent(self, path: str, error: OSError) -> None:
         """A path that somebody asked for: nothing was there to begin with, so nothing vanished."""

@@ -120,6 +120,14 @@ class Excluded(Struct, frozen=True, gc=False):
     rule: Rule
     count: int = 1
     more: bool = False  # `count` stopped at the cap
+    ignored: bool = False  # decided by a built-in name rule, and by an ignore rule as well
+
+    @property
+    def by_name(self) -> bool:
+        """Whether a built-in name rule alone keeps out what may be text."""
+        named = self.reason in ("credentials", "dependency_dir", "build_output", "pattern_match")
+        tool = self.rule.pattern in ("**/.git/**", "**/.svn/**", "**/.hg/**")
+        return named and self.rule.source == "default" and not self.ignored and not tool
 
 
 class Problem(Struct, frozen=True, gc=False):
@@ -167,8 +175,9 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     one_filesystem: bool = True
     depth: int | None = None  # 0: the root's own files only
     skip_file_bytes: int | None = 1_048_576
-    allow: tuple[
-        str, ...
-    ] = ()  # globs of names that look like credentials and are none; only the user says so
+    # Globs from the user alone: what they match passes built-in name rules.
+    allow: tuple[str, ...] = ()
+    # Names that resemble credentials and tracked files in build folders stay out, as in seed 004.
+    strict_patterns: bool = False
     excluded_directories: tuple[str, ...] = ()
     excluded_extensions: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from typing import Final
 from sutler.paths import RelPath
 from sutler.scan import git
 from sutler.scan.folders import (
-    Key,
+    Frame,
     Listed,
     Row,
     count_below,
@@ -27,8 +27,11 @@ from sutler.scan.folders import (
     mounts_below,
     reopened,
 )
+from sutler.scan.hard_links import UNKNOWN, names_by_inode
 from sutler.scan.ignore import IGNORE_FILES, Node
 from sutler.scan.judge import NOWHERE, Findings, Ground, Judge, Verdict
+from sutler.scan.name_rules import resembles
+from sutler.scan.passing import is_vendored, opens_below, passes
 from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 
@@ -36,39 +39,6 @@ WINDOW: Final = 128
 PATH_LIMIT: Final = 1 << 16
 _UNSEEN: Final = object()
 _PROC: Final = os.path.isdir("/proc/self/fd")
-
-
-class Frame:
-    """A directory on the way down: its descriptor (or -1 outside the window), and what is left to
-    visit. `listed`: what lies in it, until it is decided.
-    """
-
-    __slots__ = (
-        "depth",
-        "fd",
-        "ground",
-        "key",
-        "listed",
-        "node",
-        "only_tracked",
-        "prefix_length",
-        "todo",
-    )
-
-    def __init__(self, fd: int, key: Key, node: Node, ground: Ground) -> None:
-        self.fd = fd
-        self.key = key
-        self.node = node
-        self.ground = ground
-        self.only_tracked: Rule | None = None
-        self.prefix_length = 0
-        self.depth = 0
-        self.listed: Listed | None = None
-        self.todo: list[str] = []
-
-    def close(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
 
 
 def scan(
@@ -86,6 +56,7 @@ def scan(
             walk.visit(path, named=True)
     else:
         walk.descend(walk.top(), "")
+    walk.withhold_links()
     return walk.found.snapshot(walk.directories, walk.problems())
 
 
@@ -97,6 +68,7 @@ def explain(
     """
     walk = Walk(root, rules)
     found = walk.visit(path, named=named, enter=False)
+    walk.withhold_links()
     results: list[FileEntry | Excluded | Problem] = [
         *walk.found.entries,
         *walk.found.excluded,
@@ -125,6 +97,34 @@ class Walk:
     def problems(self) -> list[Problem]:
         more = [ground.problem for ground in self.grounds if ground.problem is not None]
         return [*self.found.problems, *self.judge.problems, *more]
+
+    def withhold_links(self) -> None:
+        """Exclude each file that has another name below the root which a binding rule keeps out."""
+        linked = frozenset(entry.inode for entry in self.found.entries if entry.links > 1)
+        if not linked:
+            return
+        names = names_by_inode(self.root, linked)
+        entries, self.found.entries = self.found.entries, []
+        for entry in entries:
+            if entry.links == 1 or (why := self.link_verdict(entry, names)) is None:
+                self.found.entries.append(entry)
+            else:
+                rule = Rule("hard link", why)
+                self.found.excluded.append(Excluded(entry.path, "hard_link", rule))
+
+    def link_verdict(self, entry: FileEntry, names: dict[int, list[str]] | None) -> str | None:
+        """Why a file with several names stays out: one of the others does, or they are unknown."""
+        if names is None:
+            return UNKNOWN
+        for other in names.get(entry.inode, ()):
+            if other == entry.path:
+                continue
+            probe = Walk(self.root, self.rules)
+            probe.visit(other, named=True, enter=False)
+            for item in probe.found.excluded:
+                if item.reason in ("credentials", "ai_denied") or item.rule.source == "git":
+                    return f"another name of a file that stays out: {item.reason}"
+        return None
 
     # Going down ----------------------------------------------------------------------
 
@@ -177,10 +177,11 @@ class Walk:
         if not named:
             return self.enter(frame, name, prefix, alone=True)
         verdict = self.judge.binding(frame.node, name, True, prefix + name)
-        if verdict is not None:
-            self.found.prune(frame.fd, name, prefix + name, verdict)
-            return None
-        return self.open(frame, name, prefix + name, alone=True)
+        closed = self.enterable(frame, name, prefix + name, verdict, named=True)
+        child = self.open(frame, name, prefix + name, alone=True) if closed is not None else None
+        if child is not None:
+            child.closed = closed or ()
+        return child
 
     def prepare(self, frame: Frame, prefix: str, named: bool) -> bool:
         """Load the rules of a directory on the way to a single path; remembered for the next
@@ -191,6 +192,8 @@ class Walk:
                 names = os.listdir(frame.fd)
             except OSError as error:
                 self.found.problems.append(problem_of(prefix.rstrip("/"), error))
+                return False
+            if frame.closed and self.vendored(frame, prefix, names):
                 return False
             if prefix and ".git" in names and not self.boundary(frame, prefix, named):
                 return False
@@ -231,7 +234,7 @@ class Walk:
             verdict = self.judge.binding(frame.node, name, False, path)
         else:
             verdict = self.file_verdict(frame, name, path, False)
-        if verdict is not None and self.out(frame, verdict, path):
+        if (verdict or frame.closed) and self.out(frame, verdict, path):
             return None
         self.found.admit(path, state, named)
         return None
@@ -293,15 +296,9 @@ class Walk:
         wanted `alone`.
         """
         path = prefix + name
-        tracked_rule = frame.only_tracked
         verdict = self.directory_verdict(frame, name, path)
-        if verdict is not None:
-            if not verdict.by_git or not frame.ground.tracked().below(frame.ground.path(path)):
-                self.found.prune(frame.fd, name, path, verdict)
-                return None
-            tracked_rule = verdict.rule
-        elif tracked_rule is not None and not frame.ground.tracked().below(frame.ground.path(path)):
-            self.found.prune(frame.fd, name, path, Verdict("ignored", tracked_rule))
+        closed = self.enterable(frame, name, path, verdict)
+        if closed is None:
             return None
         if frame.ground.modules and frame.ground.tracked().link(frame.ground.path(path)):
             self.found.prune(frame.fd, name, path, Verdict("submodule", Rule("git", ".gitmodules")))
@@ -313,8 +310,26 @@ class Walk:
             return None
         child = self.open(frame, name, path, alone)
         if child is not None:
-            child.only_tracked = tracked_rule
+            child.closed = closed
         return child
+
+    def enterable(
+        self, frame: Frame, name: str, path: str, verdict: Verdict | None, *, named: bool = False
+    ) -> tuple[Verdict, ...] | None:
+        """The verdicts that files below a folder must pass, or None for a folder that none passes:
+        it is recorded. Where a name rule is passed, the rules behind it decide too.
+        """
+        verdicts = [verdict] if verdict is not None else []
+        if verdict is not None and verdict.rule.source == "default":
+            rest = self.judge.binding if named else self.judge.verdict
+            behind = rest(frame.node, name, True, path, lifted=True)
+            verdicts += [behind] if behind is not None else []
+        closed = (*verdicts, *frame.closed)
+        for one in closed:
+            if not opens_below(self.judge, frame.ground, one, path):
+                self.found.prune(frame.fd, name, path, one)
+                return None
+        return closed
 
     def open(self, frame: Frame, name: str, path: str, alone: bool) -> Frame | None:
         if len(path) > PATH_LIMIT:
@@ -335,6 +350,7 @@ class Walk:
             self.found.problems.append(problem_of(path, error))
             return None
         child = Frame(fd, (device, inode), frame.node.child(name), frame.ground)
+        child.guarded = frame.guarded or resembles(name)
         if (device != self.device and self.rules.one_filesystem) or path in self.mounts:
             child.close()
             self.found.excluded.append(
@@ -366,6 +382,8 @@ class Walk:
             self.found.problems.append(problem_of(prefix.rstrip("/"), error))
             return False
         frame.listed = None
+        if frame.closed and self.vendored(frame, prefix, [row[0] for row in files]):
+            return False
         # Every ignore file begins with a dot, and so does `.git`.
         if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False
@@ -381,6 +399,17 @@ class Walk:
             folders.sort(reverse=True)
             frame.todo = folders
         return True
+
+    def vendored(self, frame: Frame, prefix: str, names: Sequence[str]) -> bool:
+        """Whether a dependency folder is marked as a copy of another project; record it then."""
+        for closed in frame.closed:
+            if is_vendored(self.judge, closed, prefix, names):
+                count, more = count_below(frame.fd)
+                self.found.excluded.append(
+                    Excluded(prefix, closed.reason, closed.rule, count, more, closed.ignored)
+                )
+                return True
+        return False
 
     def boundary(self, frame: Frame, prefix: str, named: bool = False) -> bool:
         """A `.git` below the root: another repository's ground, unless our own index tracks files
@@ -404,7 +433,7 @@ class Walk:
     def files(self, frame: Frame, prefix: str, rows: Sequence[Row]) -> None:
         """The hot loop: one dictionary look-up for each file."""
         node, found, limit = frame.node, self.found, self.rules.skip_file_bytes
-        plain = self.by_name and not node.live and frame.only_tracked is None
+        plain = self.by_name and not (node.live or frame.guarded)
         seen, mounts, owner, add = node.files, self.mounts, self.owner, found.entries.append
         for name, mode, size, mtime_ns, ctime_ns, inode, links, uid in rows:
             path = prefix + name
@@ -414,7 +443,7 @@ class Walk:
             verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
             if verdict is _UNSEEN:
                 verdict = self.file_verdict(frame, name, path, plain)
-            if verdict is not None and self.out(frame, verdict, path):  # type: ignore[arg-type]  # a Verdict
+            if (verdict or frame.closed) and self.out(frame, verdict, path):  # type: ignore[arg-type]  # a Verdict
                 continue
             if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
                 if mode:
@@ -429,16 +458,17 @@ class Walk:
             add(FileEntry(path, size, mtime_ns, inode, mode, links, False, ctime_ns))  # type: ignore[arg-type]
 
     def file_verdict(self, frame: Frame, name: str, path: str, plain: bool) -> Verdict | None:
-        found = self.judge.verdict(frame.node, name, False, path)
+        verdict = self.judge.verdict(frame.node, name, False, path)
         if plain:
-            frame.node.files[name] = found
-        if found is None and frame.only_tracked is not None:
-            return Verdict("ignored", frame.only_tracked, True)
-        return found
+            frame.node.files[name] = verdict
+        return verdict
 
-    def out(self, frame: Frame, verdict: Verdict, path: str) -> bool:
-        """Record an exclusion; False when the file is tracked and only git's rules spoke."""
-        if verdict.by_git and frame.ground.tracked().file(frame.ground.path(path)):
-            return False
-        self.found.excluded.append(Excluded(path, verdict.reason, verdict.rule))
-        return True
+    def out(self, frame: Frame, verdict: Verdict | None, path: str) -> bool:
+        """Record an exclusion; False if the file passes its own verdict and its folder's."""
+        for deciding in frame.closed if verdict is None else (verdict, *frame.closed):
+            if not passes(self.judge, frame.ground, deciding, path):
+                self.found.excluded.append(
+                    Excluded(path, deciding.reason, deciding.rule, ignored=deciding.ignored)
+                )
+                return True
+        return False

@@ -18,8 +18,9 @@ from sutler.scan.snapshot import Tag
 
 Verdict = Literal["allow", "ask", "deny"]
 Effect = Literal["list", "read", "write"]
-Standing = Literal["open", "ignored", "ai_denied"]
-"""What the ignore files say of a path, whether or not it exists."""
+Standing = Literal["open", "ignored", "ai_denied", "hard_link"]
+"""What the ignore files say of a path, whether or not it exists; or that it is another name of a
+denied file."""
 Phase = Literal["intent", "done", "refused"]
 ApprovalState = Literal["pending", "approved", "denied", "used"]
 Sensitivity = Literal["", "credentials", "ai_denied", "control"]

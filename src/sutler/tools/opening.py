@@ -11,29 +11,34 @@ from functools import lru_cache
 
 import msgspec
 
+from sutler.access.admission import Admission
 from sutler.access.audit import Clock, Ledger
 from sutler.access.door import Door
 from sutler.access.gate import Ask, Gate
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.access.setup import Setup
-from sutler.config import Layer, parse_size
+from sutler.config import Layer, Settings, parse_size
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.pack.project import Project
+from sutler.scan.doors import rules_for
 from sutler.scan.place import project_config
+from sutler.scan.root import Root
+from sutler.scan.snapshot import ScanRules
 from sutler.secrets import rules_digest
 from sutler.store import home
 from sutler.store.base import Store
-from sutler.store.records import Caller, Limits, stamp
+from sutler.store.records import CLOUD, Caller, Limits, stamp
 from sutler.tokens.counter import token_counter
 from sutler.version import VERSION
 
 _SHORT = 20_000
 
 
-def rules_from(layers: list[Layer], allow: tuple[str, ...]) -> Rules:
+def rules_from(layers: list[Layer], settings: Settings) -> Rules:
     """The user's policy, narrowed by the project's own file."""
-    mine, project = Rules(allow=allow), Rules()
+    scan = rules_for(settings, "agent")
+    mine, project = Rules(allow=scan.allow, strict_patterns=scan.strict_patterns), Rules()
     for layer in layers:
         if layer.trusted:
             mine = _with_layer(mine, layer, "user")
@@ -69,6 +74,17 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
             )
         values[name] = parse_size(size, f"{origin}: limits")
     return Limits(**values) if values else None
+
+
+def admission_for(root: Root, settings: Settings, environ: Mapping[str, str]) -> Admission:
+    """The decisions of the agent's door about this root, without a session."""
+    rules = rules_from(project_config(root.host_path, environ), settings)
+    return Admission(root, agent_scan(settings), lambda: rules, Caller("agent", "", CLOUD))
+
+
+def agent_scan(settings: Settings) -> ScanRules:
+    """What listings and searches of an agent leave out: as a pack, but files of any size."""
+    return msgspec.structs.replace(rules_for(settings, "pack"), skip_file_bytes=None)
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
@@ -113,20 +129,19 @@ def open_doors(
 
     from sutler.goals.review import reviewer
     from sutler.goals.summarise import teller_of
-    from sutler.scan.root import Root
 
     env = os.environ if environ is None else environ
     now = clock or time.time
     project = Project(
         cwd=os.path.abspath(path)
     )  # exactly this folder is the root, wherever one stands
-    rules = rules_from(project_config(project.place.root, env), project.settings.words("allow"))
+    rules = rules_from(project_config(project.place.root, env), project.settings)
     store, ledger = open_store(project.place.root, env)
     try:
         ledger.check()
         with Root(project.place.root) as root:
             clean = project.clean()
-            scan = msgspec.structs.replace(project.rules(), skip_file_bytes=None)
+            scan = agent_scan(project.settings)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
             teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
             review = reviewer(project.settings.words("review"), env)

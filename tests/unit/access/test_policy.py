@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.access.policy import CONTROL, CREDENTIALS, PolicyRule, Rules, decide, narrow
+from sutler.access.policy import CONTROL, PolicyRule, Rules, decide, narrow
 from sutler.paths import RelPath
+from sutler.scan.name_rules import CERTAIN, RESEMBLING
 from sutler.store.records import LOCAL, Call, Caller, Decision, Effect, Limits, Spent, Standing
 
 EVERYTHING = Rules((PolicyRule("allow", "**"),), write="allow")
@@ -19,7 +20,7 @@ def named_by(glob: str) -> str:
     return glob.replace("*", "x")
 
 
-@pytest.mark.parametrize("glob", CREDENTIALS)
+@pytest.mark.parametrize("glob", [*CERTAIN, *(f"{glob}.txt" for glob in RESEMBLING[:-1])])
 @pytest.mark.parametrize(
     "spell", [str, str.upper, "a/b/{}".format, "{}/inside".format, "{}.".format]
 )

@@ -14,8 +14,9 @@ from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason
-from sutler.pack.why import verdict
+from sutler.pack.why import for_agent, verdict
 from sutler.paths import quote, wire_path
+from sutler.scan.doors import DOORS
 from sutler.scan.place import locate
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded
@@ -182,19 +183,32 @@ def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Names
 
 def configure_why(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file or folder of the project")
+    parser.add_argument(
+        "--for",
+        dest="door",
+        choices=DOORS,
+        default="pack",
+        help="the door to ask: a pack, a goal's files, gather, or an agent's tools (default: pack)",
+    )
     options.add_selection(parser)
     options.add_budget(parser)
 
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
-    """The verdict of the very pipeline that packs: the scan first, then selection, reading and the
-    budget.
+    """The decision of the code that acts: for a pack the scan, then selection, reading and the
+    budget; for the other doors their own rules.
     """
     place = locate([], os.getcwd())
     path = options.path_within(place.root, args.path)
-    project = Project(settings=options.settings_for(args, place.root))
+    settings = options.settings_for(args, place.root)
+    project = Project(settings=settings)
     with Root(place.root) as root:
-        body = told_all(verdict(project, root, path))
+        if args.door == "agent":
+            from sutler.tools.opening import admission_for
+
+            body = told_all(for_agent(admission_for(root, settings, os.environ), path))
+        else:
+            body = told_all(verdict(project, root, path, args.door))
     if args.json:
         console.answer_json({**body, "path": told(wire_path(path or "."))})
     else:

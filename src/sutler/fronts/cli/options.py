@@ -75,7 +75,12 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--allow",
         action="append",
         metavar="GLOB",
-        help="admit files whose name only looks like a credential (repeatable)",
+        help="admit files that a built-in name rule leaves out (repeatable)",
+    )
+    group.add_argument(
+        "--strict-patterns",
+        action="store_true",
+        help="leave out names that resemble credentials, and tracked files in build folders",
     )
     group.add_argument(
         "--skip-over", metavar="SIZE", help="leave out files above SIZE (default 1MiB; 0: no limit)"
@@ -124,6 +129,8 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["hidden"] = False
     if getattr(args, "no_default_excludes", False):
         table["default_excludes"] = False
+    if getattr(args, "strict_patterns", False):
+        table["strict_patterns"] = True
     if getattr(args, "no_redact", False):
         table["redact"] = False
     if getattr(args, "line_numbers", False):

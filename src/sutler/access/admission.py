@@ -1,0 +1,207 @@
+"""What policy says of a path for one caller, with all that it depends on: the agent's door.
+
+The policy itself is pure. This is the part that looks at the tree: ignore files, and the other names
+of a file with hard links. `sutler why PATH --for agent` asks the same object as the tools.
+
+What the ignore files say of a path does not depend on whether the path exists: a refusal must not
+reveal which. The walk down reads only ignore files, through descriptors; where the path stops
+existing, the rules read so far go on deciding.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from sutler.access.policy import Rules, decide
+from sutler.paths import RelPath
+from sutler.scan.hard_links import names_by_inode
+from sutler.scan.ignore import IGNORE_FILES, Node
+from sutler.scan.judge import Ground as Repository
+from sutler.scan.judge import Judge
+from sutler.scan.root import DIRECTORY, Root
+from sutler.scan.snapshot import FileEntry, ScanRules
+from sutler.store.records import Call, Caller, Decision, Standing
+
+MOMENT = 0.25
+"""Seconds after which the repository, the user's own ignore rules and the folders above are read
+again. Ignore files inside the project are read with every call.
+"""
+
+
+class Admission:
+    """Decides about paths of one root for one caller, under the rules in force at each call."""
+
+    def __init__(
+        self, root: Root, scan: ScanRules, rules: Callable[[], Rules], caller: Caller
+    ) -> None:
+        self._root = root
+        self._scan = scan
+        self._rules = rules
+        self._caller = caller
+        self._ground: tuple[float, Ground] | None = None
+
+    def decision(self, path: RelPath) -> Decision:
+        """Whether the caller may read the file at `path`, by which rule. Nothing is spent."""
+        return self._decide(path, self.standing(path))
+
+    def standing(self, path: RelPath) -> Standing:
+        """What the ignore files say of a path, or that it is another name of a denied file."""
+        if path and self.linked(path, _inode_of_linked(self._root, path)):
+            return "hard_link"
+        return self._ignore_status(path)
+
+    def linked(self, path: RelPath, inode: int) -> bool:
+        """Whether a file with several names has another one that is denied, or one that cannot be
+        known. `inode` is 0 for a file with a single name.
+        """
+        if not inode:
+            return False
+        names = names_by_inode(self._root, frozenset((inode,)))
+        return names is None or self._denied_among(names.get(inode, ()), path)
+
+    def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
+        """Those files that the caller may read without being asked, in their order. A scan has
+        applied the ignore files already.
+        """
+        allowed = [entry for entry in entries if self._decide(entry.path).verdict == "allow"]
+        linked = frozenset(entry.inode for entry in allowed if entry.links > 1)
+        if not linked:
+            return allowed
+        names = names_by_inode(self._root, linked)
+        if names is None:
+            return [entry for entry in allowed if entry.links == 1]
+        return [
+            entry
+            for entry in allowed
+            if entry.links == 1 or not self._denied_among(names.get(entry.inode, ()), entry.path)
+        ]
+
+    def _decide(self, path: RelPath, standing: Standing = "open") -> Decision:
+        call = Call(id="", tool="read_file", effect="read", path=path, standing=standing)
+        return decide(call, self._rules(), self._caller)
+
+    def _denied_among(self, names: Iterable[str], path: RelPath) -> bool:
+        others = (RelPath(name) for name in names if name != path)
+        return any(
+            self._decide(other, self._ignore_status(other)).verdict == "deny" for other in others
+        )
+
+    def _ignore_status(self, path: RelPath) -> Standing:
+        now = time.monotonic()
+        if self._ground is None or now - self._ground[0] > MOMENT:
+            self._ground = now, ground(self._root, self._scan)
+        return standing(self._root, self._scan, path, self._ground[1])
+
+
+def _inode_of_linked(root: Root, path: RelPath) -> int:
+    """The inode of a regular file that has several names, else 0."""
+    try:
+        fd = root.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return 0
+    try:
+        state = os.fstat(fd)
+        return state.st_ino if state.st_nlink > 1 and stat.S_ISREG(state.st_mode) else 0
+    finally:
+        os.close(fd)
+
+
+class Ground(NamedTuple):
+    """Where a root stands: the rules that hold before its own ignore files, and the repository
+    around it.
+    """
+
+    judge: Judge
+    node: Node
+    repository: Repository
+
+
+def ground(root: Root, rules: ScanRules) -> Ground:
+    # The built-in exclusions are about what a pack holds, not about what may be read.
+    judge = Judge(msgspec.structs.replace(rules, default_excludes=False, hidden=True))
+    return Ground(judge, *judge.start(root))
+
+
+def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None = None) -> Standing:
+    """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git
+    tracks it.
+    """
+    if not path:
+        return "open"
+    judge, node, ground_here = known or ground(root, rules)
+    fd, prefix, ignored, by_git = os.dup(root.fd), "", False, True
+    parts = path.split("/")
+    try:
+        for depth, name in enumerate(parts, 1):
+            if fd >= 0 and (present := _present(fd)):
+                node = judge.files_in(node, fd, present, prefix, ground_here.fold)
+            last = depth == len(parts)
+            directory = not last or _is_directory(fd, name)
+            bound = judge.binding(node, name, directory, prefix + name)
+            if bound is not None and bound.reason == "ai_denied":
+                return "ai_denied"
+            verdict = judge.verdict(node, name, directory, prefix + name) if bound is None else None
+            if verdict is not None and verdict.reason == "ignored":
+                ignored, by_git = True, by_git and verdict.by_git
+            if not last:
+                node, prefix, fd = node.child(name), f"{prefix}{name}/", _step(fd, name)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+    if ignored and by_git and ground_here.tracked().file(ground_here.path(path)):
+        return "open"
+    return "ignored" if ignored else "open"
+
+
+def _present(fd: int) -> frozenset[str]:
+    """Which ignore files a directory holds. Asked by name: a listing could be a hundred thousand
+    names long; and not again while nothing in it has changed, which its own time tells unless it is
+    too young to tell.
+    """
+    state = os.fstat(fd)
+    place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
+    known = _seen.get(place)
+    if known is not None and known[0] == changed:
+        return known[1]
+    found = frozenset(
+        name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False)
+    )
+    if time.time_ns() - changed > _OLD:
+        if len(_seen) > _MANY:
+            _seen.clear()
+        _seen[place] = changed, found
+    else:
+        _seen.pop(place, None)
+    return found
+
+
+_NAMES = tuple(sorted(IGNORE_FILES))
+_OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
+_MANY = 4_096
+_seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}
+
+
+def _is_directory(fd: int, name: str) -> bool:
+    if fd < 0:
+        return False
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _step(fd: int, name: str) -> int:
+    if fd < 0:
+        return fd
+    try:
+        return os.open(name, DIRECTORY, dir_fd=fd)
+    except (OSError, ValueError):
+        return -1
+    finally:
+        os.close(fd)
