@@ -18,11 +18,14 @@ from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
+from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, unquote, wire_path
-from sutler.scan.classify import Classified, KeyLimits, extractable, key_files
+from sutler.scan.classify import Classified, extractable
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
-from sutler.survey import packs
+from sutler.survey import graph, packs
+from sutler.survey.keys import key_files
+from sutler.survey.manifest import survey_manifest
 from sutler.survey.needs import survey_needs
 from sutler.survey.project_snapshot import project_snapshot
 from sutler.survey.wire import (
@@ -209,27 +212,29 @@ def _gather(
     """
     snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
-    needs = survey_needs(pairs, code=room is None)
+    with Root(project.place.root) as root:
+        sources = read_sources(root, own_sources(pairs))
+    users = graph.users(sources)
+    central = {path: len(by) for path, by in users.items()}
+    needs = survey_needs(pairs, central, code=room is None)
     huge = {one.path for one in needs.problems}
     wanted = [*needs.paths]
     if room is not None and cut is not None:
-        wanted += _affordable(pairs, order, room, cut.max_file_bytes, huge)
-    by_path = {entry.path: (entry, facts) for entry, facts in pairs}
-    texts: dict[str, CleanText] = {}
-    digests: dict[str, str] = {}
-    lost: list[Excluded] = []
-    unique = [by_path[RelPath(path)] for path in dict.fromkeys(wanted) if path in by_path]
+        wanted += _affordable(pairs, order, central, room, cut.max_file_bytes, huge)
     with Root(project.place.root) as root, root.reader() as reader:
-        loader = Loader(
-            reader, project.clean(sum(entry.size for entry, _ in unique)), project.settings
+        sizes = sum(entry.size for entry, _ in pairs if entry.path in set(wanted))
+        loader = Loader(reader, project.clean(sizes), project.settings)
+        texts, digests, lost = _loaded(loader, pairs, wanted)
+        plain = {path: text for path, (_, text) in sources.items()}
+        surveyed = survey_manifest(
+            pairs,
+            {path: clean.text for path, clean in texts.items()},
+            project.clean()(project.name, "").text,
+            plain,
         )
-        for entry, facts in sorted(unique, key=lambda pair: pair[0].path):
-            material = loader.material(Choice(entry, facts, 0, 0.0, ""))
-            if isinstance(material, Excluded):
-                lost.append(material)
-            else:
-                texts[entry.path] = material.clean
-                digests[entry.path] = material.loaded.digest
+        starts = [path for path in surveyed.manifest.entry_points if path not in texts]
+        more, more_digests, more_lost = _loaded(loader, pairs, starts)
+    texts, digests, lost = {**texts, **more}, {**digests, **more_digests}, [*lost, *more_lost]
     out = {item.path for item in lost}
     snapshot = replace(
         snapshot,
@@ -243,22 +248,47 @@ def _gather(
         created_at=created_at(snapshot),
         digests=digests,
         order=order,
+        users=users,
         problems=(*snapshot.problems, *loader.problems, *needs.problems),
     )
-    surveyed = packs.survey(material_of, packs.classified(snapshot))
     return replace(
         material_of, surveyed=surveyed, problems=(*material_of.problems, *surveyed.problems)
     )
 
 
+def _loaded(
+    loader: Loader, pairs: list[Classified], wanted: Iterable[str]
+) -> tuple[dict[str, CleanText], dict[str, str], list[Excluded]]:
+    """Clean texts and digests of files, and those that turned out to be no text."""
+    paths = set(wanted)
+    texts: dict[str, CleanText] = {}
+    digests: dict[str, str] = {}
+    lost: list[Excluded] = []
+    for entry, facts in pairs:
+        if entry.path not in paths:
+            continue
+        material = loader.material(Choice(entry, facts, 0, 0.0, ""))
+        if isinstance(material, Excluded):
+            lost.append(material)
+        else:
+            texts[entry.path] = material.clean
+            digests[entry.path] = material.loaded.digest
+    return texts, digests, lost
+
+
 def _affordable(
-    pairs: list[Classified], order: Iterable[str], room: int, file_limit: int, huge: set[str]
+    pairs: list[Classified],
+    order: Iterable[str],
+    central: Mapping[str, int],
+    room: int,
+    file_limit: int,
+    huge: set[str],
 ) -> list[str]:
     """Which files can enter, by their sizes alone: key files first, then by claim. What cannot is
     not even read.
     """
     sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
-    keys = [entry.path for entry, _ in key_files(pairs, KeyLimits())]
+    keys = [entry.path for entry, _ in key_files(pairs, central)]
     found: list[str] = []
     for path in dict.fromkeys([*keys, *order]):
         cost = min(sizes.get(path, room + 1), file_limit)

@@ -6,12 +6,13 @@ import re
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import parse_xml
-from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.evidence import Found, Tree, beside, dependency, joined, one_line, tame
 from sutler.survey.wire import Dependency, DependencyType
 
 _FRAMEWORKS = (("xunit", "xunit"), ("nunit", "nunit"), ("mstest", "mstest"), ("tunit", "tunit"))
 _TEST_ONLY = re.compile(
-    r"^(?:xunit|nunit|mstest|tunit|microsoft\.net\.test|moq|nsubstitute|fluentassertions|coverlet|bogus)"
+    r"^(?:xunit|nunit|mstest|tunit|microsoft\.net\.test|microsoft\.testing|moq|nsubstitute|fluentassertions|shouldly"
+    r"|coverlet|bogus|benchmarkdotnet|verify\.|testcontainers|stylecop|microsoft\.sourcelink|reportgenerator)"
 )
 _LANGUAGES = {"csproj": "csharp", "fsproj": "fsharp", "vbproj": "vb"}
 
@@ -47,10 +48,15 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
         name=fields.get("PackageId") or fields.get("AssemblyName") or stem,
         description=one_line(fields.get("Description", "")),
         dependencies=tuple(found),
-        entry_points=entry if runs else (),
+        entry_points=entry if runs and not _is_test(found) else (),
         build_system="dotnet",
         test_framework=framework([item.name for item in found]),
     )
+
+
+def _is_test(found: list[Dependency]) -> bool:
+    """A test project is a program for its runner only."""
+    return any(item.name.lower() == "microsoft.net.test.sdk" for item in found)
 
 
 def _kind(name: str, private: str | None) -> DependencyType:
@@ -61,7 +67,7 @@ def _kind(name: str, private: str | None) -> DependencyType:
 
 def framework(names: list[str]) -> str:
     lowered = " ".join(names).lower()
-    return next((name for mark, name in _FRAMEWORKS if mark in lowered), "")
+    return joined(name for mark, name in _FRAMEWORKS if mark in lowered)
 
 
 def read_packages(path: str, text: str, tree: Tree) -> Found:
@@ -70,12 +76,18 @@ def read_packages(path: str, text: str, tree: Tree) -> Found:
     items = [
         item
         for item in root.iter()
-        if str(item.tag).endswith("PackageVersion") and item.get("Include")
+        if str(item.tag).endswith(("PackageVersion", "GlobalPackageReference"))
+        and item.get("Include")
+    ]
+    everywhere = [
+        dependency(item.get("Include", ""), item.get("Version", ""), "dev")
+        for item in items
+        if str(item.tag).endswith("GlobalPackageReference")
     ]
     versions = {
         item.get("Include", ""): item.get("Version", "") for item in items if item.get("Version")
     }
-    return Found(path=path, ecosystem="", versions=versions)
+    return Found(path=path, ecosystem="", versions=versions, dependencies=tuple(everywhere))
 
 
 def read_solution(path: str, text: str, tree: Tree) -> Found:

@@ -12,7 +12,7 @@ from sutler.paths import basename
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import FileFacts
 from sutler.survey.code import CodeFacts
-from sutler.survey.evidence import ASIDE, Found, tame
+from sutler.survey.evidence import Found, is_aside, tame
 from sutler.survey.wire import EntrypointSummary, EntrypointType
 
 MAX_ENTRIES = 25
@@ -95,9 +95,7 @@ def entrypoints(
 
 def _main_code(path: str, facts: FileFacts) -> bool:
     return (
-        facts.tag == "code"
-        and facts.category not in ("dependency", "build")
-        and not ASIDE.search(path)
+        facts.tag == "code" and facts.category not in ("dependency", "build") and not is_aside(path)
     )
 
 

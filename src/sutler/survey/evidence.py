@@ -19,10 +19,23 @@ DEV_WORDS = re.compile(
 
 
 ASIDE = re.compile(
-    r"(?:^|/)(?:examples?|samples?|demos?|fixtures?|testdata|templates?|benchmarks?|bench|docs?|tests?|www)/",
+    r"(?:^|/)(?:(?:[\w .]+[-_ .])?(?:examples?|samples?|demos?|snippets?)(?:[-_ .][\w .-]*)?"
+    r"|fixtures?|testdata|templates?|benchmarks?|bench(?:es)?|docs?|tests?|www|spec|playgrounds?|fuzz\w*|e2e|website"
+    r"|integration[-_]tests?|__tests__|testing|hack|contrib|perf|vendor-bin)/",
     re.IGNORECASE,
 )
 """Folders whose manifests and entry points are not the project's own."""
+
+
+_PACKAGES = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/")
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file lies in a folder beside the project's own code. Below `src/main/java` the
+    folders are names of packages, and `org.springframework.samples` is one of them.
+    """
+    packages = _PACKAGES.search(path)
+    return ASIDE.search(path[: packages.end()] if packages else path) is not None
 
 
 class Tree(Struct, frozen=True):
@@ -87,7 +100,15 @@ class Found(Struct, frozen=True, kw_only=True):
     test_framework: str = ""
     members: tuple[str, ...] = ()
     workspace: bool = False
+    private: bool = False  # never published: an application, or a part that only serves the others
+    weight: int = 0  # files of the kind, where no language's files count for it
     versions: dict[str, str] = {}
+
+
+def joined(names: Iterable[str]) -> str:
+    """Several names as one value, each once: `maven, gradle`."""
+    parts = [part for name in names for part in name.split(", ") if part]
+    return ", ".join(dict.fromkeys(parts))
 
 
 def dependency(name: str, version: str = "", kind: DependencyType = "runtime") -> Dependency:

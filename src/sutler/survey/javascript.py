@@ -9,7 +9,7 @@ from typing import Any
 
 from sutler.paths import dirname
 from sutler.scan.structured import mapping, parse_json, parse_yaml, string, texts
-from sutler.survey.evidence import Found, Tree, beside, dependency
+from sutler.survey.evidence import Found, Tree, beside, dependency, joined
 from sutler.survey.wire import DependencyType
 
 _TABLES: tuple[tuple[str, DependencyType], ...] = (
@@ -66,6 +66,7 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
         test_framework=_framework({item.name for item in found}, mapping(data.get("scripts"))),
         members=tree.matching(folder, globs, "package.json"),
         workspace=bool(globs),
+        private=data.get("private") is True,
     )
 
 
@@ -83,11 +84,20 @@ def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:
     """
     bins = data.get("bin")
     named = list(mapping(bins).values()) if isinstance(bins, dict) else [bins]
+    folders = string(mapping(data.get("directories")).get("bin"))
+    if folders and not texts(named):
+        prefix = beside(folder, folders) + "/"
+        named = [name.removeprefix(f"{folder}/") for name in tree.paths if name.startswith(prefix)]
     named += [data.get("main"), data.get("module"), *_exported(data.get("exports"))]
     paths: list[str] = []
-    for target in texts(named):
+    start = re.search(
+        r"\bnode\s+(?:-\S+\s+)*([\w./-]+)", string(mapping(data.get("scripts")).get("start"))
+    )
+    if start and not texts(named):
+        named = [start[1]]
+    for target in texts(named) or ["index.js"]:  # node's own default
         paths += tree.first(_spellings(folder, target))
-    return tuple(dict.fromkeys(paths))
+    return tuple(dict.fromkeys(path for path in paths if not _BUILT.search(path)))
 
 
 def _exported(exports: Any) -> list[Any]:
@@ -107,7 +117,15 @@ def _spellings(folder: str, target: str) -> list[str]:
     stem = re.sub(r"\.(?:d\.)?[cm]?[jt]sx?$", "", path)
     source = re.sub(r"(^|/)(?:dist|build|lib|out)/(?:(?:esm|cjs)/)?", r"\1src/", stem, count=1)
     ends = (".ts", ".tsx", ".js", ".mjs", ".cjs", ".jsx", "/index.js", "/index.ts")
-    return [path, *(stem + end for end in ends), *(source + end for end in ends)]
+    inside = beside(folder, f"src/{stem.removeprefix(folder).lstrip('/')}")
+    return [
+        *([path] if not _BUILT.search(path) else []),
+        *(name + end for name in (source, stem, inside) for end in ends),
+        path,
+    ]
+
+
+_BUILT = re.compile(r"\.d\.[cm]?ts$|\.(?:json|css|min\.js)$")
 
 
 def _manager(data: dict[str, Any], folder: str, tree: Tree) -> str:
@@ -122,13 +140,11 @@ def _framework(names: set[str], scripts: dict[str, Any]) -> str:
     script = " ".join(
         string(scripts.get(name)) for name in sorted(scripts) if name.startswith("test")
     )
-    for framework in _FRAMEWORKS:
-        if framework in names:
-            return framework.removeprefix("@").split("/")[0]
+    named = [name.removeprefix("@").split("/")[0] for name in _FRAMEWORKS if name in names]
+    if re.search(r"\bnode\b.*--test\b", script):
+        named.append("node:test")
     words = set(re.findall(r"[\w-]+", script))
-    if "node" in words and re.search(r"node\b.*--test\b", script):
-        return "node:test"
-    return next((framework for framework in _FRAMEWORKS if framework in words), "")
+    return joined(named or [name for name in _FRAMEWORKS if name in words])
 
 
 def read_pnpm_workspace(path: str, text: str, tree: Tree) -> Found:

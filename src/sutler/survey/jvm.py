@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sutler.paths import dirname
 from sutler.scan.structured import mapping, parse_toml, parse_xml, string
-from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.evidence import Found, Tree, beside, dependency, joined, one_line, tame
 from sutler.survey.wire import Dependency, DependencyType
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SCOPES: dict[str, DependencyType] = {"test": "dev", "provided": "peer", "system": "peer"}
 _FRAMEWORKS = (
     ("junit-jupiter", "junit5"), ("junit.jupiter", "junit5"), ("kotest", "kotest"), ("spock", "spock"),
-    ("testng", "testng"), ("junit:junit", "junit4"), ("kotlin-test", "kotlin-test"), ("junit", "junit"),
+    ("testng", "testng"), ("scalatest", "scalatest"), ("munit", "munit"), ("junit:junit", "junit4"), ("kotlin-test", "kotlin-test"), ("junit", "junit"),
 )  # fmt: skip
 
 
@@ -90,13 +90,14 @@ def _maven(item: Element, values: dict[str, str], versions: dict[str, str]) -> D
     name = _coordinates(item, values)
     version = _fill(_text(item, "version"), values) or versions.get(name, "")
     kind = _SCOPES.get(_text(item, "scope"), "runtime")
+    if kind == "runtime" and _text(item, "optional") == "true":
+        kind = "peer"
     return dependency(name, "" if "${" in version else version, kind)
 
 
 def _framework(names: list[str]) -> str:
-    return next(
-        (framework for mark, framework in _FRAMEWORKS if any(mark in name for name in names)), ""
-    )
+    named = [label for mark, label in _FRAMEWORKS if any(mark in name for name in names)]
+    return joined(named if named == ["junit"] else [label for label in named if label != "junit"])
 
 
 _MAIN = re.compile(
@@ -124,6 +125,7 @@ _GRADLE = re.compile(
 def read_gradle(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
     found: list[Dependency] = []
+    in_tests = _test_spans(text)
     for match in _GRADLE.finditer(text):
         word, group, artifact, version, alias, kotlin = match.groups()
         name = alias or (
@@ -133,7 +135,7 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
             dependency(
                 name,
                 "" if (version or "").startswith("$") else version or "",
-                _gradle_kind(word, path),
+                "dev" if _within(match.start(), in_tests) else _gradle_kind(word, path),
             )
         )
     is_kotlin = bool(
@@ -150,13 +152,35 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
         dependencies=tuple(found),
         entry_points=_main_class(text, dirname(path), tree),
         build_system="gradle",
-        test_framework=spotted if spotted and spotted != "junit" else platform or spotted,
+        test_framework=joined([platform, spotted if spotted != "junit" or not platform else ""]),
     )
 
 
+_TEST_BLOCK = re.compile(r"(?m)^[^\n{}]*\b\w*(?:[tT]est|jmh|Jmh)\w*\b[^\n{}]*\{")
+
+
+def _test_spans(text: str) -> list[tuple[int, int]]:
+    """The blocks of source sets for tests, such as `commonTest { … }`, from brace to brace."""
+    spans: list[tuple[int, int]] = []
+    for match in _TEST_BLOCK.finditer(text):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        spans.append((match.end(), end))
+    return spans
+
+
+def _within(place: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+_BUILD_LOGIC = re.compile(r"(?:^|/)(?:buildSrc|build-[\w-]+|gradle|jmh|benchmarks?)/")
+
+
 def _gradle_kind(word: str, path: str) -> DependencyType:
-    if path.startswith(("buildSrc/", "build-logic/", "build-plugins/")):
-        return "dev"  # the build's own plugins
+    if _BUILD_LOGIC.search(path):
+        return "dev"  # the build's own plugins and its benchmarks
     if "est" in word and word.lower().startswith(("test", "androidtest")):
         return "dev"
     return (

@@ -10,20 +10,24 @@ from functools import cache
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from sutler.languages import LANGUAGES, language_of
-from sutler.paths import basename, wire_path
+from sutler.languages import LANGUAGES
+from sutler.paths import basename, dirname, wire_path
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import Problem
-from sutler.survey.evidence import ASIDE, Found, Tree, one_line, tree_of
+from sutler.survey.evidence import Found, Tree, is_aside, joined, one_line, tree_of
 from sutler.survey.manifests import rank_of, read_all
 from sutler.survey.readme import first_sentence, is_readme
+from sutler.survey.starts import entry_points
 from sutler.survey.wire import Dependency, Manifest
 
 MAX_DEPENDENCIES = 300
-MAX_ENTRY_POINTS = 25
 MIXED_SHARE = 0.25
 
 _PLACEHOLDERS = frozenset({"root", "monorepo", "workspace"})
+_NO_KIND = frozenset(
+    {"html", "erb", "makefile", "starlark", "dockerfile", "cmake", "batch", "tex", "jinja", "svg"}
+)
+"""Languages that surround a project's own code."""
 
 
 class Surveyed(Struct, frozen=True):
@@ -35,10 +39,13 @@ class Surveyed(Struct, frozen=True):
 
 
 def survey_manifest(
-    entries: Sequence[Classified], texts: Mapping[str, str], root_name: str
+    entries: Sequence[Classified],
+    texts: Mapping[str, str],
+    root_name: str,
+    sources: Mapping[str, str] | None = None,
 ) -> Surveyed:
     """Seed 004's Manifest from the project's own files. `root_name` is the folder's name, the last
-    resort.
+    resort; `sources` are texts in which only the start of a program is looked for.
     """
     tree = tree_of(entry.path for entry, _ in entries)
     everything, problems = read_all(texts, tree)
@@ -47,19 +54,27 @@ def survey_manifest(
     kinds = _ecosystems(scope, weights)
     main = [found for found in scope if found.ecosystem == kinds[0]] if kinds else []
     tests = _test_members(scope, everything)
-    named = _first(found.test_framework for found in [*main, *tests])
+    ordered = [*main, *(found for found in scope if found not in main), *tests]
+    named = joined(found.test_framework for found in [*main, *tests])
+    others = [found.test_framework for found in ordered]
     used = _framework_in_use(kinds, entries, texts)
-    framework = (
-        used or named if kinds[:1] == ["swift"] else named or used
-    )  # a test target may use either of two
+    if kinds[:1] == ["swift"]:  # a test target may use either of two
+        named = joined(name for name in named.split(", ") if name != "xctest") if used else named
+        framework = joined([used, named])
+    else:
+        framework = joined([named or used, *others]) or _framework_by_tree(tree)
+    name = _name(main, scope, root_name)
+    large = _large(kinds, scope, weights)
     manifest = Manifest(
-        project_name=_name(main, scope, root_name),
-        project_type=_type(kinds, weights),
-        purpose_guess=_purpose(main + scope, texts),
+        project_name=name,
+        project_type=_type(large, weights, tree),
+        purpose_guess=_purpose(main + scope, texts, name),
         structure_summary=_structure(entries),
-        dependencies=_dependencies(main + scope + tests, everything),
-        entry_points=_entry_points(main + scope, entries, texts),
-        build_system=_build_system(main, scope, tree) or UNSET,
+        dependencies=_dependencies(_tooled(main + scope, large) + tests, everything),
+        entry_points=entry_points(
+            _kin_of(main + scope, large), entries, {**(sources or {}), **texts}
+        ),
+        build_system=_build_system(main, _kin_of(scope, large), tree) or UNSET,
         test_framework=framework or UNSET,
     )
     return Surveyed(manifest, tuple(scope), tuple(problems + loops))
@@ -72,7 +87,7 @@ def _first(values: Iterable[str]) -> str:
 def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
     """Root manifests, their workspace members, and other ecosystems one folder down."""
     by_path = {found.path: found for found in everything}
-    ahead = [found for found in everything if not ASIDE.search(found.path)]
+    ahead = [found for found in everything if not is_aside(found.path)]
     shallow = [found for found in ahead if "/" not in found.path]
     if not any(found.ecosystem for found in shallow):
         depth = min((found.path.count("/") for found in ahead if found.ecosystem), default=0)
@@ -125,7 +140,7 @@ def _follow(
         members = [
             by_path[member] for member in found.members if member in by_path and member not in line
         ]
-        stack += [(member, line) for member in members if not ASIDE.search(member.path)]
+        stack += [(member, line) for member in members if not is_aside(member.path)]
 
 
 def _weights(entries: Sequence[Classified]) -> Counter[str]:
@@ -135,7 +150,7 @@ def _weights(entries: Sequence[Classified]) -> Counter[str]:
         for entry, facts in entries
         if facts.type == "text"
         and facts.category not in ("dependency", "build")
-        and not ASIDE.search(entry.path)
+        and not is_aside(entry.path)
     )
 
 
@@ -145,29 +160,88 @@ def _share(ecosystem: str, weights: Counter[str]) -> int:
 
 @cache
 def _languages() -> dict[str, frozenset[str]]:
-    """The names of the languages that each ecosystem's projects are written in."""
-    kinds = {kind for language in LANGUAGES for kind in language.ecosystems}
-    return {
-        kind: frozenset(language.name for language in LANGUAGES if kind in language.ecosystems)
-        for kind in sorted(kinds)
-    }
+    """The names of the languages that each ecosystem's projects are written in. A language of no
+    ecosystem is one of its own.
+    """
+    kinds: dict[str, set[str]] = {}
+    for language in LANGUAGES:
+        alone = (language.name,) if language.kind == "program" else ()
+        for kind in language.ecosystems or alone:
+            if kind not in _NO_KIND:
+                kinds.setdefault(kind, set()).add(language.name)
+    return {kind: frozenset(kinds[kind]) for kind in sorted(kinds)}
+
+
+_INFRASTRUCTURE = frozenset({"helm", "ansible"})
+"""Kinds without a language: they are a project's type only if most of its files are theirs."""
 
 
 def _ecosystems(scope: list[Found], weights: Counter[str]) -> list[str]:
     """The ecosystems with a manifest, most code first; ties keep the manifests' order."""
     seen = list(dict.fromkeys(found.ecosystem for found in scope if found.ecosystem))
-    return sorted(seen, key=lambda ecosystem: -_share(ecosystem, weights))
+    return sorted(seen, key=lambda ecosystem: -_size(ecosystem, scope, weights))
 
 
-def _type(kinds: list[str], weights: Counter[str]) -> str:
-    if not kinds:
-        best = sorted(_languages(), key=lambda ecosystem: (-_share(ecosystem, weights), ecosystem))[
-            0
-        ]
-        return best if _share(best, weights) else "unknown"
-    total = sum(_share(kind, weights) for kind in kinds) or 1
-    large = [kind for kind in kinds if _share(kind, weights) / total >= MIXED_SHARE]
-    return f"mixed ({', '.join(large)})" if len(large) > 1 else kinds[0]
+def _size(ecosystem: str, scope: list[Found], weights: Counter[str]) -> int:
+    own = sum(found.weight for found in scope if found.ecosystem == ecosystem)
+    return _share(ecosystem, weights) + own
+
+
+def _large(kinds: list[str], scope: list[Found], weights: Counter[str]) -> list[str]:
+    """The ecosystems that a project is made of, the largest first."""
+    sizes = {kind: _size(kind, scope, weights) for kind in kinds}
+    total = sum(sizes.values()) or 1
+    large = [
+        kind
+        for kind in kinds
+        if sizes[kind] / total >= (0.5 if kind in _INFRASTRUCTURE else MIXED_SHARE)
+    ]
+    return large or kinds[:1]
+
+
+def _type(large: list[str], weights: Counter[str], tree: Tree) -> str:
+    """The ecosystems of the manifests, unless nearly all code is in a language without one."""
+    shares = {kind: _share(kind, weights) for kind in sorted(_languages())}
+    best = max(shares, key=lambda kind: (shares[kind], kind in large), default="")
+    total = sum(weights[name] for name in {n for group in _languages().values() for n in group})
+    if not large:
+        books = sum(path.endswith(".ipynb") for path in tree.paths)
+        if books > max(shares.values(), default=0):
+            return "jupyter notebooks"
+        pages = weights["markdown"] + weights["restructuredtext"] + weights["asciidoc"]
+        if pages > 5 * max(shares.values(), default=0):
+            return "documentation"
+        return best if shares.get(best) else "unknown"
+    if not _INFRASTRUCTURE.intersection(large) and total:
+        own = sum(shares.get(kind, 0) for kind in large)
+        if own * 10 < total and shares[best] * 2 > total:
+            return best
+    return f"mixed ({', '.join(large)})" if len(large) > 1 else large[0]
+
+
+_KIN = {"kotlin": "java", "scala": "java", "c": "cpp", "fsharp": "csharp", "vb": "csharp"}
+"""Ecosystems that share their packages with another."""
+
+
+def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
+    """The manifests of the ecosystems that the project is made of."""
+    kin = {_KIN.get(kind, kind) for kind in large}
+    return [found for found in scope if _KIN.get(found.ecosystem, found.ecosystem) in kin] or scope
+
+
+def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
+    """The manifests, those of an ecosystem that the project is not made of as tools for its
+    developers: a Gemfile for the documentation, a package.json for a formatter.
+    """
+    kin = {_KIN.get(kind, kind) for kind in large}
+    return [
+        found
+        if not found.ecosystem or not kin or _KIN.get(found.ecosystem, found.ecosystem) in kin
+        else replace(
+            found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies)
+        )
+        for found in scope
+    ]
 
 
 def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
@@ -176,21 +250,26 @@ def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
     return named or root_name or _first(found.name for found in main)
 
 
-def _purpose(scope: list[Found], texts: Mapping[str, str]) -> str:
-    """What the root manifests say, else the README's first sentence, else the only member that
-    speaks.
+def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
+    """What the root manifests declare, or the member that has the project's name; else what the
+    README says; else the only member that speaks.
     """
     shallow = _first(found.description for found in scope if "/" not in found.path)
-    members = {found.description for found in scope if found.description}
-    only = members.pop() if len(members) == 1 else ""
-    return one_line(shallow or _readme(texts) or only)
+    plain = name.rsplit("/", 1)[-1].lower()
+    same = _first(found.description for found in scope if found.name.lower() == plain)
+    members = list(dict.fromkeys(found.description for found in scope if found.description))
+    only = members[0] if len(members) == 1 else ""
+    return one_line(shallow or same or _readme(texts, name) or only or _first(members))
 
 
-def _readme(texts: Mapping[str, str]) -> str:
+def _readme(texts: Mapping[str, str], name: str) -> str:
     readmes = sorted(
         (path for path in texts if is_readme(path)), key=lambda path: (path.count("/"), path)
     )
-    return first_sentence(texts[readmes[0]]) if readmes and "/" not in readmes[0] else ""
+    plain = name.rsplit("/", 1)[-1].lower()
+    own = [path for path in readmes if "/" not in path]
+    own = own or [path for path in readmes if basename(dirname(path)).lower() == plain]
+    return _first(first_sentence(texts[path], name) for path in own)
 
 
 def _structure(entries: Sequence[Classified]) -> str:
@@ -227,8 +306,8 @@ def _dependencies(scope: list[Found], everything: list[Found]) -> tuple[Dependen
     }
     best: dict[str, Dependency] = {}
     for found in scope:
-        for item in found.dependencies:
-            item = _resolve(item, versions)
+        for declared in found.dependencies:
+            item = replace(_resolve(declared, versions), ecosystem=found.ecosystem or UNSET)
             known = best.get(item.name)
             if known is None or _stronger(item, known):
                 best[item.name] = item
@@ -256,45 +335,35 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
     return Dependency(item.name, item.type, shared) if item.version is UNSET else item
 
 
-def _entry_points(
-    scope: list[Found], entries: Sequence[Classified], texts: Mapping[str, str]
-) -> tuple[str, ...]:
-    """What the manifests name; `__main__.py` besides; and by name alone only when no manifest
-    speaks.
-    """
-    named = list(dict.fromkeys(path for found in scope for path in found.entry_points))
-    mains = [entry.path for entry, facts in entries if facts.category == "entrypoint"]
-    near = sorted(
-        (path for path in mains if not ASIDE.search(path)), key=lambda path: (path.count("/"), path)
-    )
-    named += [
-        path
-        for path in near
-        if basename(path) in ("__main__.py", "manage.py") and path not in named
-    ]
-    if not named:
-        named = [path for path in near if path.count("/") <= 2]
-    return tuple([path for path in named if _runs(path, texts)][:MAX_ENTRY_POINTS])
-
-
-def _runs(path: str, texts: Mapping[str, str]) -> bool:
-    """A Go file called main.go may still be a library: only its package clause makes it a
-    program.
-    """
-    language = language_of(path)
-    if language is None or not language.entries.script_only or path not in texts:
-        return True
-    return re.search(language.entries.script, texts[path], re.MULTILINE) is not None
-
-
 def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
-    root = [found for found in main if "/" not in found.path] or main
-    systems = [found.build_system for found in root if found.build_system]
-    strong = [system for system in systems if system not in ("pip", "make")]
+    """The systems at the root side by side; those of members only where the root has none."""
+    root = [found for found in scope if "/" not in found.path]
+    first = [found for found in root if found in main] or main
+    systems = [found.build_system for found in [*first, *(one for one in root if one.ecosystem)]]
+    strong = [system for system in systems if system and system not in ("pip", "make")]
     if main and main[0].ecosystem == "python" and not strong:
         locks = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
         strong = [system for lock, system in locks if lock in tree.known]
-    return _first([*strong, *systems, *(found.build_system for found in scope)])
+    weak = [found.build_system for found in [*first, *root, *scope]]
+    return joined(strong) or next((system for system in weak if system), "")
+
+
+_BY_TREE: tuple[tuple[str, str], ...] = (
+    (r"(?:^|/)\.busted$", "busted"),
+    (r"\.bats$", "bats"),
+    (r"(?:^|/)molecule/.+\.ya?ml$", "molecule"),
+    (r"\.tftest\.hcl$", "terraform test"),
+    (r"(?:^|/)spec/.+_spec\.lua$", "busted"),
+    (r"(?:^|/)phpunit\.xml(?:\.dist)?$", "phpunit"),
+    (r"(?:^|/)t/.+\.t$", "prove"),
+)
+
+
+def _framework_by_tree(tree: Tree) -> str:
+    """Frameworks that the names of files give away."""
+    return joined(
+        name for pattern, name in _BY_TREE if any(re.search(pattern, path) for path in tree.paths)
+    )
 
 
 def _framework_in_use(

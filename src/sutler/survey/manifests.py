@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping
 from sutler.paths import basename
 from sutler.scan.snapshot import Problem
 from sutler.scan.structured import DocumentError
-from sutler.survey import dotnet, javascript, jvm, native, python, rust_go, scripting
+from sutler.survey import (
+    dotnet,
+    infrastructure,
+    javascript,
+    jvm,
+    native,
+    other_languages,
+    python,
+    rust_go,
+    scripting,
+)
 from sutler.survey.evidence import Found, Tree
 
 MAX_MANIFEST_BYTES = 2_000_000
@@ -48,18 +58,40 @@ _EXACT: dict[str, Reader] = {
     "conanfile.py": native.read_conan,
     "vcpkg.json": native.read_vcpkg,
     "package.swift": native.read_swift,
+    "build.sbt": other_languages.read_sbt,
+    "build.mill": other_languages.read_mill,
+    "build.sc": other_languages.read_mill,
+    "pubspec.yaml": other_languages.read_pubspec,
+    "project.clj": other_languages.read_clojure,
+    "deps.edn": other_languages.read_clojure,
+    "rebar.config": other_languages.read_rebar,
+    "description": other_languages.read_description,
+    "project.toml": other_languages.read_julia,
+    "build.zig": other_languages.read_zig,
+    "chart.yaml": infrastructure.read_chart,
+    "galaxy.yml": infrastructure.read_collection,
+    "ansible.cfg": infrastructure.read_ansible_config,
+    "versions.tf": infrastructure.read_terraform,
+    "main.tf": infrastructure.read_terraform,
+    "terraform.tf": infrastructure.read_terraform,
+    "providers.tf": infrastructure.read_terraform,
 }
 _BY_PATTERN: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r"requirements[\w.-]*\.(?:txt|in)$"), python.read_requirements),
     (re.compile(r".*\.(?:cs|fs|vb)proj$"), dotnet.read_project),
     (re.compile(r".*\.slnx?$"), dotnet.read_solution),
     (re.compile(r".*\.gemspec$"), scripting.read_gemspec),
+    (re.compile(r".*\.rockspec$"), other_languages.read_rockspec),
+    (re.compile(r".*\.cabal$"), other_languages.read_cabal),
+    (re.compile(r"requirements\.ya?ml$"), infrastructure.read_galaxy_requirements),
 )
 _RANK = {name: rank for rank, name in enumerate(_EXACT)}
 
 
 def reader_of(path: str) -> Reader | None:
     name = basename(path).lower()
+    if name in ("main.yml", "main.yaml"):
+        return infrastructure.read_role if path.split("/")[-2:-1] == ["meta"] else None
     found = _EXACT.get(name)
     return found or next((reader for pattern, reader in _BY_PATTERN if pattern.match(name)), None)
 

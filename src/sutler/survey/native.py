@@ -6,7 +6,7 @@ import re
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_json, string
-from sutler.survey.evidence import Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.evidence import Found, Tree, beside, dependency, is_aside, joined, one_line, tame
 from sutler.survey.wire import Dependency
 
 _TESTS = (
@@ -28,18 +28,18 @@ _HELPERS = {
 
 
 def _ecosystem(tree: Tree, declared: str = "") -> str:
-    """`cpp` when a C++ source is there or the manifest says so, else `c`."""
-    ends = (".cpp", ".cc", ".cxx", ".hpp", ".hh")
-    return (
-        "cpp"
-        if "cpp" in declared or "CXX" in declared or any(p.endswith(ends) for p in tree.paths)
-        else "c"
-    )
+    """`cpp` or `c`, whichever has more sources; the declaration decides about headers alone."""
+    own = [path for path in tree.paths if not is_aside(path)]
+    plus = sum(path.endswith((".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx")) for path in own)
+    plain = sum(path.endswith(".c") for path in own)
+    if plus == plain == 0:
+        return "cpp" if re.search(r"cpp|CXX", declared) or not declared else "c"
+    return "cpp" if plus > plain else "c"
 
 
 def _framework(words: str) -> str:
     lowered = words.lower()
-    return next((name for mark, name in _TESTS if re.search(rf"\b{mark}", lowered)), "")
+    return joined(name for mark, name in _TESTS if re.search(rf"\b{mark}", lowered))
 
 
 def read_cmake(path: str, text: str, tree: Tree) -> Found:
@@ -113,7 +113,8 @@ def read_meson(path: str, text: str, tree: Tree) -> Found:
 
 def read_make(path: str, text: str, tree: Tree) -> Found:
     """A Makefile says how to build; it is a C project's manifest only when C sources are there."""
-    sources = any(name.endswith((".c", ".cpp", ".cc", ".cxx")) for name in tree.paths)
+    ends = (".c", ".cpp", ".cc", ".cxx")
+    sources = any(name.endswith(ends) and not is_aside(name) for name in tree.paths)
     compiles = bool(re.search(r"\$[({](?:CC|CXX)[)}]|\b(?:gcc|g\+\+|clang)\b", tame(text)))
     return Found(
         path=path, ecosystem=_ecosystem(tree) if sources and compiles else "", build_system="make"
@@ -204,6 +205,12 @@ _SWIFT_PACKAGE = re.compile(
 )
 
 
+_SWIFT_TOOL = re.compile(
+    r"docc|jazzy|swiftlint|swiftformat|swift-format|swift-testing|quick|nimble|snapshot-testing",
+    re.IGNORECASE,
+)
+
+
 def read_swift(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"(?m)^[ \t]*//[^\n]*", "", tame(text))
     name = re.search(r"Package\s*\(\s*name:\s*\"([^\"]+)\"", text)
@@ -212,7 +219,9 @@ def read_swift(path: str, text: str, tree: Tree) -> Found:
         numbers = re.search(r"\"([\d.]+)\"", rest)
         found.append(
             dependency(
-                basename(url).removesuffix(".git"), version or (numbers.group(1) if numbers else "")
+                basename(url).removesuffix(".git"),
+                version or (numbers.group(1) if numbers else ""),
+                "dev" if _SWIFT_TOOL.search(url) else "runtime",
             )
         )
     programs = re.findall(r"\.executableTarget\s*\(\s*name:\s*\"([^\"]+)\"", text)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from sutler.scan.classify import Classified, key_files
+from sutler.scan.classify import Classified
 from sutler.scan.snapshot import FileFacts, Problem
+from sutler.survey.keys import key_files
 from sutler.survey.manifests import MAX_MANIFEST_BYTES, rank_of, reader_of, too_large
 from sutler.survey.readme import is_readme
+from sutler.survey.starts import is_own
 
 MAX_MANIFESTS = 300
 MAX_CODE = 60
+MAX_CENTRAL = 120
+FEW = 40
+"""A project with fewer sources is read whole."""
 MAX_TESTS = 12
 MAX_CODE_BYTES = 500_000
 
@@ -24,7 +29,9 @@ class Needs(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def survey_needs(entries: Sequence[Classified], *, code: bool = True) -> Needs:
+def survey_needs(
+    entries: Sequence[Classified], central: Mapping[str, int] | None = None, *, code: bool = True
+) -> Needs:
     """Manifests, the README, key files, a few tests; with `code`, the largest sources too, for
     hotspots.
     """
@@ -34,20 +41,29 @@ def survey_needs(entries: Sequence[Classified], *, code: bool = True) -> Needs:
     wanted = [entry.path for entry, _ in manifests if entry.size <= MAX_MANIFEST_BYTES][
         :MAX_MANIFESTS
     ]
-    wanted += [
-        entry.path for entry, _ in entries if is_readme(entry.path) and "/" not in entry.path
-    ]
+    readmes = [entry.path for entry, _ in entries if is_readme(entry.path)]
+    top = [path for path in readmes if "/" not in path]
+    wanted += top or [path for path in readmes if path.count("/") <= 2][:MAX_TESTS]
     wanted += [
         entry.path
         for entry, facts in entries
         if facts.category == "entrypoint" and entry.path.count("/") < 4
     ][:MAX_CODE]
-    wanted += [entry.path for entry, _ in key_files(entries)]
+    used = central or {}
+    wanted += [entry.path for entry, _ in key_files(entries, used)]
     readable = [pair for pair in entries if 0 < pair[0].size <= MAX_CODE_BYTES and _ours(pair[1])]
     if code:
-        sources = [pair for pair in readable if pair[1].tag == "code" and not pair[1].generated]
+        sources = [
+            pair for pair in readable if pair[1].tag == "code" and is_own(pair[0].path, pair[1])
+        ]
         sources.sort(key=lambda pair: (-pair[0].size, pair[0].path))
         wanted += [entry.path for entry, _ in sources[:MAX_CODE]]
+        sources.sort(key=lambda pair: -used.get(pair[0].path, 0))
+        wanted += [
+            entry.path
+            for entry, _ in sources[:MAX_CENTRAL]
+            if used.get(entry.path) or len(sources) < FEW
+        ]
     tests = [
         entry
         for entry, facts in readable

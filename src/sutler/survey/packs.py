@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from sutler.formats.document import CleanText
 from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
 from sutler.paths import basename, normalize_path, wire_path
-from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of, key_files
+from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
 from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
+from sutler.survey.keys import Named, key_files
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.repository import key_file_summary, repo_summary
 from sutler.survey.risks import hotspots
@@ -45,7 +46,7 @@ _KEYS = KeyLimits()
 
 class Material(Struct, frozen=True, kw_only=True):
     """All a builder may use. `texts` holds the files that were read and redacted; `order` says
-    which come first when the budget is short; `created_at` is the caller's clock; `problems` are
+    which come first when the budget is short; `users` who uses which file; `created_at` is the caller's clock; `problems` are
     those of reading; `surveyed` saves a second survey where the caller has made one.
     """
 
@@ -57,6 +58,18 @@ class Material(Struct, frozen=True, kw_only=True):
     order: Sequence[str] = ()
     problems: tuple[Problem, ...] = ()
     surveyed: Surveyed | None = None
+    users: Mapping[str, Sequence[str]] = {}
+
+    @property
+    def central(self) -> dict[str, int]:
+        return {path: len(by) for path, by in self.users.items()}
+
+
+def named_files(surveyed: Surveyed) -> Named:
+    """Entry points and the manifests that were read, those of the project's own kind first."""
+    kind = surveyed.manifest.project_type
+    manifests = sorted(surveyed.found, key=lambda found: found.ecosystem not in kind)
+    return Named(surveyed.manifest.entry_points, tuple(found.path for found in manifests))
 
 
 def classified(snapshot: Snapshot) -> list[Classified]:
@@ -136,7 +149,14 @@ def build_full(
     short.
     """
     pairs = classified(material.snapshot)
-    keys = key_files([pair for pair in pairs if pair[0].path in material.texts], limits)
+    surveyed = survey(material, pairs)
+    keys = key_files(
+        [pair for pair in pairs if pair[0].path in material.texts],
+        material.central,
+        named_files(surveyed),
+        {path: clean.text for path, clean in material.texts.items()},
+        limits,
+    )
     room = min(cut.max_total_bytes, *(limit for _, limit in _limits(constraints)))
     shown = _Shown()
     key_cap = min(cut.max_file_bytes, limits.max_content_per_file_bytes)
@@ -150,7 +170,7 @@ def build_full(
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
     key_paths = {entry.path for entry, _ in keys}
     return FullPack(
-        manifest=_spoken(survey(material, pairs).manifest),
+        manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, shown.texts.keys()),
         key_files=tuple(
             KeyFile(
@@ -204,7 +224,8 @@ def survey(material: Material, pairs: list[Classified]) -> Surveyed:
     if material.surveyed is not None:
         return material.surveyed
     plain = {path: clean.text for path, clean in material.texts.items()}
-    return survey_manifest(pairs, plain, wire_path(basename(normalize_path(material.root))))
+    root_name = wire_path(basename(normalize_path(material.root)))
+    return survey_manifest(pairs, plain, root_name)
 
 
 def _spoken(manifest: Manifest) -> Manifest:
@@ -297,7 +318,13 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         for entry, facts in pairs
         if entry.path in plain and facts.tag in ("code", "config")
     }
-    keys = key_files([pair for pair in pairs if pair[0].path in code], limits)
+    keys = key_files(
+        [pair for pair in pairs if pair[0].path in code],
+        material.central,
+        named_files(surveyed),
+        plain,
+        limits,
+    )
     starts = entrypoints(pairs, plain, code, surveyed.manifest.entry_points, surveyed.found)
     summaries = tuple(
         key_file_summary(pair, plain[pair[0].path], code[pair[0].path]) for pair in keys

@@ -9,7 +9,16 @@ from typing import Any
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import DocumentError, mapping, parse_toml, string, texts
-from sutler.survey.evidence import DEV_WORDS, Found, Tree, beside, dependency, one_line
+from sutler.survey.evidence import (
+    DEV_WORDS,
+    Found,
+    Tree,
+    beside,
+    dependency,
+    is_aside,
+    joined,
+    one_line,
+)
 from sutler.survey.wire import Dependency, DependencyType
 
 MAX_SETUP_CHARS = 500_000
@@ -19,6 +28,7 @@ _BACKENDS = (
     ("pdm", "pdm"), ("maturin", "maturin"), ("uv_build", "uv"), ("scikit_build", "scikit-build"),
     ("mesonpy", "meson"),
 )  # fmt: skip
+_TESTS = ("pytest", "nose2", "nose", "trial", "behave", "robotframework", "testtools", "ward")
 _REQUIREMENT = re.compile(
     r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?\s*((?:[<>=!~]=?=?|@)[^;#)]*)?"
 )
@@ -70,7 +80,7 @@ def read_pyproject(path: str, text: str, tree: Tree) -> Found:
         or _package(name, dirname(path), tree),
         commands=tuple(sorted(scripts)),
         build_system=_backend(mapping(data.get("build-system"))),
-        test_framework="pytest" if "pytest" in tool else _framework(found),
+        test_framework=joined(["pytest" if "pytest" in tool else "", _framework(found)]),
         members=tree.matching(dirname(path), members, "pyproject.toml"),
         workspace=bool(members),
     )
@@ -99,7 +109,7 @@ def _poetry(poetry: dict[str, Any]) -> list[Dependency]:
 
 def _framework(found: Iterable[Dependency]) -> str:
     names = {item.name.lower() for item in found}
-    return next((name for name in ("pytest", "nose2", "nose", "trial") if name in names), "")
+    return joined(name for name in _TESTS if name in names)
 
 
 def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]:
@@ -120,8 +130,16 @@ def _modules(targets: Iterable[Any], folder: str, tree: Tree) -> tuple[str, ...]
 
 
 def _package(name: str, folder: str, tree: Tree) -> tuple[str, ...]:
-    """A library starts at its package."""
-    return _modules([re.sub(r"[-.]", "_", name.lower())], folder, tree)
+    """A library starts at its package: the one of its name, or the only one."""
+    own = _modules([re.sub(r"[-.]", "_", name.lower())], folder, tree) or _modules(
+        [name], folder, tree
+    )
+    if own:
+        return own
+    prefix = f"{folder}/" if folder else ""
+    pattern = re.compile(re.escape(prefix) + r"(?:src/|lib/|python/)?\w+/__init__\.py")
+    tops = [path for path in tree.paths if pattern.fullmatch(path) and not is_aside(path)]
+    return tuple(tops) if len(tops) == 1 else ()
 
 
 def read_setup_cfg(path: str, text: str, tree: Tree) -> Found:
@@ -153,7 +171,8 @@ def read_setup_cfg(path: str, text: str, tree: Tree) -> Found:
         name=value("metadata", "name"),
         description=value("metadata", "description") or value("metadata", "summary"),
         dependencies=tuple(found),
-        entry_points=_modules(scripts.values(), dirname(path), tree),
+        entry_points=_modules(scripts.values(), dirname(path), tree)
+        or (_package(value("metadata", "name"), dirname(path), tree) if named else ()),
         commands=tuple(sorted(name.strip() for name in scripts)),
         build_system="setuptools" if named else "",
         test_framework="pytest" if parser.has_section("tool:pytest") else _framework(found),
@@ -205,7 +224,8 @@ def read_setup_py(path: str, text: str, tree: Tree) -> Found:
         name=string(given.get("name")),
         description=one_line(string(given.get("description"))),
         dependencies=tuple(found),
-        entry_points=_modules(scripts.values(), dirname(path), tree),
+        entry_points=_modules(scripts.values(), dirname(path), tree)
+        or (_package(string(given.get("name")), dirname(path), tree) if calls else ()),
         commands=tuple(sorted(name.strip() for name in scripts)),
         build_system="setuptools" if calls else "",
         test_framework=_framework(found),

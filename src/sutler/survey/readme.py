@@ -20,12 +20,94 @@ def is_readme(path: str) -> bool:
     return _README.match(basename(path)) is not None
 
 
-def first_sentence(text: str) -> str:
-    """Nothing when there is no prose."""
-    for paragraph in _paragraphs(text[:50_000]):
-        plain = one_line(_plain(paragraph), 2_000)
-        if len(plain.split()) >= 4:
-            return one_line(_cut(plain))
+_ASIDE = re.compile(
+    r"(?:see|note|warning|please|click|visit|check|follow|join|read|show|star|try|support|sponsor|thanks?|for more"
+    r"|you can|you should|if you|we are|we're|to (?:install|use|get|run|build)|this (?:readme|document|file|page|branch"
+    r"|functionality|feature|reposi\w+ is (?:archived|deprecated|no longer)|project is (?:archived|deprecated|no longer))"
+    r"|looking for|want to|quick ?start|jump to|it is recommended|in other words|documentation|the documentation|the latest|english|translations?)\b",
+    re.IGNORECASE,
+)
+"""Openings of sentences that speak of the README, the reader or the news, not of the project."""
+_DEFINES = re.compile(
+    r"(?:(?:an?|the)\s+(?!following\b)\S+.{10,}"
+    r"|[^.!?]{1,60}?\s(?:is|are)\s(?:an?|the|one|your|our|designed|intended|built|used|written|to)\b"
+    r"|[^.!?,]{1,60}?\s(?:provides|implements|helps|allows|lets|enables|makes|turns|brings|aims|offers|contains"
+    r"|installs|creates|checks|converts)\s)",
+    re.IGNORECASE,
+)
+"""A sentence that says what something is or does."""
+_LINKS = re.compile(r" \| |^\W*https?:")
+NEAR = 12
+CLOSE = 4
+"""Paragraphs in which a definition is looked for: of the project by its name, and of anything."""
+
+
+def first_sentence(text: str, name: str = "") -> str:
+    """What a README says the project is: the first sentence among the first paragraphs that defines
+    something, best if it opens with the project's `name`; else the first sentence that is about
+    the project; else the title. Nothing when there is no prose.
+    """
+    text = _stripped(text[:50_000])
+    plain = [one_line(_plain(paragraph), 2_000) for paragraph in _paragraphs(text)]
+    prose = [
+        words for words in plain if len(re.findall(r"\w+", words)) >= 4 and not _LINKS.search(words)
+    ]
+    sentences = [_cut(words) for words in prose][:NEAR]
+    about = [sentence for sentence in sentences if not _ASIDE.match(sentence)]
+    title = _title(text)
+    names = {_letters(word) for word in (name, name.rsplit("/", 1)[-1], title) if _letters(word)}
+    close = [sentence for sentence in about if sentence in sentences[:CLOSE]]
+    all_defining = [sentence for sentence in about if _DEFINES.match(sentence)]
+    named = [sentence for sentence in all_defining if _letters(sentence).startswith(tuple(names))]
+    defining = [sentence for sentence in all_defining if sentence in close]
+    if about[:1] and about[0] not in defining and len(title.split()) < 3:
+        defining = [*about[:1], *defining]  # a tagline right below a bare name
+    chosen = [*(named if names else []), *defining]
+    if named[:1] and defining[:1] and sentences.index(defining[0]) < sentences.index(named[0]) - 3:
+        chosen = [defining[0]]
+    fallback = [title] if len(title.split()) >= 3 else [*close, *sentences]
+    return one_line(next(iter([*chosen, *fallback]), ""))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _stripped(text: str) -> str:
+    """The text without comments and HTML that shows pictures, links or tables; other tags are
+    dropped and their text stays.
+    """
+    text = re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL)
+    text = re.sub(r"(?m)^:[\w-]+:.*$", "", text)  # attributes of an AsciiDoc header
+    for tag in ("picture", "table", "svg", "details", "script", "style", "sup", "sub"):
+        text = re.sub(rf"(?is)<{tag}\b.*?</{tag}>", "", text)
+    text = re.sub(r"(?is)<h([1-3])\b[^>]{0,300}>(.{0,300}?)</h\1>", r"\n# \2\n", text)
+    text = re.sub(
+        r"(?i)</?(?:p|div|center|br|hr|span|b|i|em|strong|font|a|img|samp|kbd)\b[^>]{0,600}>",
+        _tag,
+        text,
+    )
+    return re.sub(r"(?m)^[ \t]+(?=\S)(?![ \t]*[-*+] )", _indent, text)
+
+
+def _tag(match: re.Match[str]) -> str:
+    return "\n" if re.match(r"(?i)</?(?:p|div|center|hr)\b", match.group()) else ""
+
+
+def _indent(match: re.Match[str]) -> str:
+    return match.group() if len(match.group().expandtabs(4)) >= 4 else ""
+
+
+def _title(text: str) -> str:
+    """The first heading."""
+    lines = text.splitlines()[:60]
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
+        match = re.match(r"\s{0,3}[#=]\s+(\S.*?)[\s#]*$", line)
+        underlined = line.strip() and re.fullmatch(r"([=\-~*#^])\1{2,}\s*", below)
+        heading = match[1] if match else line.strip() if underlined else ""
+        plain = one_line(_plain(heading), 200).strip("!:| ")
+        if plain and re.search(r"[A-Za-z]", plain):
+            return plain
     return ""
 
 
@@ -35,7 +117,7 @@ def _paragraphs(text: str) -> list[str]:
     lines = [line[:2_000] for line in text.splitlines()]
     fenced = False
     for index, line in enumerate(lines):
-        if line.lstrip().startswith(("```", "~~~")):
+        if line.lstrip().startswith(("```", "~~~", "----")):
             fenced = not fenced
         underlined = index + 1 < len(lines) and re.fullmatch(
             r"([=\-~^*])\1{2,}\s*", lines[index + 1]
@@ -51,11 +133,15 @@ def _paragraphs(text: str) -> list[str]:
 
 def _plain(text: str) -> str:
     text = re.sub(r"<br\s*/?>", " ", text)
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)|<[^>]{1,300}>", "", text)
+    text = re.sub(r"\[!\[[^\]]*\]\([^)]*\)\](?:\([^)]*\)|\[[^\]]*\])", "", text)
+    text = re.sub(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|<[^>]{1,300}>", "", text)
     text = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
     text = re.sub(r"`([^`<]*?)\s*<[^>]*>`_+", r"\1", text)
     text = re.sub(r":\w+:`([^`]*)`", r"\1", text)
     text = re.sub(r"(?<!\w)[*_]{1,3}([^*_\n]+)[*_]{1,3}(?!\w)", r"\1", text)
+    text = re.sub(r"image:[^\s\[]*\[[^\]]*\]|\[#\w*\]_?", "", text)
+    text = re.sub(r"\*\*|(?<!\w)\[([^\]]+)\](?![\w(:])", r"\1", text)
+    text = re.sub(r"https?://\S+\[([^\]]*)\]", r"\1", text)  # AsciiDoc
     return re.sub(r"`+_*", "", text)
 
 

@@ -39,6 +39,7 @@ def read_cargo(path: str, text: str, tree: Tree) -> Found:
         build_system="cargo",
         members=tree.matching(folder, globs, "Cargo.toml"),
         workspace=bool(space),
+        private=package.get("publish") is False,
         versions={
             name: _cargo_version(spec) for name, spec in shared.items() if _cargo_version(spec)
         },
@@ -67,8 +68,9 @@ def _cargo_entries(
         string(mapping(data.get("lib")).get("path"))
     ]
     candidates = [beside(folder, name) for name in (*named, "src/main.rs", "src/lib.rs") if name]
-    prefix = beside(folder, "src/bin") + "/"
-    candidates += [path for path in tree.paths if path.startswith(prefix) and path.endswith(".rs")]
+    prefix = re.escape(beside(folder, "src/bin"))
+    programs = re.compile(rf"{prefix}/(?:[^/]+\.rs|[^/]+/main\.rs)")
+    candidates += [path for path in tree.paths if programs.fullmatch(path)]
     return tuple(dict.fromkeys(path for path in candidates if path in tree.known))
 
 

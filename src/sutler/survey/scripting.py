@@ -6,7 +6,16 @@ import re
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_json, string, texts
-from sutler.survey.evidence import DEV_WORDS, Found, Tree, beside, dependency, one_line, tame
+from sutler.survey.evidence import (
+    DEV_WORDS,
+    Found,
+    Tree,
+    beside,
+    dependency,
+    joined,
+    one_line,
+    tame,
+)
 from sutler.survey.wire import Dependency, DependencyType
 
 MAX_LINES = 5_000
@@ -22,7 +31,7 @@ def _quoted(text: str) -> str:
 
 def _ruby_framework(found: list[Dependency]) -> str:
     names = {item.name for item in found}
-    return next((name.removesuffix("-rails") for name in _RUBY_TESTS if name in names), "")
+    return joined(name.removesuffix("-rails") for name in _RUBY_TESTS if name in names)
 
 
 def read_gemfile(path: str, text: str, tree: Tree) -> Found:
@@ -80,7 +89,12 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
     ]
     name = field("name") or basename(path).removesuffix(".gemspec")
     commands = re.findall(r"executables\s*(?:=|<<)\s*\[?\s*[\"']([\w.-]+)[\"']", text)
+    commands += re.findall(r"executables\s*=\s*%w[\[({]\s*([\w.-]+)", text)
     folder = dirname(path)
+    if not commands and re.search(r"\.executables\s*[=+<]", text):
+        bindir = field("bindir") or "bin"
+        prefix = beside(folder, bindir) + "/"
+        commands = [name.removeprefix(prefix) for name in tree.paths if name.startswith(prefix)]
     entries = tree.first(
         beside(folder, f"lib/{stem}.rb") for stem in (name, name.replace("-", "/"))
     )
@@ -108,6 +122,9 @@ _PHP_TESTS = (
     ("pestphp/pest", "pest"),
     ("phpunit/phpunit", "phpunit"),
     ("codeception/codeception", "codeception"),
+    ("symfony/phpunit-bridge", "phpunit"),
+    ("behat/behat", "behat"),
+    ("phpspec/phpspec", "phpspec"),
 )
 
 
@@ -139,7 +156,8 @@ def read_composer(path: str, text: str, tree: Tree) -> Found:
         entry_points=tuple(name for name in candidates if name in tree.known),
         commands=tuple(basename(name) for name in bins),
         build_system="composer",
-        test_framework=next((framework for mark, framework in _PHP_TESTS if mark in names), ""),
+        test_framework=joined(framework for mark, framework in _PHP_TESTS if mark in names),
+        private=string(data.get("type")) == "project",
     )
 
 
@@ -157,9 +175,7 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
         r"defp?\s+deps\b[^\n]{0,200}?do:?\s(.{0,20000}?)(?:\n\s*end\b|\Z)", text, re.DOTALL
     )
     found = [
-        dependency(
-            name, version, "dev" if re.search(r"only:\s*\[?\s*:(?!prod)", options) else "runtime"
-        )
+        dependency(name, version, _mix_kind(options))
         for name, version, options in _MIX_DEPENDENCY.findall(
             _uncommented(body.group(1)) if body else ""
         )
@@ -179,7 +195,12 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem="elixir",
         name=field(r"\bapp:\s*:(\w+)"),
-        description=one_line(field(r"description:\s*\"([^\"]*)\"")),
+        description=one_line(
+            field(r"description:\s*\"([^\"]*)\"")
+            or field(r"@description\s+\"([^\"]*)\"")
+            or field(r"description:\s*\"\"\"\s*\n(.*?)\n\s*\n")
+            or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"")
+        ),
         dependencies=tuple(found),
         entry_points=tuple(name for name in named if name in tree.known),
         build_system="mix",
@@ -187,6 +208,12 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
         members=tree.matching(folder, [f"{umbrella}/*"], "mix.exs") if umbrella else (),
         workspace=bool(umbrella),
     )
+
+
+def _mix_kind(options: str) -> DependencyType:
+    if re.search(r"only:\s*\[?\s*:(?!prod)", options):
+        return "dev"
+    return "peer" if re.search(r"optional:\s*true", options) else "runtime"
 
 
 def _uncommented(text: str) -> str:

@@ -115,6 +115,7 @@ class Dependency(Struct, frozen=True):
     name: str
     type: DependencyType = "runtime"
     version: str | UnsetType = UNSET
+    ecosystem: str | UnsetType = UNSET
 
 
 class Manifest(Struct, frozen=True):

@@ -1,0 +1,341 @@
+"""Which files of a project use which: a cheap graph, from the words of the texts alone.
+
+Languages whose imports name a module are read by their import lines. In the others a file uses
+another if it mentions a name that only the other defines: types of Java, C# and Swift need no
+import inside a package. No grammar takes part, so a whole tree costs little; the graph is good for
+an order of importance, not for a proof.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+
+from sutler.paths import basename, dirname
+from sutler.survey.evidence import beside
+
+_FAMILIES: dict[str, str] = {
+    **dict.fromkeys(["javascript", "typescript", "jsx", "tsx", "vue", "svelte", "astro"], "js"),
+    **dict.fromkeys(["c", "cpp", "objective-c", "cuda"], "c"),
+    **dict.fromkeys(["java", "kotlin", "scala", "groovy"], "jvm"),
+    **dict.fromkeys(["python", "cython"], "python"),
+    **dict.fromkeys(["csharp", "fsharp", "vb", "razor"], "dotnet"),
+}
+_STARTS = frozenset({"__init__", "index", "mod", "main", "lib"})
+_SOURCE_FOLDERS = frozenset({"src", "lib", "source", "app", "python"})
+MAX_NAMESAKES = 2
+"""Files that may define a name so that a mention still says which is meant."""
+
+_DEFINITIONS: dict[str, str] = {
+    "jvm": r"\b(?:class|interface|enum|record|object|trait|@interface|typealias)\s+([A-Z]\w+)",
+    "dotnet": r"\b(?:class|interface|enum|record|struct|delegate\s+\w+|module)\s+([A-Z]\w+)",
+    "swift": r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)",
+    "php": r"\b(?:class|interface|trait|enum)\s+([A-Z]\w+)",
+    "ruby": r"\b(?:class|module)\s+(?:\w+::)*([A-Z]\w+)",
+    "elixir": r"\bdef(?:module|protocol)\s+([A-Z][\w.]+)",
+    "go": r"(?m)^(?:func|type|var|const)\s+(?:\[[^\]]*\])?([A-Za-z_]\w{2,})",
+}
+_WORDS: dict[str, str] = {
+    "go": r"[A-Za-z_]\w{2,}",
+    "elixir": r"[A-Z]\w*(?:\.[A-Z]\w*)*",
+    **dict.fromkeys(("jvm", "dotnet", "swift", "php", "ruby"), r"\b[A-Z]\w+"),
+}
+_IMPORTS: dict[str, str] = {
+    "python": r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., \t]+))",
+    "js": r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]",
+    "c": r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)",
+    "rust": r"(?m)^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:use[ \t]+([^;]+);|mod[ \t]+(\w+);)",
+    "ruby": r"(?m)(?:\brequire(?:_relative)?[ (]+|\bautoload[ (]+:?\w+,\s*)[\"']([\w./-]+)[\"']",
+    "php": r"(?:require|include)(?:_once)?[^;\n]*?[\"']([\w./-]+\.php)[\"']",
+    "lua": r"\brequire[ (]*[\"']([\w./-]+)[\"']",
+    "shell": r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';]+)",
+    "dart": r"(?m)^(?:import|export|part)\s+['\"]([^'\"]+)['\"]",
+    "haskell": r"(?m)^import\s+(?:qualified\s+)?([A-Z][\w.]*)",
+    "perl": r"(?m)^\s*(?:use|require)\s+([A-Z]\w*(?:::\w+)*)",
+    "zig": r"@import\(\"([^\"]+)\"\)",
+    "terraform": r"\bsource\s*=\s*\"(\.[^\"]+)\"",
+    "scss": r"@(?:use|import|forward)\s+[\"']([^\"']+)[\"']",
+}
+
+
+def family(language: str) -> str:
+    """Languages that import each other's files share a family."""
+    return _FAMILIES.get(language, language)
+
+
+def readable(language: str) -> bool:
+    """Whether files of a language can be part of the graph."""
+    kin = family(language)
+    return kin in _IMPORTS or kin in _DEFINITIONS
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def users(sources: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+    """For each file the files that use it, sorted. `sources` maps paths to language and text."""
+    modules = _Modules((path, family(language)) for path, (language, _) in sources.items())
+    names = _Names(sources)
+    found: dict[str, list[str]] = {}
+    for path in sorted(sources):
+        language, text = sources[path]
+        kin = family(language)
+        used = {*modules.used(path, kin, text), *names.used(path, kin, text)} - {path}
+        for target in used:
+            found.setdefault(target, []).append(path)
+    return found
+
+
+def centrality(sources: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+    """How many files use each; files that none uses are left out."""
+    return {path: len(by) for path, by in users(sources).items()}
+
+
+class _Names:
+    """Who defines which name, and whom a text therefore uses."""
+
+    def __init__(self, sources: Mapping[str, tuple[str, str]]) -> None:
+        self._definers: dict[str, dict[str, list[str]]] = {}
+        self._words: dict[str, frozenset[str]] = {}
+        for path, (language, text) in sources.items():
+            kin = family(language)
+            pattern = _DEFINITIONS.get(kin)
+            if pattern is None:
+                continue
+            table = self._definers.setdefault(kin, {})
+            for name in set(_compiled(pattern).findall(text)):
+                for spelling in {name, name.rsplit(".", 1)[-1]} if kin == "elixir" else (name,):
+                    table.setdefault(spelling, []).append(path)
+
+    def used(self, path: str, kin: str, text: str) -> Iterator[str]:
+        table = self._definers.get(kin)
+        if not table:
+            return
+        for word in set(_compiled(_WORDS[kin]).findall(text)):
+            definers = table.get(word)
+            if definers is None:
+                continue
+            if kin == "go" and not word[0].isupper():  # seen in its own package only
+                definers = [other for other in definers if dirname(other) == dirname(path)]
+            if len(definers) > MAX_NAMESAKES:
+                definers = [other for other in definers if dirname(other) == dirname(path)]
+            if len(definers) <= MAX_NAMESAKES:
+                yield from definers
+
+
+class _Modules:
+    """Files by the last part of their module's name, and what import lines mean."""
+
+    def __init__(self, files: Iterable[tuple[str, str]]) -> None:
+        self._by_end: dict[tuple[str, str], list[tuple[list[str], str]]] = {}
+        self._known: dict[str, str] = {}
+        self._crates: dict[str, str] = {}
+        for path, kin in files:
+            if kin not in _IMPORTS:
+                continue
+            self._known[path] = kin
+            parts = module_of(path)
+            if parts:
+                self._by_end.setdefault((kin, parts[-1]), []).append((parts, path))
+            if kin == "rust" and path.endswith("src/lib.rs"):
+                crate = basename(dirname(dirname(path))) or "crate"
+                self._crates[crate.replace("-", "_")] = path.removesuffix("lib.rs")
+
+    def used(self, path: str, kin: str, text: str) -> Iterator[str]:
+        pattern = _IMPORTS.get(kin)
+        if pattern is None:
+            return
+        resolve = {"python": self._python, "rust": self._rust}.get(kin)
+        for match in _compiled(pattern).finditer(text):
+            if resolve is not None:
+                yield from resolve(path, match)
+            else:
+                yield from self._plain(path, kin, match[1])
+
+    def _plain(self, path: str, kin: str, target: str) -> list[str]:
+        if kin == "c":
+            header = beside(dirname(path), target)
+            return (
+                [header] if header in self._known else self._closest(kin, module_of(target), path)
+            )
+        if target.startswith(".") or kin in ("ruby", "shell", "zig", "dart", "scss"):
+            near = self._file(beside(dirname(path), target), kin)
+            if near or target.startswith("."):
+                return near
+        if kin == "js" and not target.startswith(("@/", "~/", "src/", "#")):
+            return []  # a package from elsewhere
+        target = target.removeprefix("package:").removeprefix("@/").removeprefix("~/")
+        dotted = kin in ("lua", "haskell", "perl") and "/" not in target
+        parts = re.split(r"\.|::", target) if dotted else module_of(target)
+        return self._closest(kin, parts, path)
+
+    def _file(self, stem: str, kin: str) -> list[str]:
+        """The file that a path without its ending, or with that of its built form, means."""
+        bare = re.sub(r"\.(?:[cm]?[jt]sx?|vue|svelte|rb|lua|dart|zig|s?css)$", "", stem)
+        folder, _, name = bare.rpartition("/")
+        exact = [*folder.split("/"), name] if folder else [name]
+        hits = self._by_end.get((kin, name), ())
+        return [path for parts, path in hits if parts == exact and _place(path) in (stem, bare)][
+            :1
+        ] or [path for parts, path in hits if parts == exact][:1]
+
+    def _closest(self, kin: str, parts: list[str], path: str) -> list[str]:
+        """The file whose module ends as `parts` do: all of them, or all but a leading package."""
+        if not parts:
+            return []
+        best: list[str] = []
+        depth = 0
+        for module, other in self._by_end.get((kin, parts[-1]), ()):
+            common = _common_end(module, parts)
+            rest = module[: len(module) - common]
+            if common < len(parts) and (common < 2 or rest):
+                continue
+            if len(parts) == 1 and rest and rest[-1] not in _SOURCE_FOLDERS and kin != "c":
+                continue
+            if common > depth:
+                best, depth = [other], common
+            elif common == depth:
+                best.append(other)
+        if len(best) > 1:
+            best.sort(key=lambda other: (-_common_start(other, path), other))
+        return best[:1]
+
+    def _python(self, path: str, match: re.Match[str]) -> Iterator[str]:
+        base, names, plain = match.groups()
+        if plain:
+            for name in plain.split(","):
+                words = name.split()
+                yield from self._module(path, words[0].split(".")) if words else ()
+            return
+        dots = len(base) - len(base.lstrip("."))
+        parts = [part for part in base.split(".") if part]
+        if dots:
+            folder = dirname(path).split("/") if "/" in path else []
+            parts = folder[: len(folder) - dots + 1] + parts
+        whole = self._module(path, parts, exact=bool(dots))
+        inner: list[str] = []
+        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|$|#)", names)[:60]:
+            inner += self._module(path, [*parts, name], exact=True) if parts else ()
+        yield from inner or whole
+
+    def _module(self, path: str, parts: list[str], *, exact: bool = False) -> list[str]:
+        """The file of a Python module; `exact` wants all parts to match."""
+        if not parts:
+            return []
+        hits = [
+            (module, other)
+            for module, other in self._by_end.get(("python", parts[-1]), ())
+            if _common_end(module, parts) == len(parts) and _rooted(module[: -len(parts)])
+        ]
+        if not hits and not exact and len(parts) > 1:
+            return self._module(path, parts[:-1])
+        hits.sort(key=lambda hit: (len(hit[0]), -_common_start(hit[1], path), hit[1]))
+        return [hits[0][1]] if hits else []
+
+    def _rust(self, path: str, match: re.Match[str]) -> Iterator[str]:
+        use, child = match.groups()
+        folder = path.removesuffix(".rs")
+        if basename(path) in ("mod.rs", "lib.rs", "main.rs"):
+            folder = dirname(path)
+        if child:
+            yield from self._rust_file(folder, [child])
+            return
+        for name in _expanded(use):
+            head, *rest = name
+            if head == "crate":
+                start = path.split("src/", 1)[0] + "src" if "src/" in path else dirname(path)
+                yield from self._rust_file(start, rest)
+            elif head in ("self", "super"):
+                yield from self._rust_file(folder if head == "self" else dirname(folder), rest)
+            elif head in self._crates:
+                yield from self._rust_file(self._crates[head].rstrip("/"), rest)
+
+    def _rust_file(self, folder: str, parts: list[str]) -> list[str]:
+        """`a::b::C` below a folder: a/b/C.rs, a/b.rs or a/b/mod.rs, a.rs; else the crate's root."""
+        while parts and parts[0] == "super":
+            folder, parts = dirname(folder), parts[1:]
+        for size in range(len(parts), 0, -1):
+            stem = "/".join(filter(None, [folder, *parts[:size]]))
+            for spelling in (f"{stem}.rs", f"{stem}/mod.rs"):
+                if spelling in self._known:
+                    return [spelling]
+        root = f"{folder}/lib.rs" if folder else "lib.rs"
+        return [root] if root in self._known else []
+
+
+def _expanded(use: str) -> list[list[str]]:
+    """`a::{b, c::d}` as a::b and a::c::d; braces inside braces are opened too."""
+    use = re.sub(r"\s+", " ", re.sub(r"//[^\n]*", "", use)).strip()
+    match = re.search(r"\{([^{}]*)\}", use)
+    rounds = 0
+    names = [use]
+    while match and rounds < 40 and len(names) < 200:
+        text = names.pop(0)
+        match = re.search(r"\{([^{}]*)\}", text)
+        if match is None:
+            names.append(text)
+        else:
+            names += [
+                text[: match.start()] + item.strip() + text[match.end() :]
+                for item in match[1].split(",")
+                if item.strip()
+            ]
+        match = next((m for m in (re.search(r"\{", name) for name in names) if m), None)
+        rounds += 1
+    return [
+        [part.split(" as ")[0].strip() for part in name.split("::") if part.strip()]
+        for name in names
+    ]
+
+
+def module_of(path: str) -> list[str]:
+    """A path as the parts of a module's name: no ending, no `__init__`, `index` or `mod`."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    if not parts:
+        return []
+    stem = parts[-1].split(".", 1)[0] or parts[-1]
+    if stem in _STARTS and len(parts) > 1:
+        return parts[:-1]
+    return [*parts[:-1], stem]
+
+
+def _place(path: str) -> str:
+    return path.rsplit(".", 1)[0]
+
+
+def _rooted(rest: list[str]) -> bool:
+    """Whether what precedes a package in a path can be a folder that holds packages."""
+    return not rest or rest[-1] in _SOURCE_FOLDERS or len(rest) <= 2
+
+
+def _common_end(one: list[str], other: list[str]) -> int:
+    count = 0
+    for left, right in zip(reversed(one), reversed(other), strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _common_start(one: str, other: str) -> int:
+    count = 0
+    for left, right in zip(one.split("/"), other.split("/"), strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def spread(central: Mapping[str, int]) -> Counter[str]:
+    """The same, with half of a header's users counted for the source of the same name: who reads
+    the declaration wants the code.
+    """
+    counts = Counter(central)
+    for path, number in central.items():
+        if path.endswith((".h", ".hpp", ".hh")):
+            counts[path.rsplit(".", 1)[0]] += number // 2
+    return counts

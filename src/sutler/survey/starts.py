@@ -1,0 +1,185 @@
+"""Where a project starts: files that its manifests declare, and files whose language makes them
+programs. Names alone decide only where nothing else speaks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from sutler.languages import language_of
+from sutler.paths import basename, dirname
+from sutler.scan.classify import Classified
+from sutler.scan.snapshot import FileFacts
+from sutler.survey.evidence import Found, beside, is_aside
+
+MAX_ENTRY_POINTS = 25
+_ROLES_ASIDE = frozenset({"test", "doc", "example", "bench", "generated", "vendor", "ci"})
+
+_MAINS: dict[str, str] = {
+    "java": r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b",
+    "kotlin": r"(?m)^(?:suspend\s+)?fun\s+main\s*\(|@SpringBootApplication\b",
+    "scala": r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array|\bextends\s+(?:IO)?App\b|(?m:^@main\b)",
+    "groovy": r"\bstatic\s+void\s+main\s*\(",
+    "go": r"(?s)^package\s+main\b.*^func\s+main\s*\(",
+    "c": r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))",
+    "cpp": r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(",
+    "swift": r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b",
+    "csharp": r"\bstatic\s+(?:async\s+)?(?:void|int|Task(?:<int>)?)\s+Main\s*\(",
+    "dart": r"(?m)^(?:void\s+|Future<void>\s+)?main\s*\(",
+    "haskell": r"(?m)^main\s*::\s*IO\b",
+    "zig": r"\bpub\s+fn\s+main\s*\(",
+    "python": r"(?m)^\w+(?:\s*:\s*\w+)?\s*=\s*(?:\w+\.)?(?:FastAPI|Flask|Starlette|Sanic|Litestar|Quart|Bottle|Typer)\(",
+}
+_SERVERS = re.compile(
+    r"\.listen\(|createServer\(|createRoot\(|ReactDOM\.render\(|createApp\(|bootstrapApplication\("
+)
+_GUARD = re.compile(r"(?m)^if\s+__name__\s*==\s*[\"']__main__[\"']")
+_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|(?<![:\"'])//[^\n]*")
+_GUARDED = re.compile(
+    r"#\s*if(?:def)?[^\n]*(?:TEST|MAIN|DEMO|STANDALONE)[^\n]*\n(?:(?!\s*#\s*endif)[^\n]*\n)*?[^\n]*\bmain\s*\("
+)
+"""A main function of C that is compiled for a test only."""
+_PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs|tools?)(?:/.*)?)?")
+_HASHES = frozenset({"python", "ruby", "shell", "elixir", "perl", "terraform"})
+_SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
+
+
+def is_own(path: str, facts: FileFacts) -> bool:
+    """Whether a file is part of what the project delivers: no test, example, document or copy."""
+    packaged = facts.role == "example" and "src/main/" in path  # the name of a Java package
+    return (
+        (facts.role not in _ROLES_ASIDE or packaged)
+        and facts.category not in ("dependency", "build", "test")
+        and not facts.generated
+        and not is_aside(path)
+    )
+
+
+def entry_points(
+    scope: Sequence[Found],
+    entries: Sequence[Classified],
+    sources: Mapping[str, str],
+) -> tuple[str, ...]:
+    """What the manifests declare, then programs by their language, then by name alone. `sources`
+    are the texts at hand.
+    """
+    own: dict[str, FileFacts] = {
+        entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
+    }
+    published = [found for found in scope if not found.private] or list(scope)
+    speaking = [found for found in scope if found in published or found.commands]
+    declared = [path for found in speaking for path in found.entry_points]
+    named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
+    programs = _near(path for path, facts in own.items() if _is_program(path, facts, sources))
+    named += [path for path in programs if path not in named]
+    named += [path for path in _pages(own, sources) if path not in named]
+    if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
+        named = [path for path in named if basename(path) != "__init__.py"]
+    if not named:
+        named = [path for found in scope for path in found.entry_points if path in own]
+    if not named:
+        named = _by_name(own, sources)
+    return tuple(dict.fromkeys(named))[:MAX_ENTRY_POINTS]
+
+
+def _near(paths: Iterable[str]) -> list[str]:
+    return sorted(paths, key=lambda path: (path.count("/"), path))
+
+
+def _is_app(path: str) -> bool:
+    return path.endswith(".py") and basename(path) in (
+        "main.py",
+        "app.py",
+        "server.py",
+        "manage.py",
+    )
+
+
+def _runs(path: str, sources: Mapping[str, str]) -> bool:
+    """A Go file called main.go may still be a library: only its package clause makes it a
+    program.
+    """
+    language = language_of(path)
+    if language is None or not language.entries.script_only or path not in sources:
+        return True
+    return re.search(language.entries.script, sources[path], re.MULTILINE) is not None
+
+
+def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool:
+    """Whether the text starts a program, by the rules of its language; comments do not count."""
+    name = basename(path)
+    if name in ("__main__.py", "manage.py"):
+        return True
+    text = sources.get(path)
+    if text is None or facts.tag != "code":
+        return False
+    if facts.language == "shell" or (not facts.language and text.startswith("#!")):
+        folders = ("bin", "exe") if "." in name else ("", "bin", "exe")
+        return text.startswith("#!") and dirname(path) in folders
+    pattern = _MAINS.get(facts.language)
+    if pattern is None or not re.search(pattern, text, re.MULTILINE):
+        return False
+    if facts.language == "python":
+        return name in ("main.py", "app.py", "server.py", "asgi.py", "wsgi.py", "api.py", "cli.py")
+    if facts.language in ("c", "cpp") and (
+        _GUARDED.search(text) or not _PLAIN_PLACES.fullmatch(dirname(path))
+    ):
+        return False
+    if re.search(r"(?i)benchmark|(?:example|sample|demo)s?\.\w+$", name):
+        return False
+    if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
+        return False  # generators and tools of the build stand below internal/
+    return re.search(pattern, _COMMENT.sub("", text), re.MULTILINE) is not None
+
+
+def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
+    """Scripts that a page beside a package.json loads: where an application for browsers starts."""
+    found: list[str] = []
+    for path in _near(path for path in own if basename(path) == "index.html"):
+        folder = dirname(path)
+        if beside(folder, "package.json") in own or folder in ("", "public", "src"):
+            targets = [beside(folder, name) for name in _SCRIPT.findall(sources.get(path, ""))]
+            found += [target for target in targets if target in own]
+    return found
+
+
+def _by_name(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
+    """Files with the name of an entry point whose text does not speak against it; else scripts of
+    the root; else the page of a site.
+    """
+    near = _near(path for path, facts in own.items() if facts.category == "entrypoint")
+    chosen = [
+        path
+        for path in near
+        if path.count("/") <= 2 and _starts(path, own[path], sources.get(path))
+    ]
+    if chosen:
+        return chosen
+    scripts = [
+        path
+        for path, facts in own.items()
+        if facts.language == "python"
+        and "/" not in path
+        and _GUARD.search(sources.get(path, ""))
+        and basename(path) not in ("setup.py", "conftest.py")
+    ]
+    code = any(
+        facts.tag == "code" and facts.language not in ("html", "css") for facts in own.values()
+    )
+    site = [path for path in ("index.html", "public/index.html") if path in own and not code]
+    return sorted(scripts) or site
+
+
+def _starts(path: str, facts: FileFacts, text: str | None) -> bool:
+    """Whether a file called `main`, `index`, `app` or `server` starts something."""
+    language = facts.language
+    if language in ("html", "css") or not text:
+        return language not in ("html", "css") and basename(path).islower()
+    if language == "python":
+        return bool(_GUARD.search(text)) or bool(re.search(_MAINS["python"], text))
+    if language in ("javascript", "typescript", "jsx", "tsx"):
+        return bool(_SERVERS.search(text)) or "/" not in path or basename(path).startswith("index.")
+    if language == "php":
+        return basename(path) == "index.php"
+    return language in ("ruby", "perl", "lua", "elixir", "r", "julia", "shell", "powershell")
