@@ -179,6 +179,7 @@ def test_summary_pack_has_the_seeds_fields() -> None:
         "entrypoints",
         "risk_hotspots",
         "metadata",
+        "files",  # beyond the seed: outlines of the most used files
         "schema_version",
     }
     assert set(plain["repo_summary"]) == {

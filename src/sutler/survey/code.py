@@ -4,17 +4,21 @@ extractor."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.languages import Language
 from sutler.languages.extract import Structure, structure_of
 from sutler.languages.facts import Import, Symbol
+from sutler.languages.outline import Line, outline
 from sutler.languages.shapes import Shape, imports_in, shapes_in
 from sutler.survey.evidence import one_line, tame
 
 MAX_NAMES = 40
+MAX_OUTLINE = 120
 LONG_FUNCTION = 60
 _MAX_DEFINITIONS = 500
 _KINDS = ("class", "type", "function", "method")
@@ -41,6 +45,7 @@ class CodeFacts(Struct, frozen=True):
     exports: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     definitions: tuple[Definition, ...] = ()
+    outline: tuple[str, ...] = ()
 
 
 def code_facts(path: str, text: str) -> CodeFacts:
@@ -57,7 +62,13 @@ def code_facts(path: str, text: str) -> CodeFacts:
         exports=tuple(dict.fromkeys(exports))[:MAX_NAMES],
         imports=tuple(sorted({name for item in facts.imports for name in _modules(item)})),
         definitions=_definitions(facts),
+        outline=_outlined(outline(replace(facts, imports=()), text)),
     )
+
+
+def _outlined(lines: Iterable[Line]) -> tuple[str, ...]:
+    """Outline lines as the summary shows them: line number, indentation, content."""
+    return tuple(f"{line.number}: {'  ' * line.depth}{line.text}" for line in lines)[:MAX_OUTLINE]
 
 
 def _count_lines(text: str) -> int:
@@ -103,6 +114,7 @@ def _by_shape(language: Language | None, text: str, doc: str) -> CodeFacts:
         exports=tuple(dict.fromkeys(shape.name for shape in shapes))[:MAX_NAMES],
         imports=tuple(sorted(imports_in(language, text))),
         definitions=tuple(map(_definition, shapes[:_MAX_DEFINITIONS])),
+        outline=_outlined(Line(shape.line, shape.depth, shape.text) for shape in shapes),
     )
 
 

@@ -19,13 +19,15 @@ from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
 from sutler.survey.keys import Named, key_files
 from sutler.survey.manifest import Surveyed, survey_manifest
-from sutler.survey.repository import key_file_summary, repo_summary
+from sutler.survey.repository import about, key_file_summary, repo_summary
 from sutler.survey.risks import hotspots
+from sutler.survey.starts import is_own
 from sutler.survey.wire import (
     EntrypointSummary,
     ExclusionReason,
     FileContent,
     FileIndexEntry,
+    FileSummary,
     FullPack,
     KeyFile,
     KeyFileSummary,
@@ -233,7 +235,7 @@ def _spoken(manifest: Manifest) -> Manifest:
     return replace(manifest, entry_points=tuple(map(wire_path, manifest.entry_points)))
 
 
-_Addressed = TypeVar("_Addressed", KeyFileSummary, EntrypointSummary, RiskHotspot)
+_Addressed = TypeVar("_Addressed", KeyFileSummary, EntrypointSummary, RiskHotspot, FileSummary)
 
 
 def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
@@ -329,11 +331,14 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     summaries = tuple(
         key_file_summary(pair, plain[pair[0].path], code[pair[0].path]) for pair in keys
     )
-    spots = hotspots(pairs, plain, code)
-    overview = repo_summary(pairs, surveyed, starts)
-    included = sorted({item.path for group in (summaries, starts, spots) for item in group})
+    spots = hotspots(pairs, plain, code, material.users)
+    overview = repo_summary(pairs, surveyed, starts, material.snapshot.excluded)
+    described = _described(pairs, code, material.central)
+    groups = (summaries, starts, spots, described)
+    included = sorted({item.path for group in groups for item in group})
     summaries, starts, spots = _addressed(summaries), _addressed(starts), _addressed(spots)
-    shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots))))
+    described = _addressed(described)
+    shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots, described))))
     return SummaryPack(
         manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, included),
@@ -342,6 +347,29 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         entrypoints=starts,
         risk_hotspots=spots,
         metadata=_metadata("summary", material, pairs, included, shown),
+        files=described,
+    )
+
+
+def _described(
+    pairs: Iterable[Classified], code: Mapping[str, CodeFacts], central: Mapping[str, int]
+) -> tuple[FileSummary, ...]:
+    """The project's own sources that were read, the most used first."""
+    own = [
+        entry.path
+        for entry, facts in pairs
+        if entry.path in code and facts.tag == "code" and is_own(entry.path, facts)
+    ]
+    own.sort(key=lambda path: (-central.get(path, 0), path.count("/"), path))
+    return tuple(
+        FileSummary(
+            path,
+            central.get(path, 0),
+            about(code[path]),
+            code[path].exports,
+            code[path].outline,
+        )
+        for path in own
     )
 
 

@@ -12,13 +12,13 @@ from msgspec import UNSET
 
 from sutler.languages import language_named
 from sutler.paths import basename, wire_path
-from sutler.scan.classify import Classified
-from sutler.scan.snapshot import FileFacts
+from sutler.scan.classify import Classified, facts_of
+from sutler.scan.snapshot import Excluded
 from sutler.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.survey.entries import commands_in, routes_in
 from sutler.survey.evidence import tame
 from sutler.survey.manifest import Surveyed
-from sutler.survey.readme import is_readme
+from sutler.survey.starts import is_own
 from sutler.survey.wire import EntrypointSummary, KeyFileSummary, RepoSummary
 
 MAX_DEPENDENCIES_SHOWN = 30
@@ -37,14 +37,17 @@ _FRAMEWORKS = re.compile(
 
 
 def repo_summary(
-    entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
+    entries: Sequence[Classified],
+    surveyed: Surveyed,
+    starts: Sequence[EntrypointSummary],
+    excluded: Sequence[Excluded] = (),
 ) -> RepoSummary:
     return RepoSummary(
         description=_description(entries, surveyed),
         architecture_pattern=_architecture(entries, surveyed, starts),
         key_technologies=_technologies(entries, surveyed),
         notable_patterns=_patterns(entries, surveyed),
-        potential_concerns=_concerns(entries, surveyed),
+        potential_concerns=_concerns(entries, surveyed, excluded),
     )
 
 
@@ -84,6 +87,7 @@ def _architecture(
     members = [found for found in surveyed.found if "/" in found.path]
     workspace = any(found.workspace for found in surveyed.found)
     folders = _folders([pair for pair in entries if pair[1].tag == "code"])
+    tops = {entry.path.split("/", 1)[0].lower() for entry, _ in entries if "/" in entry.path}
     images = [entry.path for entry, _ in entries if basename(entry.path).lower() == "dockerfile"]
     kinds = {start.type for start in starts if start.path in surveyed.manifest.entry_points}
     if len({path.rsplit("/", 1)[0] for path in images if "/" in path}) >= 3:
@@ -92,7 +96,7 @@ def _architecture(
         return f"workspace of {len({found.path for found in members})} packages"
     if {"models", "views", "controllers"} <= folders:
         return "MVC"
-    if {"frontend", "backend"} <= folders or {"client", "server"} <= folders:
+    if {"frontend", "backend"} <= tops or {"client", "server"} <= tops:
         return "client and server"
     if kinds & {"web", "api"}:
         return "web application" if "web" in kinds else "service"
@@ -150,32 +154,41 @@ def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     return tuple(found)
 
 
-def _hand_written(facts: FileFacts) -> bool:
-    return not facts.generated and facts.category not in ("dependency", "build")
+_LICENCE = re.compile(r"(?i)(?:un)?licen[sc]e|copying|copyright|mit-license|legal")
+_README_NAME = re.compile(r"(?i)readme")
 
 
-def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
-    """What is missing or broken, from the tree alone."""
+def _concerns(
+    entries: Sequence[Classified], surveyed: Surveyed, excluded: Sequence[Excluded]
+) -> tuple[str, ...]:
+    """What is missing or broken, from the names of the tree; a file that stays out of the pack is
+    there nevertheless.
+    """
     paths = [entry.path for entry, _ in entries]
-    names = {path.split(".")[0].lower() for path in paths if "/" not in path}
+    there = [*paths, *(item.path for item in excluded)]
+    top = [path.rstrip("/") for path in there if "/" not in path.rstrip("/")]
     out: list[str] = []
-    if not any(facts.tag == "test" for _, facts in entries):
+    tests = any(facts.tag == "test" for _, facts in entries)
+    if not tests and surveyed.manifest.test_framework is UNSET and not _tested(there):
         out.append("no test files")
-    if not any(is_readme(path) for path in paths if "/" not in path):
+    if not any(_README_NAME.match(name) for name in top):
         out.append("no README at the root")
-    if not names & {"license", "licence", "copying", "unlicense"}:
+    if not any(_LICENCE.search(name) for name in top):
         out.append("no licence file at the root")
-    locked = any(facts.lock for _, facts in entries)
-    if (
-        surveyed.manifest.project_type in ("node", "php")
-        and surveyed.manifest.dependencies
-        and not locked
-    ):
+    application = any(found.private for found in surveyed.found if "/" not in found.path)
+    locked = any(facts.lock for _, facts in entries) or any(
+        facts_of(item.path).lock for item in excluded
+    )
+    if application and surveyed.manifest.dependencies and not locked:
         out.append("dependencies without a lock file")
     large = [
         entry
         for entry, facts in entries
-        if facts.tag == "code" and _hand_written(facts) and entry.size > 100_000
+        if facts.tag == "code"
+        and _is_programming(facts.language)
+        and is_own(entry.path, facts)
+        and entry.size > 100_000
+        and not _WRITTEN_BY_PROGRAM.search(entry.path)
     ]
     large.sort(key=lambda entry: -entry.size)
     out += [
@@ -185,20 +198,29 @@ def _concerns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     return tuple(out)
 
 
+_WRITTEN_BY_PROGRAM = re.compile(
+    r"\.html?$|[-.][0-9a-zA-Z_]{8}\.(?:js|css)$|\.min\.|(?:^|/)static/"
+)
+
+
+def _tested(paths: Sequence[str]) -> bool:
+    return any(re.search(r"(?i)(?:^|/)(?:tests?|specs?|molecule)/", path) for path in paths)
+
+
 def key_file_summary(pair: Classified, text: str, code: CodeFacts) -> KeyFileSummary:
     """A key file without its text: what it offers, what it needs, what is notable in it."""
     entry, facts = pair
     return KeyFileSummary(
         path=entry.path,
         category=facts.category,
-        summary=_about(code),
+        summary=about(code),
         exports=code.exports,
         dependencies=code.imports[:MAX_DEPENDENCIES_SHOWN],
         notable_code=_notable(facts.language, text, code),
     )
 
 
-def _about(code: CodeFacts) -> str:
+def about(code: CodeFacts) -> str:
     kinds = Counter(item.kind for item in code.definitions)
     names = {"class": ("type", "types"), "function": ("function", "functions")}
     counts = [f"{count} {names[kind][count > 1]}" for kind, count in sorted(kinds.items())]

@@ -200,6 +200,18 @@ class KeyFileSummary(Struct, frozen=True):
     notable_code: tuple[str, ...] = ()
 
 
+class FileSummary(Struct, frozen=True):
+    """A source file without its text. `used_by` counts the files of the project that use it;
+    `outline` holds signatures with their line numbers and first documentation lines.
+    """
+
+    path: str
+    used_by: int = 0
+    summary: str = ""
+    exports: tuple[str, ...] = ()
+    outline: tuple[str, ...] = ()
+
+
 class EntrypointSummary(Struct, frozen=True):
     path: str
     type: EntrypointType
@@ -222,6 +234,7 @@ class SummaryPack(Struct, frozen=True, tag_field="type", tag="summary"):
     entrypoints: tuple[EntrypointSummary, ...]
     risk_hotspots: tuple[RiskHotspot, ...]
     metadata: PackMetadata
+    files: tuple[FileSummary, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
 

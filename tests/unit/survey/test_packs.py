@@ -108,7 +108,7 @@ def test_summary_pack_holds_facts() -> None:
     assert [(item.path, item.type, item.routes_or_commands) for item in pack.entrypoints] == [
         ("app.py", "api", ("/users",))
     ]
-    assert pack.risk_hotspots[0].indicators == ("eval of a string (line 6)",)
+    assert pack.risk_hotspots[0].indicators == ("eval of a string in users (line 6)",)
     auth = next(item for item in pack.key_files_summary if item.path == "shop/auth.py")
     assert (auth.summary, auth.exports) == ("Checks who you are. (1 function, 4 lines)", ("login",))
     assert "A demo." in pack.repo_summary.description

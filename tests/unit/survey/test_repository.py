@@ -64,7 +64,7 @@ def test_architecture_is_named_only_when_the_tree_shows_it() -> None:
 def test_concerns_name_what_is_missing_or_broken() -> None:
     found = summary(
         {
-            "package.json": '{"dependencies": {"a": "1"}}',
+            "package.json": '{"private": true, "dependencies": {"a": "1"}}',
             "composer.json": "{",
             "big.js": "x" * 200_000,
         }
@@ -77,6 +77,19 @@ def test_concerns_name_what_is_missing_or_broken() -> None:
         "large source file: big.js (200,000 bytes)",
         "composer.json: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
     )
+
+
+def test_concerns_know_the_usual_variants() -> None:
+    found = summary(
+        {
+            "Cargo.toml": '[package]\nname = "x"\n',
+            "LICENSE-MIT": "x",
+            "README.adoc": "x",
+            "tests/a.rs": "",
+            "package.json": '{"dependencies": {"a": "1"}}',
+        }
+    )
+    assert found.potential_concerns == ()
 
 
 def test_a_key_file_without_its_text() -> None:
