@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from sutler.edits.difference import unified
 from sutler.edits.merge import merge
-from sutler.scan.difference import unified
 
 T = TypeVar("T")
 Texts = tuple[list[str], list[str], list[str]]

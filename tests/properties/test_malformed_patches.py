@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sutler.access.policy import PolicyRule, Rules
+from sutler.edits.difference import unified
 from sutler.edits.hunks import apply
 from sutler.edits.patch import parse
 from sutler.edits.writer import Writer
 from sutler.errors import SutlerError
-from sutler.scan.difference import unified
 from tests.doors import OpenDoor
 from tests.stores import FUZZ
 

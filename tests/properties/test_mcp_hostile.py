@@ -122,7 +122,8 @@ def test_a_line_of_forty_megabytes_is_thrown_away(plant: Plant) -> None:
             b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * (40 << 20) + b'"}}'
         )
         found = wire.line()
-        assert (found["id"], found["error"]["code"]) == (None, -32600)
+        assert (found["id"], found["error"]["code"]) == (1, -32600)
+        assert found["error"]["data"]["limit"] == 4 << 20
         _answers(wire)
         peak = Path(f"/proc/{wire.process.pid}/status").read_text()
         held = int(next(line.split()[1] for line in peak.splitlines() if line.startswith("VmHWM")))

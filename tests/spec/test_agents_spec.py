@@ -311,3 +311,36 @@ def test_the_root_is_the_folder_that_was_named(plant: Plant, tmp_path: Path) -> 
     with stdio(tmp_path / "project") as wire:
         assert wire.call("list_files")["structuredContent"]["paths"] == ["a.py"]
         assert wire.call("read_file", path="../outside.py")["isError"]
+
+
+def test_every_excerpt_can_be_cited(plant: Plant) -> None:
+    """path:start-end, with the file's own line numbers."""
+    text = "".join(f"line {n}\n" for n in range(1, 101))
+    with stdio(plant({"src/a.txt": text})) as wire:
+
+        def answer(name: str, **arguments: object) -> str:
+            return str(wire.call(name, **arguments)["content"][0]["text"])
+
+        assert 'at="src/a.txt:40-42"' in answer("read_lines", path="src/a.txt", start=40, end=42)
+        excerpt = answer("get_excerpt", path="src/a.txt", max_lines=9)
+        assert "lines 7 to 98 left out; next: src/a.txt:99-100]" in excerpt
+        assert 'at="src/a.txt:1-6"' in excerpt
+        assert answer("search", queries=["line 57"]) == (
+            "src/a.txt:56-58\n56: line 56\n57: line 57\n58: line 58\n\n[1 matches in 1 files]\n"
+        )
+        assert answer("get_diff", path="src/a.txt") == "no change"
+
+
+def test_a_bare_hunk_is_enough_where_the_file_is_given(plant: Plant, sutler: Sutler) -> None:
+    """Seed 003's apply_patch(filepath, patch); without a file it is refused, and so is text behind
+    it.
+    """
+    with stdio(plant({"src/a.txt": "one\ntwo\nthree\n"})) as wire:
+        hunk = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+        given = {"filepath": "src/a.txt", "patch": hunk, "dry_run": True}
+        done = wire.call("apply_patch", **given)["structuredContent"]
+        assert done["success"]
+        assert "-two\n+2" in done["diff"]
+        assert wire.call("apply_patch", patch=hunk, dry_run=True)["isError"]
+        behind = {**given, "patch": f"{hunk}--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n"}
+        assert wire.call("apply_patch", **behind)["isError"]

@@ -36,7 +36,6 @@ from sutler.access.setup import Aside, SessionView, Setup, run_here
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.languages.version import facts_version
 from sutler.paths import ROOT, RelPath, Span, quote, unquote
-from sutler.scan.difference import unified
 from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, Problem, Snapshot
@@ -257,13 +256,13 @@ class Door:
         )
         return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
-    def _remember(self, path: RelPath, page: Page) -> None:
+    def remember(self, path: RelPath, page: Page) -> None:
         """The same at once, for an answer that must already know of it."""
-        made = self._remembered(path, page, Outcome())
-        for fact in made.facts:
+        outcome = self._remembered(path, page, Outcome())
+        for fact in outcome.facts:
             self.gate.store.put_fact(*fact)
-        if made.seen is not None:
-            self.gate.store.add_version(made.seen)
+        if outcome.seen is not None:
+            self.gate.store.add_version(outcome.seen)
 
     def _clean_key(self, path: RelPath) -> str:
         return f"{self.setup.ruleset} {quote(path)}"
@@ -293,7 +292,8 @@ class Door:
         head = room.lines - tail - 1
         first = "".join(lines_of(page.text)[:head])
         rest = self.pages.read(path, total - tail + 1, total, Bounds(tail, room.chars - len(first)))
-        gap = marker(page.version, f"lines {head + 1} to {total - tail} left out")
+        left_out = f"lines {head + 1} to {total - tail} left out"
+        gap = marker(page.version, f"{left_out}; next: {quote(path)}:{total - tail + 1}-{total}")
         return msgspec.structs.replace(page, text=f"{first}{gap}\n{rest.text}", last=head, cut=True)
 
     # searching
@@ -411,65 +411,10 @@ class Door:
 
         def perform(where: RelPath) -> tuple[tuple[Version, ...], Outcome]:
             with suppress(SutlerError):  # gone, or not text
-                self._remember(where, self.pages.whole(where))
+                self.remember(where, self.pages.whole(where))
             return self.gate.store.versions(where, max(1, min(limit, 1_000))), Outcome()
 
         return self._enter("get_file_history", path, (("limit", str(limit)),), perform)
-
-    def get_diff(self, path: str, version1: str | None = None, version2: str | None = None) -> str:
-        """From one version to another; the working file when the second is missing, and when the
-        first is missing the newest known version that differs from it. Both sides are cleaned
-        before they are compared.
-        """
-        args = tuple(
-            (name, value)
-            for name, value in (("version1", version1), ("version2", version2))
-            if value
-        )
-
-        def perform(where: RelPath) -> tuple[str, Outcome]:
-            new_name, new = self._side(where, version2)
-            known = self.gate.store.versions(where, 1_000)
-            older = next((one.id for one in known if one.id != new_name), new_name)
-            old_name, old = (
-                self._side(where, version1 or older) if version1 or known else (new_name, new)
-            )
-            shown = quote(where)
-            text = unified(
-                lines_of(old), lines_of(new), f"{shown} {old_name}", f"{shown} {new_name}"
-            )
-            if len(text) > self._profile.max_chars:
-                raise RefusedError(
-                    f"a diff of {len(text):,} characters", rule=f"at most {self._profile.max_chars:,} for this caller",
-                    next_step="read the lines that matter",
-                )  # fmt: skip
-            return text, Outcome(
-                bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text)
-            )
-
-        return self._enter("get_diff", path, args, perform)
-
-    def _side(self, path: RelPath, version: str | None) -> tuple[str, str]:
-        """A version's name and clean text; the working file when no version is named."""
-        if version is None:
-            page = self.pages.whole(path)
-            self._remember(path, page)
-            return page.version, page.text
-        found = next(
-            (
-                one
-                for one in self.gate.store.versions(path, 1_000)
-                if version in (one.id, one.digest)
-            ),
-            None,
-        )
-        text = (self.text_of(path, found.digest) if found.digest else "") if found else None
-        if text is None:
-            raise SutlerError(
-                f"no version {version[:40]!r} of {quote(path)}",
-                next_step="see the file's history for known versions",
-            )
-        return version, text
 
     def text_of(self, path: RelPath, digest: str) -> str | None:
         """A stored content as clean text: as it was handed out, or from the bytes that a write

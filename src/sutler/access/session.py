@@ -120,7 +120,19 @@ def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
 
 
 def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:
-    """Buffers whose file has moved on (`current` gives a path's version now, empty when it is
-    gone).
+    """Buffers whose file was changed by others (`current` gives a path's version now, empty when it
+    is gone). An edit that the session made on what it had read is no news to it.
     """
-    return tuple(buffer for buffer in session.buffers if current(buffer.path) != buffer.version)
+    return tuple(
+        buffer for buffer in session.buffers if current(buffer.path) != _expected(session, buffer)
+    )
+
+
+def _expected(session: Session, buffer: Buffer) -> str:
+    """The version that a file has if only this session has changed it since it was read."""
+    version = buffer.version
+    for edit in sorted(session.edits, key=lambda edit: edit.seq):
+        made_on_it = edit.path == buffer.path and edit.before == version
+        if made_on_it and edit.seq > buffer.seq and not edit.pending:
+            version = edit.after
+    return version

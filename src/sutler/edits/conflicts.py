@@ -18,11 +18,11 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.access.pages import lines_of
+from sutler.edits.difference import unified
 from sutler.edits.merge import Clash
 from sutler.edits.proposal import propose
 from sutler.errors import ConflictError, SutlerError
 from sutler.paths import RelPath, quote
-from sutler.scan.difference import unified
 from sutler.store.records import Call, ClashText, Conflict, Outcome, Suggestion
 
 REGION = 40

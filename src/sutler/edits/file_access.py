@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sutler.access.door import Door, marker
+from sutler.edits.version_diff import get_diff
 from sutler.edits.writer import Mode, Writer
 from sutler.errors import ConflictError
 from sutler.paths import quote
@@ -39,7 +40,7 @@ class FileAccess:
     def get_diff(
         self, filepath: str, version1: str | None = None, version2: str | None = None
     ) -> str:
-        return self._door.get_diff(filepath, version1, version2)
+        return get_diff(self._door, filepath, version1, version2)
 
     def get_file_history(self, filepath: str) -> list[Version]:
         return list(self._door.get_file_history(filepath))
@@ -77,7 +78,8 @@ def delimited(reading: Reading) -> str:
         turn += 1
         name = f"file-{reading.version[:12]}-{turn}"
     total = "?" if reading.total is None else reading.total
-    facts = f'version="{reading.version}" lines="{reading.first}-{reading.last}/{total}" trust="{reading.trust}"'
+    facts = f'version="{reading.version}" total="{total}" trust="{reading.trust}"'
     path = quote(reading.path).replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    place = f"{path}:{reading.first}-{reading.last}"
     ended = "" if reading.text.endswith("\n") or not reading.text else "\n"
-    return f'<{name} path="{path}" {facts}>\n{reading.text}{ended}</{name}>\n'
+    return f'<{name} at="{place}" {facts}>\n{reading.text}{ended}</{name}>\n'

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sutler.scan.difference import Hunk, hunks
+from sutler.edits.difference import Hunk, hunks
 
 
 class Clash(NamedTuple):

@@ -73,14 +73,18 @@ def _malformed(line: int, what: str, next_step: str = "") -> UsageError:
     )
 
 
-def parse(text: str) -> tuple[FilePatch, ...]:
-    """The files a patch changes, in its order; each at most once."""
+def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
+    """The files a patch changes, in its order; each at most once. With a path the patch may be
+    bare hunks, which are about that file.
+    """
     if len(text) > MAX_CHARS:
         raise RefusedError(f"a patch of {len(text):,} characters", rule=f"at most {MAX_CHARS:,}")
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     first = next((line for line in lines if line.strip()), "")
+    if path and first.startswith("@@"):
+        return (_bare(lines, path),)
     found = tuple(_begin_patch(lines) if first.rstrip() == "*** Begin Patch" else _unified(lines))
     if not found:
         raise UsageError(
@@ -103,6 +107,19 @@ def parse(text: str) -> tuple[FilePatch, ...]:
 
 
 # the unified form
+
+
+def _bare(lines: list[str], path: str) -> FilePatch:
+    """Hunks without a file header, for a file that the caller names."""
+    start = next(at for at, line in enumerate(lines) if line.strip())
+    pieces, end = _pieces(lines, start)
+    if rest := next((at for at in range(end, len(lines)) if lines[at].strip()), 0):
+        raise _malformed(
+            rest + 1,
+            "text behind the last hunk",
+            "every hunk begins with '@@ -1,3 +1,4 @@' and its counts are right",
+        )
+    return FilePatch(path, "change", pieces)
 
 
 def _unified(lines: list[str]) -> Iterator[FilePatch]:

@@ -21,13 +21,13 @@ from msgspec import Struct
 
 from sutler.access.door import Door
 from sutler.edits.conflicts import Sides, overlap, stale, unfit
+from sutler.edits.difference import hunks
 from sutler.edits.merge import merge
 from sutler.edits.portable import unportable
 from sutler.edits.replacement import ABSENT, Held, held
 from sutler.edits.versions import known_bytes, last_seen
 from sutler.errors import ConflictError, RefusedError
 from sutler.paths import RelPath, quote
-from sutler.scan.difference import hunks
 from sutler.scan.text import decode, encode
 from sutler.store.records import version_id
 

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sutler.edits.difference import hunks
 from sutler.edits.merge import Clash, merge
 from sutler.languages.facts import Facts
-from sutler.scan.difference import hunks
 
 _IMPORT = re.compile(
     rb"\s*(?:import\b|from\s+\S+\s+import\b|use\s|using\s|require\b|require_once\b|include\b|#\s*include\b|#\s*import\b"

@@ -13,8 +13,8 @@ import msgspec
 from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.pages import lines_of
+from sutler.edits.difference import unified
 from sutler.paths import RelPath, quote
-from sutler.scan.difference import unified
 from sutler.scan.text import ENCODINGS, decode, encode
 from sutler.store.records import Call, FileChange, PatchResult, Version, unseal, version_id
 

@@ -92,22 +92,23 @@ class Writer:
         self, patch: str, *, path: str = "", base: str = "", reason: str = "", dry_run: bool = False
     ) -> PatchResult:
         """Apply a patch to all its files or to none. With `path`, it must be about that file
-        alone.
+        alone, and may be bare hunks.
         """
 
         def orders() -> tuple[Order, ...]:
-            found = parse(patch)
-            paths = [self._door.relpath(one.path) for one in found]
+            files = parse(patch, path)
+            paths = [self._door.relpath(file.path) for file in files]
             if path and paths != [self._door.relpath(path)]:
                 raise RefusedError(
                     "the patch names another file", rule="path and patch name the same file"
                 )
-            if base and base != ANY and len(found) > 1:
+            if base and base != ANY and len(files) > 1:
                 raise UsageError(
                     "one base for several files",
                     next_step="leave it out: what you read last counts",
                 )
-            return tuple(_order(one, where, base) for one, where in zip(found, paths, strict=True))
+            pairs = zip(files, paths, strict=True)
+            return tuple(_order(file, where, base) for file, where in pairs)
 
         return self._run("apply_patch", path, (("patch", _digest(patch)),), orders, reason, dry_run)
 

@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice, Request
+from sutler.edits.difference import unified
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath, quote
 from sutler.scan.commits import read_history
-from sutler.scan.difference import unified
 from sutler.scan.git import find_repository
 from sutler.scan.objects import Change, changes, contents, resolve, tree_of
 from sutler.scan.root import Reader, Root

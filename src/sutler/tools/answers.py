@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from sutler.access.search import Found
 from sutler.edits.file_access import delimited
 from sutler.errors import ConflictError, DeniedError, SutlerError
 from sutler.store.records import Conflict, Reading
@@ -66,6 +67,8 @@ def text_of(answer: object) -> str:
     """
     if isinstance(answer, Reading):
         return _reading(answer)
+    if isinstance(answer, Found):
+        return _hits(answer)
     if isinstance(answer, PackText):
         return answer.text + (f"\n[more: cursor {answer.next}]\n" if answer.next else "")
     if isinstance(answer, Failure):
@@ -86,9 +89,25 @@ def text_of(answer: object) -> str:
         return str(msgspec.to_builtins(answer)).encode("utf-8", "backslashreplace").decode()
 
 
-def _reading(found: Reading) -> str:
-    if found.unchanged:
-        return f"{found.path} lines {found.first} to {found.last}: unchanged, version {found.version}\n"
-    notes = "".join(f"[note: {note}]\n" for note in found.notes)
-    more = f"[more: cursor {found.next}]\n" if found.next else ""
-    return f"{delimited(found)}{notes}{more}"
+def _reading(reading: Reading) -> str:
+    if reading.unchanged:
+        place = f"{reading.path}:{reading.first}-{reading.last}"
+        return f"{place}: unchanged, version {reading.version}\n"
+    notes = "".join(f"[note: {note}]\n" for note in reading.notes)
+    more = f"[more: cursor {reading.next}]\n" if reading.next else ""
+    return f"{delimited(reading)}{notes}{more}"
+
+
+def _hits(found: Found) -> str:
+    """Hits below their places, each line with its number in the file."""
+    blocks = []
+    for hit in found.hits:
+        lines = hit.text.split("\n")
+        queries = f" ({', '.join(hit.queries)})" if hit.queries else ""
+        rows = [f"{hit.first + at}: {line}" for at, line in enumerate(lines)]
+        place = f"{hit.path}:{hit.first}-{hit.first + len(lines) - 1}"
+        blocks.append("\n".join([f"{place}{queries}", *rows]))
+    skipped = f", {found.skipped:,} skipped" if found.skipped else ""
+    ended = f"; stopped at {found.stopped}, narrow the search" if found.stopped else ""
+    blocks.append(f"[{len(found.hits):,} matches in {found.files:,} files{skipped}{ended}]")
+    return "\n\n".join(blocks) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sutler.access.outline import Symbol
 from sutler.access.search import Found
 from sutler.access.setup import SessionView
+from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.writer import Writer
 from sutler.pack.why import Verdict
 from sutler.store.records import Listing, PatchResult, Reading, Version
@@ -165,8 +166,9 @@ TOOLS: tuple[Tool, ...] = table(
         returns="a unified diff, or `no change`",
         answer=str,
         example={"path": "src/app.py"},
-        run=lambda door, args: door.get_diff(
-            args["path"], args["version1"] or None, args["version2"] or None
+        run=lambda door, args: (
+            get_diff(door, args["path"], args["version1"] or None, args["version2"] or None)
+            or NO_CHANGE
         ),
         standard=True,
     ),

@@ -67,3 +67,18 @@ def test_a_buffer_is_stale_when_its_file_moved_on() -> None:
 
 def test_spans_join_when_they_touch() -> None:
     assert join_spans([Span(4, 6), Span(1, 3), Span(8, 9)]) == (Span(1, 6), Span(8, 9))
+
+
+def test_an_own_edit_of_what_was_read_is_not_out_of_date() -> None:
+    """Edits follow one another; a change by others in between, or a merge with one, does."""
+
+    def wrote(seq: int, before: str, after: str) -> AuditEntry:
+        return entry(f"w{seq}", seq=seq, path="a", effect="write", before=before, after=after)
+
+    def behind(*entries: AuditEntry, now: str) -> bool:
+        return bool(stale(fold("s", entries), lambda _: now))
+
+    assert not behind(read(1, "v", 1, 2), wrote(2, "v", "w"), wrote(3, "w", "x"), now="x")
+    assert behind(read(1, "v", 1, 2), wrote(2, "v", "w"), now="y")
+    assert behind(read(1, "v", 1, 2), wrote(2, "other", "merged"), now="merged")
+    assert behind(read(1, "v", 1, 2), wrote(2, "v", "w"), now="v")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from sutler.edits.difference import unified
 from sutler.edits.hunks import apply, replace_once
 from sutler.edits.patch import parse
 from sutler.errors import ConflictError, SutlerError, UsageError
-from sutler.scan.difference import unified
 from tests.limits import LIMIT
 from tests.stores import FUZZ
 

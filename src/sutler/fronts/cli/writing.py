@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.versions import Shown
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, UsageError
@@ -217,7 +218,9 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
 
 def run_diff(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
-        text = door.get_diff(args.path, args.version1 or None, args.version2 or None)
+        text = get_diff(door, args.path, args.version1 or None, args.version2 or None)
+    if not text:
+        console.note(NO_CHANGE)
     return answer(console, {"diff": text}, text)
 
 

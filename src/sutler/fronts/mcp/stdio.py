@@ -18,6 +18,7 @@ from typing import Any
 from sutler.fronts.mcp.exchange import Exchange, Peer
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.wire import (
+    EDGE,
     INTERNAL,
     MAX_MESSAGE,
     Fault,
@@ -45,7 +46,7 @@ class Lines:
         self._fd = fd
         self._rest = bytearray()
         self._ready: deque[bytes | Fault] = deque()
-        self._skipping = False
+        self._skipped = b"", b""  # head and tail of a line that is too long; empty for none
         self.ended = False
 
     def next(self) -> bytes | Fault | None:
@@ -58,7 +59,7 @@ class Lines:
         chunk = os.read(self._fd, _CHUNK)
         if not chunk:
             self.ended = True
-            if self._rest.strip() and not self._skipping:
+            if self._rest.strip() and not self._skipped[0]:
                 self._ready.append(bytes(self._rest))
             return
         start = 0
@@ -66,19 +67,24 @@ class Lines:
             self._line(chunk[start:end])
             start = end + 1
         self._rest += chunk[start:]
-        if len(self._rest) > MAX_MESSAGE:
-            self._rest.clear()
-            self._skipping = True
+        if self._skipped[0] or len(self._rest) > MAX_MESSAGE:
+            self._skip(bytes(self._rest[:EDGE]))
+
+    def _skip(self, head: bytes) -> None:
+        """Drop what was read of a long line but its edges."""
+        head, tail = self._skipped[0] or head, self._skipped[1] + bytes(self._rest[-EDGE:])
+        self._skipped = head, tail[-EDGE:]
+        self._rest.clear()
 
     def _line(self, tail: bytes) -> None:
-        if self._skipping or len(self._rest) + len(tail) > MAX_MESSAGE:
-            self._ready.append(too_large())
-        else:
-            line = bytes(self._rest) + tail if self._rest else tail
-            if line.strip():
-                self._ready.append(line)
+        self._rest += tail
+        if self._skipped[0] or len(self._rest) > MAX_MESSAGE:
+            self._skip(bytes(self._rest[:EDGE]))
+            self._ready.append(too_large(*self._skipped))
+            self._skipped = b"", b""
+        elif self._rest.strip():
+            self._ready.append(bytes(self._rest))
         self._rest.clear()
-        self._skipping = False
 
 
 class Stdio:

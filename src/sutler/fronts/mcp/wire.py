@@ -4,6 +4,7 @@ Fault.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +13,9 @@ MAX_MESSAGE = 4 << 20
 MAX_DEPTH = 64
 _MAX_ID = 200
 _SAFE = 1 << 53
+_ID = rb'-?\d{1,16}|"[^"\\]{1,200}"'
+EDGE = 1_000
+"""Bytes of the head and of the tail of a message that is too large, to read its id from."""
 
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
@@ -51,7 +55,7 @@ class Message:
 def parse(line: bytes) -> Message:
     """A message, or a Fault that carries the id if there is a usable one."""
     if len(line) > MAX_MESSAGE:
-        raise too_large()
+        raise too_large(line[:EDGE], line[-EDGE:])
     try:
         body = msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as fault:
@@ -83,11 +87,23 @@ def parse(line: bytes) -> Message:
     return Message(body)
 
 
-def too_large() -> Fault:
+_HEAD_ID = re.compile(
+    rb'^\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*\s*"id"\s*:\s*(%s)' % _ID
+)
+_TAIL_ID = re.compile(
+    rb'[}\]]\s*,(?:\s*"jsonrpc"\s*:\s*"2.0"\s*,)?\s*"id"\s*:\s*(%s)\s*\}\s*$' % _ID
+)
+
+
+def too_large(head: bytes = b"", tail: bytes = b"") -> Fault:
+    """The error for a message that is not held; its id stands before or behind the params."""
+    match = _HEAD_ID.match(head) or _TAIL_ID.search(tail)
+    id = msgspec.json.decode(match[1]) if match else None
     return Fault(
         INVALID,
         f"a message has at most {MAX_MESSAGE:,} bytes",
-        {"next": "send the content in parts"},
+        {"limit": MAX_MESSAGE, "next": "send the content in parts"},
+        id=id if _usable(id) else None,
     )
 
 

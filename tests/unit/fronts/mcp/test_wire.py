@@ -100,3 +100,23 @@ def test_a_client_that_only_opens_pages_cannot_be_asked() -> None:
     assert not can_ask({"elicitation": {"url": {}}})
     assert not can_ask({})
     assert not can_ask(None)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"', b'"}}', 7),
+        (b'{"id": "k-1", "jsonrpc": "2.0", "params": {"a": "', b'"}}', "k-1"),
+        (b'{"method":"tools/call","params":{"a":"', b'"},"jsonrpc":"2.0","id":12}', 12),
+        (b'{"method":"tools/call","params":{"a":"', b'\\"},\\"id\\":12}"}}', None),
+        (b'{"params":{"id":3,"a":"', b'"}}', None),
+        (b"\xff\xff", b"", None),
+    ],
+)
+def test_a_message_that_is_too_large_is_answered_under_its_own_id(
+    head: bytes, tail: bytes, id: object
+) -> None:
+    """Clients put the id before or behind the params; what a text holds is no id."""
+    with pytest.raises(Fault) as caught:
+        parse(head + b"x" * MAX_MESSAGE + tail)
+    assert (caught.value.code, caught.value.id) == (-32600, id)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from sutler.scan.difference import hunks, unified
+from sutler.edits.difference import hunks, unified
 
 
 def _applied(old: list[str], new: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from sutler.scan.alignment import MAX_STEPS, changed_lines
+from sutler.edits.alignment import MAX_STEPS, changed_lines
 
 
 class Hunk(NamedTuple):
