@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sutler.budget.selection import Request
     from sutler.config import Settings
 
-_FORMAT = 6
+_FORMAT = 7
 _CHECK = 4  # bytes of the checksum
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
@@ -86,7 +86,9 @@ NO_FIGURES = Figures(0, {})
 
 def section_key(section: Section) -> str:
     """What a section's tokens depend on besides content, path, format and cut."""
-    return f"{'100755' if section.mode & 0o100 else '100644'} {section.level} {section.reason}"
+    mode = "100755" if section.mode & 0o100 else "100644"
+    numbers = section.sha256 if section.body.findings else ""  # ordinals depend on other files
+    return f"{mode} {section.level} {section.reason} {numbers}".rstrip()
 
 
 class PackCache:
@@ -133,7 +135,7 @@ class PackCache:
 
     def redacted(self, loaded: Loaded) -> CleanText | None:
         """The result of redaction for this content under this path, if it is on record."""
-        cached = self.files.get(loaded.path)
+        cached = self._fresh.get(loaded.path) or self.files.get(loaded.path)
         if cached is None or cached.digest != loaded.digest:
             return None
         if not cached.lines:

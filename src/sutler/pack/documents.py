@@ -106,6 +106,7 @@ def chosen(project: Project, *, capped: bool = True) -> tuple[Snapshot, tuple[st
 
 def snapshot_of(project: Project, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
     """Seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine leaves."""
+    project = project.numbered()
     snapshot, _ = chosen(project)
     now = environ.get("SOURCE_DATE_EPOCH", "") or str(int(datetime.now(UTC).timestamp()))
     return project_snapshot(snapshot, project.clean()(project.name, "").text, _moment(now))
@@ -120,6 +121,7 @@ def select_type(project: Project, constraints: PackConstraints) -> tuple[PackTyp
 
 
 def make_full(project: Project, constraints: PackConstraints) -> Made:
+    project = project.numbered()
     cut = cut_of(project.settings, constraints)
     material = _gather(
         project, room=min(constraints.max_content_bytes, *_provider_rooms(constraints)), cut=cut
@@ -150,7 +152,7 @@ def _provider_rooms(constraints: PackConstraints) -> list[int]:
 
 def make_summary(project: Project, constraints: PackConstraints) -> Made:
     del constraints  # a summary is the answer to constraints, not subject to them
-    material = _gather(project)
+    material = _gather(project.numbered())
     document = packs.build_summary(material)
     keys = {one.path: one for one in document.key_files_summary}
     groups = (document.key_files_summary, document.entrypoints, document.risk_hotspots)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 
+from msgspec import Struct
+
 from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice
 from sutler.config import Settings
@@ -14,7 +16,8 @@ from sutler.pack.cache import NO_CACHE, CachedFile, PackCache
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode
-from sutler.secrets.cleaner import Clean
+from sutler.secrets.cleaner import Clean, Numbering
+from sutler.secrets.markers import markers_in
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
@@ -31,6 +34,16 @@ LoadedFile = tuple[Choice, Loaded | Material | Excluded]
 _REASONS: dict[str, Reason] = {"too_large": "size_limit", "special": "special", "loop": "symlink"}
 
 
+class Seen(Struct, frozen=True, array_like=True, gc=False):
+    """What the first look at a file teaches."""
+
+    record: CachedFile | None = None
+    markers: tuple[str, ...] = ()
+
+
+NOTHING_SEEN = Seen()
+
+
 class Loader:
     """Reads, decodes and redacts files, and keeps the problems met."""
 
@@ -40,12 +53,14 @@ class Loader:
         clean: Clean,
         settings: Settings,
         cache: PackCache = NO_CACHE,
+        numbering: Numbering | None = None,
     ) -> None:
         self._reader = reader
         self._clean = clean
         self._limit = min(settings.number("skip_over") or CEILING, CEILING)
         self._skip = settings.text("on_decode_error") == "skip"
         self._cache = cache
+        self._numbering = numbering
         self.problems: list[Problem] = []
         self.texts: dict[str, Material] = {}  # texts of our own that stand among the files, by path
 
@@ -72,7 +87,28 @@ class Loader:
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
+        if self._numbering is not None:
+            clean = self._numbering.clean(clean)
         return Material(choice, loaded, clean)
+
+    def look(self, choice: Choice) -> Seen:
+        """Redact a file for what it teaches: its record for the cache, and the markers in it. A
+        file that did not change since it was packed is not read again.
+        """
+        path = choice.entry.path
+        record = self._cache.unchanged(path, choice.entry.stat_key)
+        if path in self.texts or (record is not None and not record.findings):
+            return NOTHING_SEEN
+        if record is not None and record.lines:
+            return Seen(None, markers_in("\n".join(record.lines.values())))
+        loaded = self.load(choice)
+        if not isinstance(loaded, Loaded):
+            return NOTHING_SEEN
+        clean = self._cache.redacted(loaded)
+        if clean is None:
+            clean = self._clean(loaded.text, loaded.path, loaded.data)
+        record = self._cache.record_of(loaded, clean)
+        return Seen(record, markers_in(clean.text) if clean.findings else ())
 
     def _decoded(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.entry.path

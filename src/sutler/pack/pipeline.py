@@ -11,8 +11,10 @@ render    Batch               sections between their frames, in bytes
 seal      Run                 the text that leaves, its digest at the end
 record    Report              what entered, what stayed out and why; the cache is saved
 
-A pack without a limit is built in batches, by worker processes where that pays. A limited pack is
-one batch, whose files are loaded while `fit` spends the budget.
+A pack without a limit is built in batches, by worker processes where that pays. Each batch shows
+secrets by numbers that count over the whole pack, so all files are looked through before the first
+is built: redacted once, read twice. A limited pack is one batch, whose files are loaded, redacted
+and numbered while `fit` spends the budget.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Iterator
 
 from sutler.formats.document import Run
 from sutler.pack import parallel
+from sutler.pack.load import Seen
 from sutler.pack.report import Batch
 from sutler.pack.steps import PackRun
 
@@ -39,6 +42,12 @@ def make(run: PackRun) -> Iterator[Run]:
             fitted = run.fit(batches[index], materials)
             return run.render(fitted)
 
-        built = parallel.ordered(build, len(batches), run.workers(), Batch)
+        workers = run.workers()
+        if run.looks_first:
+            seen = parallel.ordered(
+                lambda index: run.look(batches[index]), len(batches), workers, list[Seen]
+            )
+            run.number(batches, seen)
+        built = parallel.ordered(build, len(batches), workers, Batch)
         yield from run.seal(built)
     run.record()

@@ -22,13 +22,14 @@ from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
 from sutler.scan.walk import scan
-from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked
+from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, numbered
 from sutler.store import home
 
 if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
     from sutler.pack.options import Options
+    from sutler.secrets.cleaner import Numbering
     from sutler.survey.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
 Tell = Callable[[str, int, int], None]
@@ -69,6 +70,7 @@ class Project:
         self.unticked: frozenset[str] = frozenset()
         self.tell: Tell | None = None
         self._readable: Readable | None = None
+        self._numbering: Numbering | None = None
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Project:
@@ -95,6 +97,18 @@ class Project:
         copy._readable = readable
         return copy
 
+    def numbered(self) -> Project:
+        """The project whose clean texts carry ordinals instead of tags, counted over all texts of
+        one document.
+        """
+        if self._numbering is not None:
+            return self
+        from sutler.secrets.cleaner import Numbering
+
+        copy = self._copy(self.settings)
+        copy._numbering = Numbering()
+        return copy
+
     def unticking(self, paths: Iterable[str]) -> Project:
         """The project without these very files, as a person who looks at a list unticks them."""
         copy = self._copy(self.settings)
@@ -106,6 +120,7 @@ class Project:
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
         copy.unticked, copy.tell = self.unticked, self.tell
         copy._private, copy._readable = self._private, self._readable
+        copy._numbering = self._numbering
         return copy
 
     @property
@@ -231,7 +246,12 @@ class Project:
 
             def ranked() -> Ranking:
                 index = index_of(
-                    entries, root, cleaner(settings, size), os.environ, self.tell, self.place.named
+                    entries,
+                    root,
+                    numbered(cleaner(settings, size)),  # no tag has a part in a score
+                    os.environ,
+                    self.tell,
+                    self.place.named,
                 )
                 reader = Reader(index)
                 return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
@@ -241,11 +261,11 @@ class Project:
             except DamagedError:  # the damaged one is gone, so there will be a new one
                 return ranked()
 
-    def changes(self, snapshot: Snapshot, asked: Request) -> Changes:
+    def changes(self, snapshot: Snapshot, asked: Request, numbering: Numbering) -> Changes:
         from sutler.pack.changes import changes_of
 
         with Root(self.place.root) as root:
-            return changes_of(root, snapshot, asked, self.clean())
+            return changes_of(root, snapshot, asked, numbered(self.clean(), numbering))
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
         """Classify and choose, without a task."""
@@ -289,7 +309,8 @@ class Project:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how
         much is to come.
         """
-        return cleaner(self.settings, size)
+        clean = cleaner(self.settings, size)
+        return clean if self._numbering is None else numbered(clean, self._numbering)
 
 
 def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
 from sutler.pack.cache import NO_CACHE, PackCache, cache_for
-from sutler.pack.load import LoadedFile, Loader, batches_of
+from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.report import (
     Ask,
     Batch,
@@ -39,7 +39,17 @@ from sutler.pack.report import (
 )
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem, Snapshot
-from sutler.secrets.cleaner import PER_FILE, Clean, Redactor, as_it_is, masked, names_of, told
+from sutler.secrets.cleaner import (
+    PER_FILE,
+    Clean,
+    Numbering,
+    Redactor,
+    as_it_is,
+    masked,
+    names_of,
+    numbered,
+    told,
+)
 from sutler.tokens.counter import (
     LITTLE,
     Counter,
@@ -85,6 +95,7 @@ class PackRun:
         self.report: Report | None = None
         self._ask = ask
         self._clean: Clean = as_it_is
+        self._numbering = Numbering()
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
         self._bytes = self._used = 0
@@ -114,7 +125,7 @@ class PackRun:
         """The files by their worth for the goal, or for what changed in git."""
         request = self.request
         if request.asks_history:
-            self._changes = self.project.changes(snapshot, request)
+            self._changes = self.project.changes(snapshot, request, self._numbering)
         task = request.goal or (self._changes.task() if self._changes else "")
         return self.project.ranking(snapshot, task) if task else None
 
@@ -130,7 +141,9 @@ class PackRun:
         project, request = self.project, self.request
         self._selection, self._ranking = selection, ranking
         with Root(project.place.root) as root, root.reader() as reader:
-            self._loader = Loader(reader, self._clean, project.settings, self.cache)
+            self._loader = Loader(
+                reader, self._clean, project.settings, self.cache, self._numbering
+            )
             texts = self._changes.texts if self._changes else ()
             self._loader.texts = {material.choice.path: material for material in texts}
             self._problems = [*self._snapshot.problems]
@@ -166,6 +179,24 @@ class PackRun:
         if workers and isinstance(self._clean, Redactor):
             self._clean.ready()
         return workers
+
+    @property
+    def looks_first(self) -> bool:
+        """Whether secrets are numbered before the batches are built."""
+        return not self._limited and self._clean is not as_it_is
+
+    def look(self, batch: range) -> list[Seen]:
+        """Look for the secrets of a batch."""
+        seen = [self._loader.look(self._order[number]) for number in batch]
+        self._loader.problems.clear()  # met again when the file is loaded
+        return seen
+
+    def number(self, batches: Sequence[range], seen: Iterable[list[Seen]]) -> None:
+        """Give every secret its number, in display order, before the first section is built."""
+        for batch, files in zip(batches, seen, strict=True):
+            for number, file in zip(batch, files, strict=True):
+                self.cache.learn(self._order[number].entry.path, file.record)
+                self._numbering.learn(file.markers)
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
         """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
@@ -275,7 +306,7 @@ class PackRun:
         harmless = self.cache.figure("told", text, lambda: int(told(text) == text))
         if self.report is not None:
             self.save()
-        return text if harmless else told(text)
+        return text if harmless else self._numbering.text(told(text))
 
     def _sealed(self, built: Iterable[Batch]) -> Iterator[Run]:
         request = self.request
@@ -374,21 +405,22 @@ class PackRun:
 
     def _masked(self, found: Snapshot) -> Snapshot:
         """The snapshot with no secret in any name. The cache keeps that all names are harmless."""
+        clean = numbered(self._clean, self._numbering)
         results: list[Snapshot] = []
 
         def harmless() -> int:
-            results.append(masked(found, self._clean))
+            results.append(masked(found, clean))
             return int(results[0] is found)
 
         if self.cache.figure("names", names_of(found), harmless):
             return found
-        return results[0] if results else masked(found, self._clean)
+        return results[0] if results else masked(found, clean)
 
     def _preamble_within(self, count: Counter) -> Preamble:
         limit, goal = self.request.budget.limit, self.request.goal
         paths = sorted([choice.entry.path for choice in self._selection.choices])
         drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
-        clean_goal = self._clean(goal, "") if goal else CleanText("")
+        clean_goal = self._numbering.clean(self._clean(goal, "")) if goal else CleanText("")
         return Preamble(self.quotable(self.project.name), clean_goal, CleanText(drawing))
 
     def _teller(self, total: int) -> Callable[[], None] | None:

@@ -53,7 +53,7 @@ class ContextPacker:
 
     def make(self, task: TaskSpec | Mapping[str, Any]) -> Made:
         """The pack with the account of it."""
-        project = self._project
+        project = self._project.numbered()
         given = task if isinstance(task, TaskSpec) else read_task(dict(task))
         clean = project.clean()
         spec = cleaned(given, clean)

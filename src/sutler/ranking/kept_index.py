@@ -195,7 +195,7 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     """
     from sutler.scan.commits import head_of, read_history
     from sutler.scan.git import find_repository
-    from sutler.secrets.cleaner import cleaner
+    from sutler.secrets.cleaner import cleaner, numbered
 
     repository = find_repository(root.host_path)
     if repository is None:
@@ -213,7 +213,7 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
         if kept is not None and (kept.version, kept.head) == (VERSION, head):
             return kept.past
     history = read_history(repository.git_dir)
-    clean = cleaner(resolve([]), sum(len(one.message) for one in history.commits))
+    clean = numbered(cleaner(resolve([]), sum(len(one.message) for one in history.commits)))
     messages = clean(_BETWEEN.join(one.message for one in history.commits), "").text.split(_BETWEEN)
     if len(messages) != len(
         history.commits

@@ -7,6 +7,7 @@ once and then read from the cache.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
@@ -153,9 +154,15 @@ def as_it_is(text: str, path: str, raw: bytes = b"") -> CleanText:
     return CleanText(text)
 
 
-def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.environ) -> Clean:
+def cleaner(
+    settings: Settings,
+    size: int = 0,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    packed: bool = False,
+) -> Clean:
     """The redactor for texts of `size` bytes in all: hidden characters made visible, secrets
-    replaced.
+    replaced. Texts that come from a pack are `packed`: they hold ordinals already.
     """
     if not settings.flag("redact"):
         return as_it_is
@@ -163,7 +170,7 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
     from sutler.secrets.hidden import visible
 
     key = home.key(environ)
-    allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"))
+    allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"), packed)
     engine = engine_for(size, environ)
 
     def clean(text: str, path: str, raw: bytes = b"") -> CleanText:
@@ -176,6 +183,60 @@ def cleaner(settings: Settings, size: int = 0, environ: Mapping[str, str] = os.e
         )
 
     return clean
+
+
+class Numbering:
+    """Ordinals of the secrets of one pack: counted for each rule in the order of first appearance.
+
+    A value has one number and one rule in the whole pack, those of its first appearance. Only the
+    equality of tags counts, so the installation's key has no influence on the result.
+    """
+
+    __slots__ = ("_counts", "_markers")
+
+    def __init__(self) -> None:
+        self._markers: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+
+    def clean(self, text: CleanText) -> CleanText:
+        """The text with ordinals in place of tags; its findings keep their tags."""
+        return replace(text, text=self.text(text.text)) if text.findings else text
+
+    def text(self, text: str) -> str:
+        """A redacted text with ordinals in place of tags."""
+        if "[REDACTED:" not in text:
+            return text
+        from sutler.secrets.markers import TAGGED
+
+        return TAGGED.sub(self._numbered, text)
+
+    def learn(self, markers: Iterable[str]) -> None:
+        """Give numbers to tagged markers, in order."""
+        for one in markers:
+            self.text(one)
+
+    def _numbered(self, found: re.Match[str]) -> str:
+        from sutler.secrets.markers import marker, value_digest
+
+        rule, tag = found.groups()
+        value = value_digest(tag)
+        if value not in self._markers:
+            self._counts[rule] = self._counts.get(rule, 0) + 1
+            self._markers[value] = marker(rule, str(self._counts[rule]))
+        return self._markers[value]
+
+
+def numbered(clean: Clean, numbering: Numbering | None = None) -> Clean:
+    """A cleaner whose texts carry ordinals and not tags: those of `numbering`, or each text's
+    own.
+    """
+    if clean is as_it_is:
+        return clean
+
+    def with_numbers(text: str, path: str, raw: bytes = b"") -> CleanText:
+        return (numbering or Numbering()).clean(clean(text, path, raw))
+
+    return with_numbers
 
 
 class Redactor:

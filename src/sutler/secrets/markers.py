@@ -1,10 +1,13 @@
-"""The marker that stands for a secret: `[REDACTED:rule:tag]`, and how to tell ours from a
-look-alike.
+"""The marker that stands for a secret, and how to tell ours from a look-alike.
 
-The tag is twelve hex digits. Eight are a keyed digest of the value: equal secrets show as equal
-within one installation and nothing can be guessed from them without the key. Four are a keyed check
-over rule and digest, so that a marker that a scanned file brings along (T42) is not taken for one
-of ours.
+Redaction writes `[REDACTED:rule:tag]`. The tag is twelve hex digits. Eight are a keyed digest of
+the value: equal secrets show as equal within one installation and nothing can be guessed from them
+without the key. Four are a keyed check over rule and digest, so that a marker that a scanned file
+brings along (T42) is not taken for one of ours. The tools for agents, the cache and the ledger use
+tags.
+
+A pack must be the same on every machine, so `cleaner.Numbering` rewrites tags to ordinals when a text
+enters a pack: `[REDACTED:rule:1]`.
 """
 
 from __future__ import annotations
@@ -12,10 +15,13 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12})\]")
+MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12}|[1-9][0-9]{0,8})\]")
+"""A marker of either form."""
+TAGGED = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):([0-9a-f]{12})\]")
 LOOKS_LIKE = "[REDACTED:"
 """What every marker begins with."""
 LOOK_ALIKE = "[REDACTED-LITERAL:"
+_TAG = 12  # hex digits of a tag
 
 
 def tag_of(value: str, rule: str, key: bytes) -> str:
@@ -37,25 +43,28 @@ def marker(rule: str, tag: str) -> str:
     return f"[REDACTED:{rule}:{tag}]"
 
 
-def is_ours(found: re.Match[str], key: bytes) -> bool:
+def is_ours(found: re.Match[str], key: bytes, packed: bool = False) -> bool:
+    """Whether a marker has a valid tag, or an ordinal in a text that was `packed` before."""
     rule, tag = found.groups()
+    if len(tag) != _TAG:
+        return packed
     return tag[8:] == _check(rule, tag[:8], key)
 
 
-def own_spans(text: str, key: bytes) -> list[tuple[int, int]]:
+def own_spans(text: str, key: bytes, packed: bool = False) -> list[tuple[int, int]]:
     """Where this installation's markers stand in `text`."""
     if LOOKS_LIKE not in text:
         return []
-    return [found.span() for found in MARKER.finditer(text) if is_ours(found, key)]
+    return [found.span() for found in MARKER.finditer(text) if is_ours(found, key, packed)]
 
 
-def set_apart(text: str, key: bytes) -> tuple[str, list[int]]:
+def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[int]]:
     """Rewrite look-alikes (marker-shaped text whose check fails) so that no reader takes them for
-    ours; and where.
+    ours; and return their lines.
     """
     if LOOKS_LIKE not in text:
         return text, []
-    fakes = [found.start() for found in MARKER.finditer(text) if not is_ours(found, key)]
+    fakes = [found.start() for found in MARKER.finditer(text) if not is_ours(found, key, packed)]
     if not fakes:
         return text, []
     parts: list[str] = []
@@ -68,6 +77,21 @@ def set_apart(text: str, key: bytes) -> tuple[str, list[int]]:
         at = start + len(LOOKS_LIKE)
     parts.append(text[at:])
     return "".join(parts), lines
+
+
+def markers_in(text: str) -> tuple[str, ...]:
+    """The tagged markers of a redacted text, in order."""
+    return tuple([found[0] for found in TAGGED.finditer(text)])
+
+
+def equal_but_for_numbers(left: str, right: str) -> bool:
+    """Whether two redacted texts are equal when their markers are numbered by themselves."""
+    return left == right or _canonical(left) == _canonical(right)
+
+
+def _canonical(text: str) -> str:
+    seen: dict[str, int] = {}
+    return MARKER.sub(lambda found: f"[REDACTED:{seen.setdefault(found[0], len(seen))}]", text)
 
 
 def _check(rule: str, digest: str, key: bytes) -> str:

@@ -26,11 +26,12 @@ _FIRST_ENCODED = grammar.ENCODED[0]
 
 class Allow(Struct, frozen=True):
     """What the user (never the scanned project) lets through: tags of values, and words that excuse
-    their line.
+    their line. `packed` texts come from a pack: ordinals in them are markers, not look-alikes.
     """
 
     tags: frozenset[str] = frozenset()
     markers: tuple[str, ...] = ()
+    packed: bool = False
 
 
 NOTHING = Allow()
@@ -58,7 +59,7 @@ def redact(
     scan = engine or stdlib_engine()
     findings: list[Finding] = []
     if LOOKS_LIKE in text:
-        text, fakes = set_apart(text, key)
+        text, fakes = set_apart(text, key, allow.packed)
         raw = b""
         findings += [Finding("marker-look-alike", line, 0.0) for line in fakes]
     hits = find(text, path, scan, raw)
@@ -66,7 +67,7 @@ def redact(
         if hits:
             hits = [
                 hit
-                for hit in _outside(_merge(hits), own_spans(text, key))
+                for hit in _outside(_merge(hits), own_spans(text, key, allow.packed))
                 if not _excused(hit, text, allow, key)
             ]
         if not hits:

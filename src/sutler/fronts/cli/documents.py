@@ -74,6 +74,7 @@ def _document(project: Project, kind: str, shown_as: str, goal: str, console: Co
                 next_step="use --max-bytes, or a rendered format",
             )
     constraints = documents.constraints_of(project.settings)
+    project = project.numbered()
     make = documents.make_summary if kind == "summary" else documents.make_full
     made = make(project, constraints)
     judge(made.problems, project.settings, project.place.named, asker())

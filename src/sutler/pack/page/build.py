@@ -209,7 +209,7 @@ def view_of_pack(
     if its ledger knows the pack.
     """
     pack = read_pack(data)
-    clean = cleaner(resolve([]), len(data), environ)
+    clean = cleaner(resolve([]), len(data), environ, packed=True)
     rows = _rows(pack, data, Watch(clean))
     pack_id = pack_id_of(data, pack)
     receipt = _receipt_for(pack_id, project, environ)
@@ -280,7 +280,7 @@ def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
     """Names and reasons of a pack that somebody else made may hold a secret; all are looked at in
     one go.
     """
-    clean = cleaner(resolve([]))
+    clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
     shown = clean("\n".join(texts), "").text.split("\n")
     if shown == texts or len(shown) != len(texts):
