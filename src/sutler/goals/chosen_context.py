@@ -26,7 +26,7 @@ def changed(
     against `since`, else against HEAD.
     """
     request = replace(project.request(), since=since, diff=diff)
-    changes = project.changes(project.scan(), request)
+    changes = project.numbered().changes(project.scan(), request)
     texts: list[ContextFile] = []
     for text in changes.texts:
         if text.clean.text:

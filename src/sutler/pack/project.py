@@ -261,11 +261,14 @@ class Project:
             except DamagedError:  # the damaged one is gone, so there will be a new one
                 return ranked()
 
-    def changes(self, snapshot: Snapshot, asked: Request, numbering: Numbering) -> Changes:
+    def changes(
+        self, snapshot: Snapshot, asked: Request, numbering: Numbering | None = None
+    ) -> Changes:
         from sutler.pack.changes import changes_of
 
+        clean = self.clean() if numbering is None else numbered(self.clean(), numbering)
         with Root(self.place.root) as root:
-            return changes_of(root, snapshot, asked, numbered(self.clean(), numbering))
+            return changes_of(root, snapshot, asked, clean)
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
         """Classify and choose, without a task."""

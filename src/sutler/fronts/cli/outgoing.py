@@ -23,7 +23,7 @@ from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Hooks, Job
 from sutler.paths import quote
-from sutler.secrets.cleaner import cleaner, told
+from sutler.secrets.cleaner import Numbering, cleaner, numbered, told
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
 
@@ -83,7 +83,7 @@ def hooks_of(
     console: Console, settings: Settings, compat: bool = False
 ) -> tuple[Hooks, Redactions]:
     """The callbacks of a run, and the redactor behind them, which counts what it replaces."""
-    redactions = Redactions(cleaner(settings))
+    redactions = Redactions(numbered(cleaner(settings), Numbering()))
     progress = console.progress("reading context files:")
     hooks = Hooks(
         note=lambda text: console.note(f"sutler: {redactions(text, '')}"),
