@@ -1,13 +1,16 @@
-"""python -m bench.selection.commits --repos DIR [--count 12] owner/name … > FILE
+"""python -m bench.selection.commits --repos DIR [--count 12] [owner/name …] > FILE
 
-Instances from a project's own history: the message of a commit that mends something is the task,
-the source files it changed are the answer, the commit before it is the tree. Messages say more than
-issues do, so the figures are high; they are for comparing languages, and a ranking with plain BM25.
+Instances in many languages from the history of projects. The message of a commit is the task, the
+source files that it changed are the answer, and its parent is the tree. Messages with a body of at
+least 200 characters only: shorter ones name the change and not the problem. Without names, the
+projects of `languages.txt`, which says for each whether it is for tuning or for measuring. No
+project of that list is among the held-out ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -18,13 +21,13 @@ import msgspec
 from bench.selection.data import Gold, Instance, mirror_of
 from sutler.scan.classify import facts_of
 
-_MENDS = re.compile(r"\bfix|\bbug|\bcrash|\bincorrect|\bwrong|\bfail", re.IGNORECASE)
+LISTED = os.path.join(os.path.dirname(__file__), "languages.txt")
 _TRAILER = re.compile(
     r"\s*(?:signed-off-by|co-authored-by|reviewed-by|closes?|pr-url|change-id)\b", re.IGNORECASE
 )
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
-_SHORTEST, _LONGEST = 120, 6000  # characters of a message that says something and is no diary
-_MOST_ANSWERS, _MOST_FILES = 3, 12
+_SHORTEST, _LONGEST = 200, 6000  # characters of a body that states a problem and is no diary
+_MOST_ANSWERS, _MOST_FILES = 6, 16
 _RECENT = 6000  # commits that are looked at
 
 
@@ -34,18 +37,27 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--count", type=int, default=12, help="instances of each project (default: 12)"
     )
-    parser.add_argument("projects", nargs="+", metavar="owner/name")
+    parser.add_argument("projects", nargs="*", metavar="owner/name")
     options = parser.parse_args(arguments)
-    for project in options.projects:
+    splits = listed()
+    for project in options.projects or splits:
         mirror = mirror_of(options.repos, project)
         found = sorted(_candidates(mirror, project), key=lambda one: one.id)
         step = max(
             1, len(found) // max(1, options.count)
         )  # ids are digests: evenly spaced is as good as random
         for one in found[: step * options.count : step]:
+            one = msgspec.structs.replace(one, split=splits.get(project, "dev"))
             sys.stdout.buffer.write(msgspec.json.encode(_with_lines(one, mirror)) + b"\n")
         print(f"{project}: {len(found)} commits would do", file=sys.stderr)
     return 0
+
+
+def listed() -> dict[str, str]:
+    """The projects of `languages.txt` with their split."""
+    with open(LISTED, encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return {name: split for split, _, name in lines}
 
 
 def _git(mirror: str, *words: str) -> str:
@@ -75,7 +87,8 @@ def _candidates(mirror: str, project: str) -> Iterator[Instance]:
         changes = [line.split("\t", 1) for line in listed.strip().splitlines() if "\t" in line]
         answer = [(status, path) for status, path in changes if _is_source(path)]
         usual = 1 <= len(answer) <= _MOST_ANSWERS and len(changes) <= _MOST_FILES
-        if not (usual and parents and _SHORTEST <= len(query) <= _LONGEST and _MENDS.search(query)):
+        body = query.partition("\n")[2].strip()
+        if not (usual and parents and _SHORTEST <= len(body) <= _LONGEST):
             continue
         if all(status == "M" for status, _ in answer):
             gold = [Gold(path, "M") for _, path in answer]
