@@ -21,8 +21,8 @@ from sutler.formats.document import Format
 Unit = Literal["tokens", "chars", "bytes"]
 Mode = Literal["strict", "flexible", "ignore"]
 
-Value = str | int | bool | tuple[str, ...] | None
-Kind = Literal["bool", "int", "size", "text", "list", "choice"]
+Value = str | int | float | bool | tuple[str, ...] | None
+Kind = Literal["bool", "int", "size", "share", "text", "list", "choice"]
 
 TIERS: Mapping[str, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
 """Seed 002's tiers, in characters."""
@@ -67,6 +67,21 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("format", "choice", "markdown", "output format of the pack", tuple(FORMATS)),
     Key("line_numbers", "bool", False, "number the lines of each file"),
+    Key(
+        "fill", "bool", False, "with a goal: fill the budget instead of stopping at what is useful"
+    ),
+    Key(
+        "stop",
+        "share",
+        None,
+        "with a goal: least probability of a region that enters, from 0 to 1; default: computed",
+    ),
+    Key(
+        "stable_order",
+        "bool",
+        False,
+        "with a goal: files by category and path, for prompt caches; default: best first",
+    ),
     Key(
         "cut_over",
         "size",
@@ -193,6 +208,15 @@ class Settings(Struct, frozen=True):
         value = self.values[name]
         return value if isinstance(value, int) else None
 
+    def share(self, name: str) -> float | None:
+        value = self.values[name]
+        return value if isinstance(value, float) else None
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether a budget was set at all, instead of the default one."""
+        return any(self.origins[name] != "default" for name in _BUDGETS)
+
     def words(self, name: str) -> tuple[str, ...]:
         value = self.values[name]
         return value if isinstance(value, tuple) else ()
@@ -249,6 +273,16 @@ def _suggest(name: str, known: Sequence[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
 
 
+def _share(raw: object, what: str) -> float:
+    try:
+        value = float(raw) if isinstance(raw, str | int | float) else -1.0
+    except ValueError:
+        value = -1.0
+    if isinstance(raw, bool) or not 0 <= value <= 1:
+        raise UsageError(f"{what}: {raw!r} is not a number from 0 to 1", next_step="try 0.1")
+    return value
+
+
 def _coerce(key: Key, raw: object, where: str) -> Value:
     """A raw TOML, environment or flag value as this key's type, or a UsageError that names the
     place.
@@ -275,6 +309,8 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
         if isinstance(raw, bool) or not isinstance(raw, int) or raw < 0:
             raise UsageError(f"{what}: {raw!r} is not a number from 0 up")
         return raw
+    if key.kind == "share":
+        return _share(raw, what)
     if key.kind == "list":
         words = raw.split(",") if isinstance(raw, str) else raw
         if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):

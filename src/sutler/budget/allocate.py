@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from sutler.languages.facts import Region
 from sutler.paths import Span
+from sutler.ranking.region_worth import Traits
 
 GrantLevel = Literal["full", "excerpt", "outline", "listed"]
 
@@ -40,6 +41,7 @@ class Offer(Struct, frozen=True):
     whole: bool = False
     header: int = 0
     leads: tuple[Span | None, ...] = ()
+    traits: tuple[Traits, ...] = ()
 
 
 class Prices(Struct, frozen=True):
@@ -85,6 +87,7 @@ class Taste(Struct, frozen=True):
 
 
 TASTE = Taste()
+_STOPPED = Taste(whole_share=0.0, completion=0.9)  # a stop rule has decided what is worth showing
 ENOUGH = 0.985
 """A budget that is used to this share is used."""
 TRIES = 60
@@ -120,6 +123,26 @@ def _allocated(
         for i in range(len(offers)):
             purse.take_rung(i, level)
     return purse.grants()
+
+
+def fit_below(
+    offers: Sequence[Offer],
+    order: Sequence[tuple[int, int]],
+    limit: int,
+    measure: Callable[[tuple[Grant, ...]], int],
+    prices: Prices | None = None,
+) -> tuple[Grant, ...]:
+    """Grants for these regions, and no others, in their order; the last of them are dropped while
+    the measured cost is over the limit.
+    """
+    target = limit
+    for _ in range(20):
+        grants = _allocated(offers, order, target, prices or Prices(), _STOPPED)
+        cost = measure(grants)
+        if cost <= limit:
+            return grants
+        target -= max(cost - limit, limit // 50)
+    return ()
 
 
 def fit_exactly(

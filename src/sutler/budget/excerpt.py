@@ -1,24 +1,38 @@
 """The regions of ranked files that matter for a task, priced for a budget: the bridge from ranking
 to allocation.
+
+A long documentation text stands apart from the code that it documents. In libraries whose functions
+carry a page of documentation each, half of a small budget would go to pages that few tasks are
+about. Apart, both compete for their own worth; code that is shown without its documentation keeps
+its signature.
 """
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from sutler.budget.allocate import Offer
 from sutler.languages.facts import Facts, Region
+from sutler.languages.terms import checksum, split, words
 from sutler.paths import Span
 from sutler.ranking.index import Index, Reader
 from sutler.ranking.lexical import idf
 from sutler.ranking.query import analyse, with_compounds
-from sutler.ranking.region_parts import Parts, apart
-from sutler.ranking.region_worth import Lens, lens_of, owners_of, scores_of
+from sutler.ranking.region_worth import Lens, Traits, lens_of, owners_of, scores_of, traits_of
 from sutler.ranking.score import Ranked
 
 Pricer = Callable[[str], int]
+
+_LEAST = 8  # lines: shorter documentation stays with its code
+_LEAST_TOP = 6  # the same for what a file starts with
+_OPENING = re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|''')")
+_BLOCK = re.compile(r"\s*(/\*)")
+_REMARK = re.compile(r"\s*(?://|--|#(?![\[a-z]))")  # neither `#[attribute]` nor `#include`
+_COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![\[a-z])|--)")
 
 CONTEXT = 1
 """Lines shown around each stretch of an excerpt: what is added between two functions belongs to
@@ -38,11 +52,19 @@ def lens_for(index: Index | Reader, task: str) -> Lens:
     return lens_of(query, worth)
 
 
+class Parts(Struct, frozen=True):
+    """Regions, and for each the signature that has to be shown with it, if any."""
+
+    regions: tuple[Region, ...]
+    leads: tuple[Span | None, ...]
+
+
 class Looked(Struct, frozen=True):
     """A file's parts under a lens, with their scores."""
 
     parts: Parts
     scores: tuple[float, ...]
+    traits: tuple[Traits, ...] = ()
 
 
 def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Looked:
@@ -50,8 +72,11 @@ def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: 
     if not regions or regions[-1].end > len(lines):
         return Looked(Parts((), ()), ())
     parts = apart(regions, lines, lens)
+    owners = owners_of(parts.regions, lines)
     return Looked(
-        parts, scores_of(parts.regions, lens, ranked.lines, owners_of(parts.regions, lines))
+        parts,
+        scores_of(parts.regions, lens, ranked.lines, owners),
+        traits_of(parts.regions, lens, ranked.lines, owners),
     )
 
 
@@ -106,3 +131,141 @@ def cut(text: str, spans: Sequence[Span]) -> str:
 
 def marker(start: int, end: int) -> str:
     return f"[… {start}-{end}]" if end > start else f"[… {start}]"
+
+
+def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
+    """Regions with long documentation cut off. Every line stays in exactly one region."""
+    found: list[Region] = []
+    leads: list[Span | None] = []
+    i = 0
+    while i < len(regions):
+        region = regions[i]
+        comment, last = _documented(regions, i, lines)
+        while last > regions[i].end:  # a page may be longer than what a region holds
+            i += 1
+        rest = regions[i]
+        if not last or (last == rest.end and rest is region and region.kind != "head"):
+            found.append(region)
+            leads.append(None)
+        else:
+            made = [_with_terms(one, lines, lens) for one in _divided(region, rest, last, comment)]
+            signed = region.kind == "function" and not comment
+            leads += [None, _signature(region, lines) if signed else None][: len(made)]
+            found += made
+        i += 1
+    return Parts(tuple(found), tuple(leads))
+
+
+def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
+    """Whether a long documentation text stands above the definition, and its last line with the
+    blanks behind, or 0.
+    """
+    region = regions[i]
+    if region.kind == "head":
+        return True, _prologue(region, regions[_same(regions, i)].end, lines)
+    if region.kind not in ("function", "class") or region.end - region.start < _LEAST:
+        return False, 0
+    end = regions[_same(regions, i)].end
+    comment = _above(region, lines)
+    return bool(comment), _after_blanks(comment or _below(region, end, lines), end, lines)
+
+
+def _same(regions: Sequence[Region], i: int) -> int:
+    """The last of the regions that a long definition was cut into."""
+    kind = "function" if regions[i].kind == "function" else "gap"
+    while (
+        i + 1 < len(regions)
+        and regions[i + 1].name == regions[i].name
+        and regions[i + 1].kind == kind
+    ):
+        i += 1
+    return i
+
+
+def _divided(region: Region, rest: Region, last: int, comment: bool) -> tuple[Region, ...]:
+    """The documentation that ends at `last`, and what remains of the region it ends in."""
+    whole = comment or region.kind == "function"
+    doc = Region(region.start, last, "doc" if whole else "class", region.name)
+    if last == rest.end:
+        return (doc,)
+    return doc, Region(
+        last + 1, rest.end, region.kind if whole else "gap", region.name if whole else ""
+    )
+
+
+def _after_blanks(last: int, end: int, lines: Sequence[str]) -> int:
+    while last and last < end and not lines[last].strip():
+        last += 1
+    return last
+
+
+def _prologue(region: Region, end: int, lines: Sequence[str]) -> int:
+    """The end of the licence, remarks and documentation that a file starts with, where that is
+    long, or 0.
+    """
+    line = region.start
+    while line <= end:
+        text = lines[line - 1]
+        opening = _OPENING.match(text) or _BLOCK.match(text)
+        if opening:
+            line = _end_of(line, opening, end, lines) or end
+        elif text.strip() and not _REMARK.match(text):
+            break
+        line += 1
+    return line - 1 if line - region.start >= _LEAST_TOP else 0
+
+
+def _above(region: Region, lines: Sequence[str]) -> int:
+    """The end of a comment that a region starts with, where that is long, or 0."""
+    line = region.start
+    while line <= region.end and _COMMENT.match(lines[line - 1]):
+        line += 1
+    return line - 1 if line - region.start >= _LEAST else 0
+
+
+def _below(region: Region, end: int, lines: Sequence[str]) -> int:
+    """The end of a long docstring, or 0: a string that opens a line below one that ends in a
+    colon.
+    """
+    colon = False
+    for number in range(region.start, region.end + 1):
+        line = lines[number - 1].rstrip()
+        if not line:
+            continue
+        opening = _OPENING.match(line)
+        if opening and colon:
+            return _closed(number, opening, end, lines)
+        if colon:
+            return 0
+        colon = line.partition("  #")[0].rstrip().endswith(":") and not line.lstrip().startswith(
+            "#"
+        )
+    return 0
+
+
+def _closed(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
+    last = _end_of(start, opening, end, lines)
+    return last if last - start + 1 >= _LEAST else 0
+
+
+def _end_of(start: int, opening: re.Match[str], end: int, lines: Sequence[str]) -> int:
+    """The line on which a string or a block of remarks ends that opens on line `start`, or 0."""
+    mark = opening.group(1)[::-1]
+    if mark in lines[start - 1][opening.end() :]:
+        return start
+    return next((number for number in range(start + 1, end + 1) if mark in lines[number - 1]), 0)
+
+
+def _signature(region: Region, lines: Sequence[str]) -> Span:
+    return Span(
+        region.start, next(n for n in range(region.start, region.end) if _OPENING.match(lines[n]))
+    )
+
+
+def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:
+    """A part with those of its terms that the task asks for: nobody looks for others."""
+    said = set(words("\n".join(lines[region.start - 1 : region.end])))
+    terms = {checksum(term) for word in said for term in split(word) if term in lens.worth}
+    return Region(
+        region.start, region.end, region.kind, region.name, array("I", sorted(terms)).tobytes()
+    )

@@ -21,8 +21,8 @@ from sutler.budget.shrink import head_tail
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
-from sutler.paths import RelPath
-from sutler.scan.snapshot import Excluded, Problem, Rule
+from sutler.paths import RelPath, Span
+from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.tokens.counter import Counter
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def best_rung(material: Material, cut: Cut) -> Section:
     if cut.max_file_bytes and material.loaded.size > cut.max_file_bytes:
         shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
         if shorter != clean.text:
-            return section_of(material, "head_tail", replace(clean, text=shorter))
+            return _ends_of(material, cut, shorter)
     return section_of(material, "full", clean)
 
 
@@ -104,7 +104,18 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
     if best.level == "full":
         shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
         if shorter != material.clean.text:
-            yield section_of(material, "head_tail", replace(material.clean, text=shorter))
+            yield _ends_of(material, cut, shorter)
+
+
+def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
+    """The section of a file that shows its first and last lines."""
+    text = material.clean.text
+    lines = text.count("\n") + (not text.endswith("\n"))
+    section = section_of(material, "head_tail", replace(material.clean, text=shorter))
+    if lines <= cut.head_lines + cut.tail_lines:  # only long lines lost their middle
+        return section
+    ends = Span(1, cut.head_lines), Span(lines - cut.tail_lines + 1, lines)
+    return replace(section, spans=ends)
 
 
 def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
@@ -144,16 +155,25 @@ def best_paid(material: Material, ledger: Ledger) -> Section | None:
 
 
 def settled(
-    choices: Sequence[Choice], sections: list[Section], excluded: list[Excluded], ledger: Ledger
+    choices: Sequence[Choice],
+    sections: list[Section],
+    excluded: list[Excluded],
+    ledger: Ledger,
+    stop: Listing | None = None,
 ) -> Fitted:
     """Account for every choice: a section, an exclusion, or a name in the list of files not
-    shown.
+    shown. After a `stop` names would be noise: it lists the next regions, and counts the files.
     """
     entered = {section.path for section in sections} | {item.path for item in excluded}
     unfit = [choice for choice in choices if choice.path not in entered]
-    listing = ledger.list_paths([choice.path for choice in unfit])
-    rule = Rule("budget", ledger.described)
-    excluded = [*excluded, *(Excluded(choice.path, "budget", rule) for choice in unfit)]
+    reason: Reason
+    if stop is None:
+        listing = ledger.list_paths([choice.path for choice in unfit])
+        reason, rule = "budget", Rule("budget", ledger.described)
+    else:
+        listing = replace(stop, unnamed=len(unfit))
+        reason, rule = "not_selected", Rule("stop rule", "not likely enough to help with the goal")
+    excluded = [*excluded, *(Excluded(choice.path, reason, rule) for choice in unfit)]
     return Fitted(
         tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent
     )
@@ -166,7 +186,9 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
     paths, unnamed = list(fitted.listing.paths), fitted.listing.unnamed
     if paths:
         keep = max(len(paths) - over, 0)  # a name costs at least one unit
-        return replace(fitted, listing=Listing(tuple(paths[:keep]), unnamed + len(paths) - keep))
+        unnamed += len(paths) - keep
+        listing = replace(fitted.listing, paths=tuple(paths[:keep]), unnamed=unnamed)
+        return replace(fitted, listing=listing)
     *kept, last = fitted.sections
     rule = Rule("budget", "the count of the whole text")
     excluded = sorted(
@@ -176,7 +198,7 @@ def trimmed(fitted: Fitted, over: int) -> Fitted:
         fitted,
         sections=tuple(kept),
         excluded=tuple(excluded),
-        listing=Listing(fitted.listing.paths, unnamed + 1),
+        listing=replace(fitted.listing, unnamed=unnamed + 1),
     )
 
 
@@ -296,6 +318,13 @@ class Ledger:
         self.spent += cost
         return replace(section, cost=cost)
 
+    def reserve(self, listing: Listing) -> int:
+        """What a listing adds to the manifest."""
+        plain, stated = (
+            frame_cost(self._count, self.request, Preamble(""), one) for one in (Listing(), listing)
+        )
+        return stated - plain
+
     def list_paths(self, paths: Sequence[RelPath]) -> Listing:
         """Name as many of the files not shown as the rest of the budget pays for; count the
         others.
@@ -337,7 +366,10 @@ def fit_whole_text(
     reserve = 0
     refits = 0 if ranking is None else _REFITS
     fitted = _fitted(choices, replay, ledger, ranking)
-    order = {choice.path: display_key(choice) for choice in choices}
+    if ranking is None or request.stable_order:
+        order = {choice.path: display_key(choice) for choice in choices}
+    else:  # best first; the choices stand in the order of their rank
+        order = {choice.path: (number, "") for number, choice in enumerate(choices)}
     while True:
         sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
         numbers = request.line_numbers

@@ -76,6 +76,9 @@ class Request(Struct, frozen=True, kw_only=True):
     cut: Cut = Cut()
     format: Format = "markdown"
     line_numbers: bool = False
+    fill: bool = False  # with a task: use the whole budget, whatever the regions are worth
+    stop: float | None = None  # with a task: the least probability of a region that enters
+    stable_order: bool = False  # with a task: files by category and path, not by rank
 
     @property
     def asks_history(self) -> bool:

@@ -1,10 +1,9 @@
-"""Fitting for a task: the budget goes to the regions of the ranked files that matter, the most
-value for the cost.
+"""Fitting for a task: regions of the ranked files that matter, and no more of them than that.
 
-Files that the user named come first and whole. The rest of the budget is shared out over the best
-ranked files: whole, as an excerpt of whole functions, or by name. Prices only estimate; what counts
-is the text itself, so the shares are moved until the measured cost is at most what is left, and as
-close to it as the material allows.
+Files that the user named come first and whole. Of the best ranked files those regions follow whose
+probability of being useful passes the stop rule (`chance`), until the budget is spent. With `fill`
+the whole budget is shared out instead: the most value for the cost, as close to the limit as the
+material allows.
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.allocate import Grant, Offer, fit_exactly
+from sutler.budget.allocate import Grant, Offer, fit_below, fit_exactly
+from sutler.budget.chance import Candidate, Stop, chances, stop_at
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
 from sutler.budget.fit import Fitted, Ledger, Material, best_paid, section_of, settled
 from sutler.budget.selection import Choice
-from sutler.formats.document import CleanText, Section
+from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
-from sutler.paths import Span
+from sutler.paths import Span, quote
 from sutler.ranking.index import Reader
 from sutler.ranking.score import Ranked
 from sutler.scan.snapshot import Excluded
@@ -34,12 +34,17 @@ them.
 """
 
 
+NEXT = 5
+"""Regions after the stop that a pack names."""
+
+
 class Ranking(Struct, frozen=True):
     """A task, the index it was asked of, and the files in the order of their worth."""
 
     task: str
     reader: Reader
     ranked: tuple[Ranked, ...]
+    abstains: bool = False  # nothing in the tree fits the task
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
@@ -63,6 +68,7 @@ def fit_task(
     """
     excluded: list[Excluded] = []
     sections: list[Section] = []
+    fill = ledger.request.fill
     ranked = {file.path: file for file in ranking.ranked}
     candidates: dict[str, tuple[Ranked, Material]] = {}
     size = 0
@@ -76,17 +82,22 @@ def fit_task(
             path = material.choice.path
             candidates[path] = ranked[path], material
             size += material.loaded.size
-            if size > PLENTY * ledger.bytes_left() and len(candidates) >= VARIETY:
+            plenty = size > PLENTY * ledger.bytes_left() if fill else True
+            if plenty and len(candidates) >= VARIETY:
                 break
-    sections += _shared_out(candidates, ledger, ranking)
-    return settled(choices, sections, excluded, ledger)
+    if ranking.abstains and not fill:
+        return settled(choices, sections, excluded, ledger, Listing(abstained=True))
+    shared, stop = _shared_out(candidates, ledger, ranking)
+    return settled(choices, [*sections, *shared], excluded, ledger, stop)
 
 
 def _shared_out(
     materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking
-) -> list[Section]:
+) -> tuple[list[Section], Listing | None]:
+    """The sections of the ranked files, and what the stop rule says of them; None with `fill`."""
     offers = _offers(materials, ledger, ranking)
     made: dict[Grant, Section] = {}
+    limit, request = ledger.limit - ledger.spent, ledger.request
 
     def section(grant: Grant) -> Section:
         if grant not in made:
@@ -96,16 +107,53 @@ def _shared_out(
     def measure(grants: tuple[Grant, ...]) -> int:
         return sum(section(grant).cost for grant in grants)
 
-    grants = fit_exactly(offers, ledger.limit - ledger.spent, measure, ledger.prices())
+    stated = None
+    if request.fill:
+        grants = fit_exactly(offers, limit, measure, ledger.prices())
+    else:
+        files = _judged(offers, materials)
+        stop = stop_at(files, chances(files), request.stop)
+        stated = _stated(stop, offers)
+        room = limit - ledger.reserve(stated)
+        grants = fit_below(offers, _real(stop, offers), room, measure, ledger.prices())
     paid = (ledger.pay(section(grant)) for grant in grants)
-    return [one for one in paid if one is not None]
+    return [one for one in paid if one is not None], stated
+
+
+def _judged(
+    offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]]
+) -> list[Candidate]:
+    found = []
+    for offer in offers:
+        signals = {one.name: one.value for one in materials[offer.path][0].signals}
+        found.append(Candidate(offer.score, signals, offer.regions, offer.scores, offer.traits))
+    return found
+
+
+def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:
+    """The regions that enter, without those of files of which only the top would be shown: imports
+    and a licence say nothing about a task.
+    """
+    telling = {i for i, j in stop.regions if offers[i].regions[j].kind not in ("head", "doc")}
+    telling |= {i for i, offer in enumerate(offers) if len(offer.regions) == 1}
+    return [(i, j) for i, j in stop.regions if i in telling]
+
+
+def _stated(stop: Stop, offers: Sequence[Offer]) -> Listing:
+    """The expected precision and recall, and the regions after the stop."""
+    following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
+    return Listing(
+        expected=(round(stop.precision, 2), round(stop.recall, 2)),
+        next=tuple(f"{quote(path)}:{region.start}-{region.end}" for path, region in following),
+    )
 
 
 def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
     if grant.level == "excerpt":
         text = material.clean.text
-        spans = widened(grant.spans, text.count("\n") + 1)
+        spans = widened(grant.spans, text.count("\n") + (not text.endswith("\n")))
         made = section_of(material, "excerpt", replace(material.clean, text=cut(text, spans)))
+        made = replace(made, spans=spans)
     else:
         made = section_of(material, "full", material.clean)
     return replace(made, cost=ledger.cost(made))
@@ -147,4 +195,5 @@ def _offer(
         ),
         header=ledger.cost(section_of(material, "excerpt", CleanText(""))),
         leads=parts.leads,
+        traits=seen.traits,
     )

@@ -174,7 +174,7 @@ def section_text(section: Section, format: Format, line_numbers: bool = False) -
     """
     pieces = shape(format)
     head, tail = pieces.frame(section)
-    text = numbered(section.body.text) if line_numbers else section.body.text
+    text = numbered(section.body.text, section.spans) if line_numbers else section.body.text
     return f"{head}{pieces.shown(text)}{tail}", pieces.manifest_line(line_of(section))
 
 

@@ -15,7 +15,7 @@ unseen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple, Protocol
 
@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from sutler.formats.document import Level, Listing, Octets, Pack, Part, Preamble, Run, Section
-from sutler.paths import RelPath, quote
+from sutler.paths import RelPath, Span, quote
 
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
@@ -34,14 +34,19 @@ ABOUT = (
     "manifest at the end holds each file's length in bytes and its SHA-256 digest."
 )
 _NEWLINE = 10
+_UNNUMBERED = "     | "
+ABSTAINED = "Nothing in this project fits the goal well enough to be shown."
 NUMBERED = "Each line is shown after its number and a bar, which are not part of the file."
 
 
 class Body(Struct, frozen=True, gc=False):
-    """What stands between frames, in UTF-8, and its digest."""
+    """What stands between frames, in UTF-8, its digest, and the lines of the file that it shows,
+    such as `40-62, 80-95`; empty for a whole file.
+    """
 
     data: bytes
     digest: str
+    lines: str = ""
 
 
 class Shape(Protocol):
@@ -113,6 +118,7 @@ class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     length: int
     sha256: str | None = None  # of the body; only an excerpt has none
     level: Level | None = None  # full
+    lines: str | None = None  # of the file, such as `40-62, 80-95`; only a cut file has them
     source: str | None = None  # the raw file is the text itself
     source_size: int | None = None
     encoding: str | None = None  # utf-8
@@ -131,6 +137,9 @@ class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     part: tuple[int, int] | None = None
     line_numbers: bool = False
     unnamed: int = 0
+    expected: tuple[float, float] | None = None  # precision and recall of the lines shown
+    next: tuple[str, ...] = ()  # the regions after the stop
+    abstained: bool = False
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,7 +176,7 @@ def face(section: Section) -> tuple[str, Level, str, Body]:
         quote(section.path),
         section.level,
         section.language,
-        Body(octets(section), section.sha256),
+        Body(octets(section), section.sha256, ranges(section.spans)),
     )
 
 
@@ -182,7 +191,7 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
         body = octets(section)
     else:
         body = shape.shown(
-            numbered(section.body.text) if line_numbers else section.body.text
+            numbered(section.body.text, section.spans) if line_numbers else section.body.text
         ).encode()
     return SectionFrame(head, body, tail, shape.manifest_line(line_of(section)), _vouched(section))
 
@@ -245,6 +254,7 @@ def line_of(section: Section) -> Line:
         length=section.length,
         sha256=section.sha256 if _vouched(section) else None,
         level=None if section.level == "full" else section.level,
+        lines=ranges(section.spans) or None,
         source=None if section.source == section.sha256 else section.source,
         source_size=None if section.source_size == section.length else section.source_size,
         encoding=None if section.encoding == "utf-8" else quote(section.encoding),
@@ -268,6 +278,9 @@ def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
         part=None if preamble.part == Part() else (preamble.part.number, preamble.part.total),
         line_numbers=line_numbers,
         unnamed=listing.unnamed,
+        expected=listing.expected,
+        next=listing.next,
+        abstained=listing.abstained,
     )
 
 
@@ -275,16 +288,43 @@ def as_json(value: Line | Title | End) -> str:
     return encode(value).decode()
 
 
-def numbered(text: str) -> str:
-    """Each line after its number. Only `\\n` ends a line, so that numbers agree with every other stage."""
+def ranges(spans: Iterable[Span]) -> str:
+    """Line spans as people cite them: `40-62, 80`."""
+    return ", ".join(f"{s.start}-{s.end}" if s.end > s.start else f"{s.start}" for s in spans)
+
+
+def numbered(text: str, spans: Sequence[Span] = ()) -> str:
+    """Each line after its number in the file. Only `\\n` ends a line, so that numbers agree with
+    every other stage. `spans` are the lines that a cut text shows; the markers between them carry
+    no number.
+    """
     lines = text.split("\n")
     final = "" if lines[-1] else "\n"
     if final:
         lines.pop()
     shown = [""] * (2 * len(lines))
-    shown[::2] = _numbers(len(lines))
+    shown[::2] = (
+        [f"\n{label}" for label in labels(spans, len(lines))] if spans else _numbers(len(lines))
+    )
     shown[1::2] = lines
     return ("".join(shown) + final)[1:] if lines else ""
+
+
+def labels(spans: Sequence[Span], count: int) -> Iterator[str]:
+    """What stands before each of `count` lines of a cut text, in which one marker line stands for
+    every run of lines that is left out.
+    """
+    at = 1
+    for span in spans:
+        if span.start > at:
+            yield _UNNUMBERED
+            count -= 1
+        for number in range(span.start, min(span.end, span.start + count - 1) + 1):
+            yield f"{number:5d}| "
+        count -= max(0, min(span.end - span.start + 1, count))
+        at = span.end + 1
+    for _ in range(count):
+        yield _UNNUMBERED
 
 
 def _numbers(count: int) -> list[str]:

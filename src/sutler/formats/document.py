@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sutler.paths import RelPath
+from sutler.paths import RelPath, Span
 
 Octets = bytes | memoryview
 Run = Sequence[Octets]
@@ -61,13 +61,20 @@ class Section(Struct, frozen=True, gc=False):
     reason: str = ""
     cost: int = 0
     data: bytes = b""  # the body in UTF-8, where it is at hand
+    spans: tuple[Span, ...] = ()  # lines of the file that a cut body shows, in order
 
 
 class Listing(Struct, frozen=True):
-    """Files that are named but not shown, and how many were not even named."""
+    """Files that are named but not shown, and how many were not even named. A pack for a task also
+    states the `expected` precision and recall of its lines, and the regions that would have been
+    `next`, as `path:start-end`. `abstained`: nothing fits the task.
+    """
 
     paths: tuple[RelPath, ...] = ()
     unnamed: int = 0
+    expected: tuple[float, float] | None = None
+    next: tuple[str, ...] = ()
+    abstained: bool = False
 
 
 class Part(Struct, frozen=True):

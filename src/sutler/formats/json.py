@@ -38,6 +38,7 @@ _BEGINNING = 4096  # bytes that hold the field `about`
 class ShownFile(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     text: str
+    lines: str = ""
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,8 +77,9 @@ def frame(section: Section) -> tuple[str, str]:
 
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-    del level, language, body
-    return f'{{"path":{_text(name)},"text":"', '"}'
+    del level, language
+    lines = f'"lines":{_text(body.lines)},' if body.lines else ""
+    return f'{{"path":{_text(name)},{lines}"text":"', '"}'
 
 
 def shown(text: str) -> str:
@@ -121,7 +123,13 @@ def read(data: bytes) -> Pack:
     goal, tree = CleanText(found.goal), CleanText(found.tree)
     preamble = Preamble(unquote(found.project), goal, tree, Part(*found.part))
     sections = tuple(_section(*pair, numbers) for pair in zip(lines, found.files, strict=True))
-    listing = Listing(tuple(RelPath(unquote(path)) for path in found.not_shown), found.unnamed)
+    listing = Listing(
+        tuple(RelPath(unquote(path)) for path in found.not_shown),
+        found.unnamed,
+        title.expected,
+        title.next,
+        title.abstained,
+    )
     seal = sha256()
     dressed = [dress(json, section, numbers) for section in sections]
     framed = [frame_of(json, dressed)] if sections else []
@@ -152,11 +160,11 @@ def _document(data: bytes) -> Document:
 def _section(line: Line, file: ShownFile, line_numbers: bool) -> Section:
     from sutler.formats.parser import damaged, section_of, unnumbered
 
-    if file.path != line.path:
+    if (file.path, file.lines) != (line.path, line.lines or ""):
         damaged(f"{quote(file.path)} stands where the manifest says {line.path}")
     raw = file.text.encode()
     if line_numbers:
-        raw, end = unnumbered(raw, 0, line.length, line.path)
+        raw, end = unnumbered(raw, 0, line)
         if end != len(file.text.encode()):
             damaged(f"{line.path} is longer than the {line.length} bytes that the manifest says")
     return section_of(line, raw)

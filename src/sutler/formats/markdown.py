@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from sutler.formats.assembly import (
     ABOUT,
+    ABSTAINED,
     NUMBERED,
     Body,
     End,
@@ -60,7 +61,8 @@ def frame(section: Section) -> tuple[str, str]:
 
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-    cut = "" if level == "full" else f" ({level.replace('_', ' and ')})"
+    lines = f": lines {body.lines}" if body.lines else ""
+    cut = "" if level == "full" else f" ({level.replace('_', ' and ')}{lines})"
     return _block(f"## {_code(name)}{cut}", body, language and _info(language))
 
 
@@ -83,8 +85,11 @@ def listed_path(line: str) -> str:
     return unquote(line)
 
 
-def unnamed(count: int) -> str:
-    return f"\nFiles neither shown nor named: {count}.\n" if count else ""
+def remainder(listing: Listing) -> str:
+    """What follows the list of files not shown."""
+    count = listing.unnamed
+    unnamed = f"\nFiles neither shown nor named: {count}.\n" if count else ""
+    return unnamed + (f"\n{ABSTAINED}\n" if listing.abstained else "")
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
@@ -92,7 +97,7 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
     goal = _whole("goal", preamble.goal.text)
     title = as_json(title_of(preamble, listing, line_numbers))
-    return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
+    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
 
 
 def manifest_line(line: Line) -> str:

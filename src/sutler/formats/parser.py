@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import count, pairwise
 from typing import NoReturn, Protocol, TypeVar
 
 from msgspec import DecodeError, Struct
@@ -21,16 +22,19 @@ from sutler.formats.assembly import (
     Line,
     Shape,
     Title,
+    labels,
     line_of,
+    ranges,
 )
 from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble, Section
-from sutler.paths import RelPath, parse_relpath, quote, unquote
+from sutler.paths import RelPath, Span, parse_relpath, quote, unquote
 
 _RULE = (
     "a pack must be exactly what was rendered, and each file must match its line in the manifest"
 )
 UNDER_SEAL = "the pack's frame, or a file of which it shows an excerpt"
 _NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
+_LONGEST_SPAN = 21  # characters: two numbers of ten digits
 _Entry = TypeVar("_Entry", bound=Struct)
 
 
@@ -53,7 +57,7 @@ class TextShape(Shape, Protocol):
 
     def block(self, name: str, text: str) -> tuple[str, str]: ...
 
-    def unnamed(self, count: int) -> str: ...
+    def remainder(self, listing: Listing) -> str: ...
 
     def listed_path(self, line: str) -> str: ...
 
@@ -94,13 +98,14 @@ class Walk:
         return self.data[start : start + length]
 
 
-def unnumbered(data: bytes, start: int, length: int, name: str) -> tuple[bytes, int]:
-    """The `length` bytes of a body that is shown with line numbers from `start` on, and where it
-    ends.
-    """
+def unnumbered(data: bytes, start: int, line: Line) -> tuple[bytes, int]:
+    """The bytes of a body that is shown with line numbers from `start` on, and where it ends."""
     lines: list[bytes] = []
+    length, name = line.length, line.path
+    spans = spans_of(line)
+    expected = labels(spans, data.count(b"\n", start) + 1) if spans else _plain_labels()
     while length > 0:
-        prefix = b"%5d| " % (len(lines) + 1)
+        prefix = next(expected, "").encode()
         if not data.startswith(prefix, start):
             damaged(f"line {len(lines) + 1} of {name} does not carry its number")
         start += len(prefix)
@@ -114,6 +119,25 @@ def unnumbered(data: bytes, start: int, length: int, name: str) -> tuple[bytes, 
     return b"".join(lines), start
 
 
+def _plain_labels() -> Iterator[str]:
+    """The numbers of a text that is not cut."""
+    return (f"{number:5d}| " for number in count(1))
+
+
+def spans_of(line: Line) -> tuple[Span, ...]:
+    """The lines of the file that a section shows, as its manifest line states them."""
+    spans: list[Span] = []
+    for part in line.lines.split(", ") if line.lines else ():
+        start, _, end = part.partition("-")
+        if not (start.isdecimal() and (end or start).isdecimal() and len(part) <= _LONGEST_SPAN):
+            damaged(f"the lines of {line.path} are not line ranges")
+        spans.append(Span(int(start), int(end or start)))
+    ordered = all(one.end + 1 < other.start for one, other in pairwise(spans))
+    if ranges(spans) != (line.lines or "") or not ordered or any(s.end < s.start for s in spans):
+        damaged(f"the lines of {line.path} are not line ranges in their order")
+    return tuple(spans)
+
+
 def read_text(data: bytes, shape: TextShape) -> Pack:
     """Parse a pack of a format that is read line by line."""
     title, lines, end = _manifest(data, shape)
@@ -122,8 +146,9 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     walk.expect(shape.intro(preamble, title.line_numbers), "the opening")
     tree = CleanText(_block(walk, shape, "tree", title.tree))
     sections = tuple(_section(walk, shape, line, title.line_numbers) for line in lines)
-    listing = Listing(tuple(_listing(walk, shape)), title.unnamed)
-    walk.expect(shape.unnamed(title.unnamed), "the number of files not named")
+    paths = tuple(_listing(walk, shape))
+    listing = Listing(paths, title.unnamed, title.expected, title.next, title.abstained)
+    walk.expect(shape.remainder(listing), "the number of files not named")
     goal = CleanText(_block(walk, shape, "goal", title.goal))
     preamble = Preamble(preamble.project, goal, tree, preamble.part)
     closing = shape.closing(preamble, listing, title.line_numbers)
@@ -189,7 +214,7 @@ def _block(walk: Walk, shape: TextShape, name: str, length: int) -> str:
 def _section(walk: Walk, shape: TextShape, line: Line, line_numbers: bool) -> Section:
     start = walk.lines_end(shape.HEAD_LINES, line.path)
     if line_numbers:
-        raw, end = unnumbered(walk.data, start, line.length, line.path)
+        raw, end = unnumbered(walk.data, start, line)
     else:
         raw, end = walk.body(start, line.length, line.path), start + line.length
     section = section_of(line, raw)
@@ -224,6 +249,7 @@ def section_of(line: Line, raw: bytes) -> Section:
         mode=0o100644 if line.mode is None else _octal(line.mode, line.path),
         language=unquote(line.language or ""),
         reason=unquote(line.reason or ""),
+        spans=spans_of(line),
     )
 
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from sutler.formats.assembly import (
     ABOUT,
+    ABSTAINED,
     NUMBERED,
     Body,
     End,
@@ -63,6 +64,8 @@ def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str
     attributes = f' path="{name.translate(_TABLE)}"'
     if level != "full":
         attributes += f' level="{level}"'
+    if body.lines:
+        attributes += f' lines="{body.lines}"'
     return _block("file", attributes, body)
 
 
@@ -85,8 +88,11 @@ def listed_path(line: str) -> str:
     return unquote(line)
 
 
-def unnamed(count: int) -> str:
-    return f'<not-named files="{count}" />\n' if count else ""
+def remainder(listing: Listing) -> str:
+    """What follows the list of files not shown."""
+    count = listing.unnamed
+    unnamed = f'<not-named files="{count}" />\n' if count else ""
+    return unnamed + (f"<abstained>{ABSTAINED}</abstained>\n" if listing.abstained else "")
 
 
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
@@ -94,7 +100,7 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
     title = as_json(title_of(preamble, listing, line_numbers)).translate(_JSON_TABLE)
     goal = _whole("goal", preamble.goal.text)
-    return f"{names}{unnamed(listing.unnamed)}{goal}{MANIFEST}{title}\n"
+    return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
 
 
 def manifest_line(line: Line) -> str:

@@ -27,6 +27,9 @@ class Options(TypedDict, total=False):
     counter: str
     format: Format
     line_numbers: bool
+    fill: bool
+    stop: float
+    stable_order: bool
     cut_over: int
     skip_over: int
     on_decode_error: str

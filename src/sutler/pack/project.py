@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import sutler.config as config
 from sutler.budget.selection import Budget, Cut, Request, Selection, choose
-from sutler.config import Settings
+from sutler.config import Settings, Unit
 from sutler.formats import require_unicode
 from sutler.pack.packing import Packing
 from sutler.pack.report import Ask
@@ -42,6 +42,10 @@ Classified = Sequence[tuple[FileEntry, FileFacts]]
 """Every file of a snapshot with what its name says about it."""
 
 WITHHELD = Rule("policy", "kept back from this caller")
+GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_000, "tokens"))
+"""The ceiling of a pack for a goal without a budget: where no tokens are counted, and where they
+are.
+"""
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -219,6 +223,8 @@ class Project:
         """The settings as a request: everything that the stages may ask for."""
         settings = self.settings
         limit, unit = settings.limit()
+        if goal and not settings.has_budget:
+            limit, unit = GOAL_LIMIT[settings.text("counter") != "none"]
         return Request(
             goal=goal,
             include=settings.words("include"),
@@ -228,6 +234,9 @@ class Project:
             cut=Cut(max_file_bytes=settings.number("cut_over") or 0),
             format=settings.format(),
             line_numbers=settings.flag("line_numbers"),
+            fill=settings.flag("fill"),
+            stop=settings.share("stop"),
+            stable_order=settings.flag("stable_order"),
         )
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:

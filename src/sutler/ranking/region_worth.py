@@ -70,6 +70,48 @@ def scores_of(
     return tuple(own[i] + _NEAR * max(around[i], around[i + 2]) for i in range(len(own)))
 
 
+class Traits(Struct, frozen=True, gc=False):
+    """What a region shows of a task, apart from how it compares with others: the share of the
+    task's words by worth, the same for the title, whether the task uses its name or the name of its
+    class, and whether the task points at one of its lines.
+    """
+
+    words: float
+    title: float
+    named: bool
+    owned: bool
+    pointed: bool
+
+
+def traits_of(
+    regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
+) -> tuple[Traits, ...]:
+    """The traits of each region, in order."""
+    total = sum(lens.by_sum.values()) or 1.0
+    titled = {checksum(term) for term in lens.query.title}
+    title = sum(worth for number, worth in lens.by_sum.items() if number in titled) or 1.0
+    named = [_is_named(region, lens) for region in regions]
+    found: list[Traits] = []
+    for i, region in enumerate(regions):
+        sums = array("I")
+        sums.frombytes(region.terms)
+        held = [number for number in sums if number in lens.by_sum]
+        found.append(
+            Traits(
+                sum(lens.by_sum[number] for number in held) / total,
+                sum(lens.by_sum[number] for number in held if number in titled) / title,
+                named[i],
+                bool(owners) and owners[i] >= 0 and named[owners[i]],
+                any(region.start <= line <= region.end for line in pointed),
+            )
+        )
+    return tuple(found)
+
+
+def _is_named(region: Region, lens: Lens) -> bool:
+    return bool(region.name) and region.name.rpartition("::")[2] in lens.query.names
+
+
 def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
     """For each region the number of the class that it is indented below, or -1."""
     found: list[int] = []

@@ -26,6 +26,7 @@ _FLAGS = {
     "provider_limits": "provider_limit",
     "format": "format",
     "cut_over": "cut_over",
+    "stop": "stop",
     "skip_over": "skip_over",
     "on_decode_error": "on_decode_error",
     "mode": "mode",
@@ -133,8 +134,9 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["strict_patterns"] = True
     if getattr(args, "no_redact", False):
         table["redact"] = False
-    if getattr(args, "line_numbers", False):
-        table["line_numbers"] = True
+    for name in ("line_numbers", "fill", "stable_order"):
+        if getattr(args, name, False):
+            table[name] = True
     if getattr(args, "no_budget", False):
         if any(name in table for name in ("max_tokens", "max_chars", "max_bytes", "tier")):
             raise UsageError(

@@ -40,6 +40,21 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
     )
     text.add_argument(
+        "--fill",
+        action="store_true",
+        help="with --goal: fill the budget; default: stop where more lines would be mostly noise",
+    )
+    text.add_argument(
+        "--stop",
+        metavar="P",
+        help="with --goal: show regions whose probability of being useful is at least P (0 to 1)",
+    )
+    text.add_argument(
+        "--stable-order",
+        action="store_true",
+        help="with --goal: files by category and path, which prompt caches keep; default: best first",
+    )
+    text.add_argument(
         "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
     )
     text.add_argument(
@@ -383,8 +398,8 @@ def asker() -> Ask | None:
 
 
 def summary(report: Report, destination: str, console: Console) -> str:
-    """Six lines: what is in, what is out and why, the budget, what was changed on the way, the
-    largest, where to.
+    """A few lines: what is in, what is out and why, the budget, where a goal's pack stopped, what
+    was changed, the largest, the destination.
     """
     reasons = report.out_by_reason()
     total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
@@ -397,6 +412,11 @@ def summary(report: Report, destination: str, console: Console) -> str:
         ),
         ("out", f"{total:,} files: {out}" if total else "nothing"),
         ("budget", _budget(report)),
+        *(
+            (("stop", _stop(report)),)
+            if report.listing.expected or report.listing.abstained
+            else ()
+        ),
         ("notes", _notes(report)),
         ("largest", ", ".join(_large(one) for one in report.largest()) or "no files"),
         (
@@ -422,16 +442,27 @@ def _budget(report: Report) -> str:
     return used if report.budget.unit == "tokens" else f"{used}, {tokens}"
 
 
+def _stop(report: Report) -> str:
+    """What the stop rule expects of a pack for a goal, and what it would have shown next."""
+    listing = report.listing
+    if listing.expected is None:
+        return "nothing in this project fits the goal well enough; --fill shows the best anyway"
+    precision, recall = (f"{100 * share:.0f} %" for share in listing.expected)
+    following = f"; next {', '.join(listing.next[:3])}" if listing.next else ""
+    return f"about {precision} of these lines are useful, {recall} of the useful lines are here{following}"
+
+
 def _notes(report: Report) -> str:
     cut = sum(1 for one in report.shown if one.level not in WHOLE)
     listed = len(report.listing.paths)
+    stopped = report.listing.expected is not None or report.listing.abstained
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
             (cut, "shown in part"),
             (listed, "listed by name only"),
-            (report.listing.unnamed, "left out for the budget"),
+            (0 if stopped else report.listing.unnamed, "left out for the budget"),
             (findings, "secrets redacted"),
             (sum(report.hidden().values()), "hidden characters made visible"),
             (len(report.linked), "hard links"),

@@ -1,0 +1,174 @@
+"""The probability that a region belongs to the context of a task, and where a pack ends.
+
+A logistic model over what the ranking knows of a file and of a region. Its coefficients were
+fitted on the `tune` tasks of the selection bench alone; the label of a region is the share of its
+lines that the accepted change touched, with the functions around them.
+
+The stop rule: regions enter in the order of their probability, and the pack ends where the expected
+F-score of its lines is greatest. Recall counts `RECALL` times as much as precision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+
+from sutler.languages.facts import Region
+from sutler.ranking.region_worth import Traits
+
+RECALL = 1.5
+"""How much more recall counts than precision where a pack ends (the beta of an F-score)."""
+_MOST_SCORE = 5.0
+
+COEFFICIENTS: Mapping[str, float] = {
+    "both": 9.928,
+    "defines": -0.477,
+    "first": -1.205,
+    "frame": -0.839,
+    "is_class": -3.112,
+    "is_doc": -1.416,
+    "is_gap": -3.726,
+    "is_head": -1.951,
+    "lead": 1.319,
+    "lines": 0.586,
+    "mention": -0.866,
+    "message": -0.358,
+    "named": 1.001,
+    "one": -6.549,
+    "own_worth": 0.692,
+    "owned": 1.961,
+    "passage": -1.289,
+    "phrase": -0.716,
+    "place": -1.251,
+    "pointed": -0.384,
+    "regions": -0.244,
+    "root_worth": 5.424,
+    "score": 0.359,
+    "share": 0.772,
+    "title": -1.224,
+    "title_path": -0.594,
+    "within": 0.058,
+    "words": 2.944,
+    "worth": -10.497,
+}
+"""Of the features that `features` names; a region of kind `function` is the base case."""
+
+
+class Candidate(Struct, frozen=True):
+    """A ranked file with its regions, as the model sees it. `signals` are the ranking's values by
+    name.
+    """
+
+    score: float
+    signals: Mapping[str, float]
+    regions: Sequence[Region]
+    scores: Sequence[float]
+    traits: Sequence[Traits]
+
+
+def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
+    """For each file, best first, the probability of each of its regions."""
+    return tuple(tuple(map(_probability, rows)) for rows in features(files))
+
+
+class Stop(Struct, frozen=True):
+    """Where a pack for a task ends. `regions` are the (file, region) numbers that enter, the most
+    probable first, and `rest` those that follow; `precision` is the share of the shown lines that
+    is expected to be useful, `recall` the share of the useful lines that is expected to be shown.
+    """
+
+    regions: tuple[tuple[int, int], ...]
+    rest: tuple[tuple[int, int], ...]
+    precision: float
+    recall: float
+
+
+def stop_at(
+    files: Sequence[Candidate], odds: Sequence[Sequence[float]], least: float | None = None
+) -> Stop:
+    """The regions before the stop: those of at least the probability `least`, or where that is
+    None, as many as give the greatest expected F-score.
+    """
+    order = sorted(
+        ((i, j) for i, some in enumerate(odds) for j in range(len(some))),
+        key=lambda pair: (-odds[pair[0]][pair[1]], pair),
+    )
+    sizes = [_size(files[i].regions[j]) for i, j in order]
+    useful = list(accumulate(odds[i][j] * size for (i, j), size in zip(order, sizes, strict=True)))
+    shown = list(accumulate(sizes))
+    if not order:
+        return Stop((), (), 0.0, 0.0)
+    if least is None:
+        weight = RECALL * RECALL
+        scores = [
+            hit / (weight * useful[-1] + size) for hit, size in zip(useful, shown, strict=True)
+        ]
+        count = scores.index(max(scores)) + 1
+    else:
+        count = sum(odds[i][j] >= least for i, j in order)
+    hit, size = (useful[count - 1], shown[count - 1]) if count else (0.0, 1)
+    return Stop(tuple(order[:count]), tuple(order[count:]), hit / size, hit / (useful[-1] or 1.0))
+
+
+def _size(region: Region) -> int:
+    return region.end - region.start + 1
+
+
+def _probability(row: Mapping[str, float]) -> float:
+    total = sum(COEFFICIENTS.get(name, 0.0) * value for name, value in row.items())
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
+    """The model's features of every region of every file, by name."""
+    best = max((file.score for file in files), default=0.0) or 1.0
+    second = files[1].score if len(files) > 1 else 0.0
+    top = max((score for file in files for score in file.scores), default=0.0) or 1.0
+    found = []
+    for place, file in enumerate(files):
+        shared = {
+            "one": 1.0,
+            "place": math.log1p(place),
+            "first": float(place == 0),
+            "lead": (best - second) / best if place == 0 else 0.0,
+            "share": file.score / best,
+            "score": min(file.score, _MOST_SCORE),
+            "regions": math.log1p(len(file.regions)),
+            **{name: file.signals.get(name, 0.0) for name in _SIGNALS},
+        }
+        found.append(_of_regions(file, shared, top))
+    return found
+
+
+_SIGNALS = ("passage", "mention", "frame", "phrase", "defines", "message", "title_path")
+
+
+def _of_regions(file: Candidate, shared: dict[str, float], top: float) -> list[dict[str, float]]:
+    mine = max(file.scores, default=0.0) or 1.0
+    order = sorted(range(len(file.scores)), key=lambda j: (-file.scores[j], j))
+    place = {j: k for k, j in enumerate(order)}
+    rows = []
+    for j, (region, score, traits) in enumerate(
+        zip(file.regions, file.scores, file.traits, strict=True)
+    ):
+        rows.append(
+            shared
+            | {
+                f"is_{region.kind}": 1.0,
+                "worth": score / top,
+                "root_worth": math.sqrt(max(score, 0.0) / top),
+                "own_worth": score / mine,
+                "within": math.log1p(place[j]),
+                "lines": math.log1p(region.end - region.start),
+                "both": shared["share"] * score / top,
+                "words": traits.words,
+                "title": traits.title,
+                "named": float(traits.named),
+                "owned": float(traits.owned),
+                "pointed": float(traits.pointed),
+            }
+        )
+    return rows

@@ -1,0 +1,100 @@
+"""A pack for a goal ends where more lines would be noise, and reads best first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sutler.errors import UsageError
+from sutler.formats import parse
+from sutler.pack.project import Project
+
+GOAL = "`refund_order` pays twice\n\nCalling refund_order of the ledger pays the refund twice."
+LEDGER = (
+    '"""The ledger."""\n\nimport os\n\n\n'
+    + "".join(f"def entry_{i}(book):\n    return book.entries[{i}]\n\n\n" for i in range(60))
+    + "def refund_order(order):\n    order.pay(-order.total)\n    return order.pay(-order.total)\n"
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    tree = {
+        "README.md": "# Shop\n\nA shop with a ledger.\n",
+        "docs/guide.md": "# Guide\n\nHow to open the shop.\n",
+        "shop/ledger.py": LEDGER,
+        "shop/zebra.py": "".join(f"def stripe_{i}(a):\n    return a\n\n\n" for i in range(200)),
+        "shop/door.py": "def open_door():\n    return True\n",
+        "tests/test_door.py": "def test_door():\n    assert True\n",
+    }
+    for name, text in tree.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return Project(str(tmp_path))
+
+
+def test_the_limit_is_a_ceiling(project: Project) -> None:
+    """Without a budget a pack for a goal has at most 16,000 tokens, and is not filled to them."""
+    pack = project.pack(goal=GOAL)
+    text = pack.text()
+    assert (pack.report.budget.limit, pack.report.budget.unit) == (16_000, "tokens")
+    assert pack.report.used < 1_500
+    assert "refund_order(order)" in text
+    assert "def entry_7" not in text
+
+
+def test_fill_uses_the_budget(project: Project) -> None:
+    pack = project.pack(goal=GOAL, max_tokens=1_400, fill=True)
+    assert "def entry_7" in pack.text()
+    assert pack.report.used > 1_200
+    assert pack.report.listing.expected is None
+
+
+def test_stop_moves_the_threshold(project: Project) -> None:
+    def shown(stop: float) -> int:
+        return len(project.pack(goal=GOAL, stop=stop).text())
+
+    assert shown(0.0) > shown(0.05) >= shown(0.9)
+
+
+@pytest.mark.parametrize("stop", ["much", "2", "-1", "nan"])
+def test_a_threshold_is_a_probability(project: Project, stop: str) -> None:
+    with pytest.raises(UsageError, match="is not a number from 0 to 1"):
+        project.pack(goal=GOAL, stop=stop)  # type: ignore[arg-type]  # as on the command line
+
+
+def test_the_manifest_states_what_is_expected_and_what_is_next(project: Project) -> None:
+    pack = project.pack(goal=GOAL)
+    listing = parse(pack.text()).listing
+    assert listing == pack.report.listing
+    assert listing.expected is not None
+    assert all(0 <= share <= 1 for share in listing.expected)
+    assert all(re.fullmatch(r"\S+:\d+-\d+", place) for place in listing.next)
+
+
+def test_the_best_file_stands_first(project: Project) -> None:
+    """By rank; `stable_order` asks for categories and paths, which prompt caches keep."""
+
+    def paths(**options: bool) -> list[str]:
+        text = project.pack(goal=GOAL, max_tokens=12_000, fill=True, **options).text()  # type: ignore[arg-type]
+        return [section.path for section in parse(text).sections]
+
+    assert paths()[0] == "shop/ledger.py"
+    assert paths(stable_order=True)[0] == "README.md"
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml", "json"])
+def test_line_numbers_are_those_of_the_file(project: Project, format: str) -> None:
+    pack = project.pack(goal=GOAL, line_numbers=True, format=format).text()
+    (section, *_) = parse(pack).sections
+    number = LEDGER.split("\n").index("def refund_order(order):") + 1
+    assert section.path == "shop/ledger.py"
+    assert section.level == "excerpt"
+    assert any(span.start <= number <= span.end for span in section.spans)
+    assert f"{number:5d}| def refund_order(order):" in pack
+
+
+def test_the_same_request_has_the_same_bytes(project: Project) -> None:
+    assert project.pack(goal=GOAL).text() == project.pack(goal=GOAL).text()

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from sutler.budget.chance import Candidate, chances, stop_at
+from sutler.languages.facts import Region
+from sutler.ranking.region_worth import Traits
+
+NOTHING = Traits(0.0, 0.0, False, False, False)
+NAMED = Traits(0.5, 0.5, True, False, False)
+
+
+def candidate(score: float, *regions: tuple[float, Traits]) -> Candidate:
+    spans = [Region(1 + 10 * i, 10 + 10 * i, "function", f"f{i}") for i, _ in enumerate(regions)]
+    return Candidate(score, {}, spans, [one for one, _ in regions], [two for _, two in regions])
+
+
+FILES = [
+    candidate(2.0, (9.0, NAMED), (1.0, NOTHING), (0.0, NOTHING)),
+    candidate(0.5, (1.0, NOTHING), (0.0, NOTHING)),
+]
+
+
+def test_probabilities_lie_between_0_and_1() -> None:
+    assert all(0 < chance < 1 for some in chances(FILES) for chance in some)
+
+
+def test_the_region_with_the_evidence_is_the_most_probable() -> None:
+    odds = chances(FILES)
+    assert odds[0][0] == max(chance for some in odds for chance in some)
+    assert odds[0][1] > odds[1][1]
+
+
+def test_regions_enter_in_the_order_of_their_probability() -> None:
+    odds = [(0.1, 0.9), (0.5,)]
+    files = [candidate(1.0, (1.0, NAMED), (1.0, NAMED)), candidate(1.0, (1.0, NAMED))]
+    stop = stop_at(files, odds, least=0.0)
+    assert (stop.regions, stop.rest) == (((0, 1), (1, 0), (0, 0)), ())
+
+
+def test_the_stop_is_where_more_lines_would_be_noise() -> None:
+    """Sure regions enter, hopeless ones do not, and what is expected is stated."""
+    odds = [(0.9, 0.001, 0.001), (0.8, 0.001)]
+    stop = stop_at(FILES, odds)
+    assert stop.regions == ((0, 0), (1, 0))
+    assert stop.precision == pytest.approx(0.85)
+    assert stop.recall == pytest.approx(1.7 / 1.703)
+
+
+@pytest.mark.parametrize(("least", "count"), [(0.0, 5), (0.5, 2), (0.85, 1), (1.0, 0)])
+def test_a_least_probability_replaces_the_rule(least: float, count: int) -> None:
+    odds = [(0.9, 0.001, 0.001), (0.8, 0.001)]
+    stop = stop_at(FILES, odds, least)
+    assert (len(stop.regions), len(stop.rest)) == (count, 5 - count)
+
+
+def test_no_regions_stop_at_once() -> None:
+    assert stop_at([], []).regions == ()
