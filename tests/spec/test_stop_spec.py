@@ -98,3 +98,20 @@ def test_line_numbers_are_those_of_the_file(project: Project, format: str) -> No
 
 def test_the_same_request_has_the_same_bytes(project: Project) -> None:
     assert project.pack(goal=GOAL).text() == project.pack(goal=GOAL).text()
+
+
+@pytest.mark.parametrize("format", ["markdown", "xml", "json"])
+def test_nothing_fits(project: Project, format: str) -> None:
+    """A goal about something else: a short pack that says so, and no least bad files."""
+    goal = "The espresso machine leaks\n\nWater drips over the marble floor while descaling."
+    pack = project.pack(goal=goal, format=format)
+    parsed = parse(pack.text())
+    assert parsed.sections == ()
+    assert parsed.listing.abstained
+    assert pack.report.used < 700
+    assert "shop" in parsed.preamble.tree.text
+
+
+def test_a_path_of_the_tree_in_the_goal_is_enough(project: Project) -> None:
+    text = project.pack(goal="Look at shop/door.py, please").text()
+    assert "def open_door" in text

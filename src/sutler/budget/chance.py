@@ -17,7 +17,9 @@ from itertools import accumulate
 from msgspec import Struct
 
 from sutler.languages.facts import Region
-from sutler.ranking.region_worth import Traits
+from sutler.ranking.index import Reader
+from sutler.ranking.region_worth import Lens, Traits, traits_of
+from sutler.ranking.score import Ranked
 
 RECALL = 1.5
 """How much more recall counts than precision where a pack ends (the beta of an F-score)."""
@@ -72,6 +74,49 @@ class Candidate(Struct, frozen=True):
 def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
     """For each file, best first, the probability of each of its regions."""
     return tuple(tuple(map(_probability, rows)) for rows in features(files))
+
+
+FITS: Mapping[str, float] = {"score": 1.75, "defined": 2.08, "held": 6.0, "title": 4.96}
+"""The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks of
+the tune projects, each posed to its own tree and to a wrong one.
+"""
+_LEAST_FIT = 10.25
+_SHORT = (
+    15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words
+)
+_LOOKED = 5  # files whose regions are looked at
+
+
+def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
+    """Whether a tree holds anything for a task: how well the best file scores, which share of the
+    task's names it defines and of its words it holds, and which share of its title one region
+    holds. A path of the tree that the task names is enough.
+    """
+    if not ranked or not lens.worth:
+        return False
+    if any(one.name in _CERTAIN and one.value > 0 for one in ranked[0].signals):
+        return True
+    names = lens.query.names
+    defined = sum(weight for name, weight in names.items() if reader.holds(f"={name}"))
+    held = sum(worth for term, worth in lens.worth.items() if reader.holds(term))
+    if len(lens.worth) < _SHORT and (defined or 2 * held > sum(lens.worth.values())):
+        return True
+    best = {one.path for one in ranked[:_LOOKED]}
+    numbers = [number for number, doc in reader.docs.items() if doc.path in best]
+    title = max(
+        (traits.title for number in numbers for traits in traits_of(reader.regions(number), lens)),
+        default=0.0,
+    )
+    total = (
+        FITS["score"] * ranked[0].score
+        + FITS["defined"] * defined / (sum(names.values()) or 1.0)
+        + FITS["held"] * held / (sum(lens.worth.values()) or 1.0)
+        + FITS["title"] * title
+    )
+    return total >= _LEAST_FIT
+
+
+_CERTAIN = frozenset({"named", "mention", "frame"})
 
 
 class Stop(Struct, frozen=True):

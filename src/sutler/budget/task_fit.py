@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.budget.allocate import Grant, Offer, fit_below, fit_exactly
-from sutler.budget.chance import Candidate, Stop, chances, stop_at
+from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
 from sutler.budget.fit import Fitted, Ledger, Material, best_paid, section_of, settled
 from sutler.budget.selection import Choice
@@ -44,7 +44,6 @@ class Ranking(Struct, frozen=True):
     task: str
     reader: Reader
     ranked: tuple[Ranked, ...]
-    abstains: bool = False  # nothing in the tree fits the task
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
@@ -85,7 +84,9 @@ def fit_task(
             plenty = size > PLENTY * ledger.bytes_left() if fill else True
             if plenty and len(candidates) >= VARIETY:
                 break
-    if ranking.abstains and not fill:
+    if not fill and not fits(
+        ranking.reader, lens_for(ranking.reader, ranking.task), ranking.ranked
+    ):
         return settled(choices, sections, excluded, ledger, Listing(abstained=True))
     shared, stop = _shared_out(candidates, ledger, ranking)
     return settled(choices, [*sections, *shared], excluded, ledger, stop)
