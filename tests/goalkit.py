@@ -98,10 +98,10 @@ def go(work: Job, *words: str, answer: bool | None = None, depth: int | None = N
 def trusted(work: Job) -> Job:
     """The same job after its goal has been trusted."""
     from sutler.goals.discovery import find_bases, find_goal
-    from sutler.goals.trust import TrustStore, digest_of
+    from sutler.goals.trust import TrustStore, goal_digest
 
     found = find_goal(work.goal, find_bases(work.cwd, work.environ))
-    TrustStore(work.trust_file).add(found.folder, digest_of(found.files))
+    TrustStore(work.trust_file).add(found.folder, goal_digest(found))
     return work
 
 

@@ -246,10 +246,19 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.mark.parametrize("name", ["review", "explain", "tests"])
 def test_shipped_goals_work_in_any_folder(plant: Plant, name: str) -> None:
-    """No repository, no file, no parameter: each shipped goal still gives a prompt."""
-    text = go(job(plant({}), name)).text
+    """No repository, no parameter: each shipped goal still gives a prompt."""
+    place = plant({"a.txt": "a\n"})
+    text = go(job(place, name, *(["a.txt"] if name == "tests" else []))).text
     assert len(text) > 200
     assert "{{" not in text
+
+
+def test_tests_without_files_names_what_it_needs(plant: Plant, capfdbinary: Capture) -> None:
+    """A goal that is about files asks for them instead of sending a prompt without any."""
+    ran = cli(capfdbinary, plant({}), "run", "tests", "--command", "cat")
+    assert (ran.code, ran.text) == (2, "")
+    assert "goal 'tests' needs files" in ran.err
+    assert "sutler run tests -c PATH" in ran.err
 
 
 def test_shipped_goals_are_described(plant: Plant) -> None:
@@ -259,22 +268,50 @@ def test_shipped_goals_are_described(plant: Plant) -> None:
     assert all(goal.description and not goal.problem for goal in goals)
 
 
-def test_review_shows_staged_else_last_else_base(plant: Plant) -> None:
-    """Staged changes come first, then the last commit; --base compares with a commit."""
-    place = plant({"a.txt": "one\n"})
+def test_review_takes_the_working_tree_first(plant: Plant) -> None:
+    """Unstaged changes, else staged ones, else the last commit; --base compares with a commit. The
+    change has its name on stderr, also in a repository without commits.
+    """
+    place = plant({"a.txt": "one\n", "b.txt": "b\n"})
     git(place, "init", "-q", "-b", "main")
-    assert "There is no staged change" in go(job(place, "review")).text
+    assert "There is no change and no commit" in go(job(place, "review")).text
     git(place, "add", ".")
+    first = go(job(place, "review"))
+    assert "+one" in first.text
+    assert first.notes == ["change: the staged changes"]
     git(place, "commit", "-qm", "first")
-    assert "+one" in go(job(place, "review")).text
+    last = go(job(place, "review"))
+    assert "+one" in last.text
+    assert last.notes == ["change: the last commit"]
     (place / "a.txt").write_text("one\ntwo\n")
     git(place, "commit", "-qam", "second")
     (place / "a.txt").write_text("one\ntwo\nthree\n")
     git(place, "add", ".")
     assert "+three" in go(job(place, "review")).text
+    (place / "b.txt").unlink()
+    (place / "a.txt").write_text("one\ntwo\nthree\nfour\n")
+    unstaged = go(job(place, "review"))
+    assert "+four" in unstaged.text
+    assert "+three" not in unstaged.text
+    assert "--- a/b.txt\n+++ /dev/null\n" in unstaged.text
+    assert unstaged.notes == ["change: the unstaged changes"]
     since = go(job(place, "review"), "--base", "HEAD~1").text
     assert "+two" in since
     assert "+three" not in since
+
+
+def test_review_leaves_out_what_a_scan_leaves_out(plant: Plant) -> None:
+    """A denied file that git tracks is in no change; neither are line ends alone."""
+    place = plant({"a.txt": "one\n", ".env": "TOKEN=1\n", ".aiexclude": "d.py\n", "d.py": "1\n"})
+    git(place, "init", "-q")
+    git(place, "add", "-f", ".")
+    git(place, "commit", "-qm", "first")
+    for name in ("a.txt", ".env", "d.py"):
+        (place / name).write_text("CHANGED\n")
+    text = go(job(place, "review")).text
+    assert text.count("CHANGED") == 1
+    (place / "a.txt").write_bytes(b"one\r\n")
+    assert go(job(place, "review")).notes == ["change: the last commit"]
 
 
 def test_shipped_goals_leave_out_what_is_no_utf_8(plant: Plant) -> None:
@@ -327,7 +364,7 @@ def test_shipped_goals_start_nothing_of_a_hostile_repository(plant: Plant, tmp_p
     (place / "a.txt").write_text("changed\n")
     for name in ("review", "explain", "tests"):
         go(job(place, name, "a.txt"))
-    assert "+one" in go(job(place, "review")).text
+    assert "-one\n+changed" in go(job(place, "review")).text
     assert not (tmp_path / "sprung").exists()
 
 

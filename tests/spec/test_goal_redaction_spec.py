@@ -47,10 +47,10 @@ def test_scripts_arguments_and_files(folder: Path, compat: bool) -> None:
     if compat:
         work = replace(work, compat=True)
         from sutler.goals.discovery import find_bases, find_goal
-        from sutler.goals.trust import TrustStore, digest_of
+        from sutler.goals.trust import TrustStore, goal_digest
 
         found = find_goal("s", find_bases(work.cwd, work.environ, compat=True))
-        TrustStore(work.trust_file).add(found.folder, digest_of(found.files))
+        TrustStore(work.trust_file).add(found.folder, goal_digest(found))
     text = run(work, Hooks(clean=clean)).text
     assert SECRET not in text
     assert "plain\n" in text

@@ -17,7 +17,7 @@ Symlinks = Literal["skip", "follow"]
 
 
 class Claw(Struct, frozen=True):
-    """Every key of claw.yaml with its default. `origins` says which file set a key."""
+    """Every key of claw.yaml with its default. `origins` has the file that set a key."""
 
     llm_command: str | None = "claude"
     prompt_arg_template: str = "{{prompt}}"
@@ -35,13 +35,14 @@ class Claw(Struct, frozen=True):
     excluded_extensions: tuple[str, ...] = ("exe", "bin", "so", "dylib", "dll", "o", "a")
     symlinks: Symlinks = "skip"
     origins: dict[str, str] = {}
+    warnings: tuple[str, ...] = ()
 
     @property
     def command(self) -> str | None:
         return "claude" if self.receiver_type == "ClaudeCli" else self.llm_command
 
 
-KEYS = tuple(name for name in Claw.__struct_fields__ if name != "origins")
+KEYS = tuple(name for name in Claw.__struct_fields__ if name not in ("origins", "warnings"))
 COMMAND_KEYS = ("llm_command", "prompt_arg_template", "receiver_type")
 """The keys that decide what is run: a repository's own file may set them only when it is
 trusted.
@@ -75,20 +76,26 @@ def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
         values = parse_claw(files[0], compat=True)
         return _with(COMPAT_FILE, values, files[0].name)
     claw = DEFAULTS
+    warnings: list[str] = []
     for file in reversed(files):
-        claw = _with(claw, parse_claw(file, compat=False), file.name)
-    return claw
+        claw = _with(claw, parse_claw(file, compat=False, warnings=warnings), file.name)
+    return replace(claw, warnings=tuple(warnings))
 
 
 def _with(claw: Claw, values: dict[str, object], name: str) -> Claw:
     return replace(claw, **values, origins={**claw.origins, **dict.fromkeys(values, name)})
 
 
-def parse_claw(file: ClawFile, *, compat: bool = False) -> dict[str, object]:
-    """The keys that a file sets, checked."""
+def parse_claw(
+    file: ClawFile, *, compat: bool = False, warnings: list[str] | None = None
+) -> dict[str, object]:
+    """The keys that a file sets, checked; `warnings` gets a line for each unknown one."""
     if not file.data.strip():
         return {}
-    fields = read_yaml(file.data, file.name).record(KEYS, compat=compat)
+    root = read_yaml(file.data, file.name)
+    fields = root.record(KEYS, compat=compat)
+    if warnings is not None:
+        warnings += root.warnings
     return {name: _value(name, field) for name, field in fields.items() if not field.is_null()}
 
 

@@ -17,8 +17,9 @@ from sutler.goals.claw import Claw
 from sutler.goals.context_files import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
 from sutler.goals.section import components
 from sutler.paths import RelPath, quote
+from sutler.scan.git import find_repository
 from sutler.scan.root import Root
-from sutler.scan.snapshot import Excluded, Problem, ScanRules
+from sutler.scan.snapshot import Excluded, Problem, ScanRules, Snapshot
 from sutler.scan.walk import scan
 
 _MARKS = (
@@ -85,8 +86,10 @@ def _discover(given: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
         withheld += [_left_out(given, one) for one in snapshot.excluded]
         return [_Seen(folder, entry.path, given, entry.size) for entry in snapshot.entries]
     rules = replace(_RULES, allow=wanted.allow, depth=wanted.depth)
-    with Root(real) as root:
-        snapshot = scan(root, rules)
+    snapshot = _scanned(real, rules)
+    for problem in snapshot.problems:
+        if problem.kind == "denied":
+            raise SutlerError(f"Permission denied: {given.rstrip('/')}/{problem.path}".rstrip("/"))
     prefix = given if given.endswith("/") else f"{given}/"
     withheld += [
         _left_out(prefix + one.path, one) for one in snapshot.excluded if one.reason in _WITHHELD
@@ -99,6 +102,31 @@ def _discover(given: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
     ]
     kept = [one for one in found if not _excluded(one.given, wanted.claw)]
     return sorted(kept, key=lambda one: one.given)
+
+
+def _scanned(folder: str, rules: ScanRules) -> Snapshot:
+    """A scan by claw's rules: outside a git repository a .gitignore does not count, but an .ignore
+    does.
+    """
+    with Root(folder) as root:
+        snapshot = scan(root, rules)
+        if find_repository(folder) is not None:
+            return snapshot
+        bare = scan(root, replace(rules, git_rules=False))
+    ignored = {
+        one.path
+        for one in snapshot.excluded
+        if one.reason == "ignored" and os.path.basename(one.rule.source) != ".gitignore"
+    }
+    entries = [entry for entry in bare.entries if not _below_any(entry.path, ignored)]
+    return replace(bare, entries=tuple(entries))
+
+
+def _below_any(path: str, closed: set[str]) -> bool:
+    names = path.split("/")
+    return path in closed or any(
+        "/".join(names[:depth]) + "/" in closed for depth in range(1, len(names))
+    )
 
 
 def _left_out(path: str, one: Excluded) -> str:

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from sutler.goals.yamltext import Field, read_yaml
 
-GOAL_KEYS = ("name", "description", "parameters", "context_scripts", "prompt")
+GOAL_KEYS = ("name", "description", "parameters", "context_scripts", "context_files", "prompt")
 PARAMETER_KEYS = ("name", "description", "required", "type", "default")
+CONTEXT_FILES = ("optional", "required")
 TYPES = ("string", "number", "boolean")
 
 
@@ -34,16 +35,23 @@ class Goal(Struct, frozen=True):
     description: str | None = None
     parameters: tuple[Parameter, ...] = ()
     scripts: tuple[Script, ...] = ()
+    needs_files: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def parse_goal(data: bytes, file: str, *, compat: bool = False) -> Goal:
-    """A prompt.yaml's bytes as a Goal. `compat` ignores unknown keys, as the original does."""
+    """A prompt.yaml's bytes as a Goal. Unknown keys are warnings; `compat` ignores them."""
     root = read_yaml(data, file)
     fields = root.record(GOAL_KEYS, compat=compat)
     name, prompt = _required(root, fields, "name"), _required(root, fields, "prompt")
     description = fields.get("description")
     parameters = fields.get("parameters")
     scripts = fields.get("context_scripts")
+    files = fields.get("context_files")
+    if files and files.text() not in CONTEXT_FILES:
+        files.fail(
+            f"'context_files' cannot be '{files.text()}'", f"use {' or '.join(CONTEXT_FILES)}"
+        )
     return Goal(
         name=name.text(),
         prompt=prompt.text(),
@@ -52,6 +60,8 @@ def parse_goal(data: bytes, file: str, *, compat: bool = False) -> Goal:
         scripts=tuple(Script(key, field.text()) for key, field in scripts.pairs().items())
         if scripts
         else (),
+        needs_files=files is not None and files.text() == "required",
+        warnings=tuple(root.warnings),
     )
 
 

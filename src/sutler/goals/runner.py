@@ -107,8 +107,14 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     found = find_goal(job.goal, bases, compat=job.compat)
     claw = load_claw(claw_files(bases), compat=job.compat)
     arguments = validate(found.goal, job.goal, parse_words(job.words), compat=job.compat)
-    for note in arguments.notes:
+    for note in (*claw.warnings, *found.goal.warnings, *arguments.notes):
         hooks.note(note)
+    if found.goal.needs_files and not job.paths and job.chosen == Chosen():
+        raise UsageError(
+            f"goal '{job.goal}' needs files",
+            rule="context_files: required",
+            next_step=f"name them: sutler run {job.goal} -c PATH",
+        )
     store = TrustStore(job.trust_file)
     if found.goal.scripts:
         require_goal(found, store, "runs context scripts")
@@ -118,6 +124,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
         cwd=job.cwd,
         env=job.environ,
         seconds=job.script_seconds,
+        note=_silent if job.compat else hooks.note,
     )
     values = {"Args": arguments.values, "Context": outputs}
     text = render_goal(found, values, job.environ, store, compat=job.compat)

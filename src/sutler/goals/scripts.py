@@ -7,7 +7,8 @@ as environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 
 from sutler.errors import SutlerError
 from sutler.goals.goal import Script
@@ -33,17 +34,26 @@ def run_scripts(
     cwd: str,
     env: Mapping[str, str],
     seconds: float = DEFAULT_SECONDS,
+    note: Callable[[str], None] = lambda text: None,
 ) -> dict[str, str]:
-    """Output by script name. The first one that fails ends the run."""
+    """Output by script name. The first one that fails ends the run. What a script prints on stderr
+    is a note for a person.
+    """
     full_env = {**env, **{variable(name): value for name, value in args.items()}}
+    full_env["SUTLER_PYTHON"] = sys.executable
     outputs: dict[str, str] = {}
     for script in scripts:
         command = render(script.command, {"Args": dict(args)}, name=script.name, environ=env)
-        outputs[script.name] = _run(script.name, command, cwd, full_env, seconds)
+        outputs[script.name], stderr = _run(script.name, command, cwd, full_env, seconds)
+        if stderr:
+            note(f"{script.name}: {stderr}")
     return outputs
 
 
-def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: float) -> str:
+def _run(
+    name: str, command: str, cwd: str, env: Mapping[str, str], seconds: float
+) -> tuple[str, str]:
+    """A script's trimmed output, and what it printed on stderr, at most 2,000 characters."""
     bounds = Bounds(seconds=seconds)
     try:
         done = capture(["sh", "-c", command], cwd=cwd, env=env, bounds=bounds)
@@ -51,23 +61,25 @@ def _run(name: str, command: str, cwd: str, env: Mapping[str, str], seconds: flo
         raise SutlerError(f"Failed to execute context script '{name}': {error}") from None
     if done.stopped == "time":
         raise SutlerError(
-            f"Context script '{name}' (`{command}`) did not finish in {seconds:g} seconds",
+            f"Context script '{name}' did not finish in {seconds:g} seconds\nscript: {command}",
             rule="script time limit",
             next_step="make it faster, or raise the limit with --script-timeout",
         )
     if done.stopped == "size":
         raise SutlerError(
-            f"Context script '{name}' (`{command}`) printed more than {bounds.out_bytes // 1024 // 1024} MiB",
+            f"Context script '{name}' printed more than {bounds.out_bytes // 1024 // 1024} MiB\nscript: {command}",
             rule="script output limit",
             next_step="filter its output",
         )
     if done.code != 0:
         stderr = done.err.decode("utf-8", "replace")
         raise SutlerError(
-            f"Context script '{name}' (`{command}`) failed with status {done.status}:\n{stderr}"
+            f"Context script '{name}' failed with status {done.status}:\n"
+            f"{stderr.rstrip()}\nscript: {command}"
         )
     try:
-        return done.out.decode("utf-8").strip(WHITE)
+        text = done.out.decode("utf-8").strip(WHITE)
+        return text, done.err.decode("utf-8", "replace").strip()[:2000]
     except UnicodeDecodeError:
         raise SutlerError(
             f"Script output for '{name}' was not valid UTF-8",

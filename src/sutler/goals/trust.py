@@ -1,13 +1,17 @@
 """Trust: a project's own scripts and model command run only after the user has seen that very
 content once.
 
-What is trusted is a place and a digest. When a byte of it changes, the trust is gone.
+A grant is a place and a digest. For a goal the digest covers every file of its folder, and files of
+the project that a script names by their path from the project's folder. When a byte of these
+changes, the grant is void. What a script starts without naming it (a Makefile, an installed
+program, a module that it imports) is not covered. The model command is a grant of its own.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -73,8 +77,38 @@ class TrustStore:
         os.replace(temporary, self.path)
 
 
+MAX_HELPER = 16 * 1024 * 1024
+_WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
+
+
+def helpers_of(found: Found) -> dict[str, bytes]:
+    """Files of the project that the goal's scripts name, by their path from the folder that holds
+    `.sutler`.
+    """
+    top = os.path.realpath(os.path.dirname(found.base.path))
+    helpers: dict[str, bytes] = {}
+    for script in found.goal.scripts:
+        for word in _WORD.findall(script.command):
+            real = os.path.realpath(os.path.join(top, word))
+            if not real.startswith(f"{top}/") or not os.path.isfile(real):
+                continue
+            path = os.path.relpath(real, top)
+            try:
+                with open(real, "rb") as stream:
+                    helpers[path] = stream.read(MAX_HELPER)
+            except OSError:
+                helpers[path] = b""
+    return helpers
+
+
+def goal_digest(found: Found) -> str:
+    """What a grant is bound to: the goal's folder, and the helper files of its scripts."""
+    helpers = {f"../{path}": data for path, data in helpers_of(found).items()}
+    return digest_of({**found.files, **helpers})
+
+
 def goal_trusted(found: Found, store: TrustStore) -> bool:
-    return found.base.own or store.knows(found.folder, digest_of(found.files))
+    return found.base.own or store.knows(found.folder, goal_digest(found))
 
 
 def require_goal(found: Found, store: TrustStore, what: str) -> None:
@@ -82,7 +116,7 @@ def require_goal(found: Found, store: TrustStore, what: str) -> None:
         raise DeniedError(
             f"goal '{found.id}' of this project {what}, and you have not trusted it yet",
             rule="a project's own scripts run only after you trusted their content",
-            next_step=f"read {quote(found.folder)}, then run 'sutler trust {found.id}'",
+            next_step=f"look at it with 'sutler trust {found.id}', which asks before it grants",
         )
 
 

@@ -22,11 +22,14 @@ _FALSE = ("false", "False", "FALSE")
 
 
 class Field:
-    """One value of a file: where it stands, and what it may be read as."""
+    """One value of a file: where it stands, and what it may be read as. `warnings` is one list for
+    all fields of a file.
+    """
 
-    def __init__(self, file: str, name: str, node: Any) -> None:
+    def __init__(self, file: str, name: str, node: Any, warnings: list[str]) -> None:
         self.file = file
         self.name = name
+        self.warnings = warnings
         self._node = node
         self.line: int = node.start_mark.line + 1
 
@@ -80,7 +83,8 @@ class Field:
         if self._node.id != "sequence":
             self.fail(f"'{self.name}' must be a list")
         return [
-            Field(self.file, f"{self.name}[{n}]", node) for n, node in enumerate(self._node.value)
+            Field(self.file, f"{self.name}[{n}]", node, self.warnings)
+            for n, node in enumerate(self._node.value)
         ]
 
     def pairs(self) -> dict[str, Field]:
@@ -95,23 +99,23 @@ class Field:
             )
         fields: dict[str, Field] = {}
         for key_node, node in self._node.value:
-            key = Field(self.file, "a key", key_node)
+            key = Field(self.file, "a key", key_node, self.warnings)
             name = key.text()
             if name in fields:
                 key.fail(f"'{name}' is given twice")
-            fields[name] = Field(self.file, name, node)
+            fields[name] = Field(self.file, name, node, self.warnings)
         return fields
 
     def record(self, known: Sequence[str], *, compat: bool) -> dict[str, Field]:
-        """A mapping with a fixed set of keys. Unknown ones are errors with a hint; compat ignores
-        them.
+        """A mapping with a fixed set of keys. Unknown ones are skipped with a warning and a hint;
+        compat skips them silently.
         """
         fields = self.pairs()
         for name, field in fields.items():
             if name not in known and not compat:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
-                field.fail(f"unknown key '{name}'", hint)
+                self.warnings.append(f"{field.file}:{field.line}: unknown key '{name}' ({hint})")
         return {name: field for name, field in fields.items() if name in known}
 
 
@@ -137,4 +141,4 @@ def read_yaml(data: bytes, file: str) -> Field:
         raise UsageError(f"{file}: malformed YAML: {' '.join(str(error).split())}") from None
     if node is None:
         raise UsageError(f"{file}: the file is empty")
-    return Field(file, "", node)
+    return Field(file, "", node, [])

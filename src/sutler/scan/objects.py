@@ -91,9 +91,12 @@ def changes(entries: Sequence[FileEntry], reader: Reader, old: Mapping[str, Blob
 
 def _blob_id(reader: Reader, path: RelPath, length: int) -> str:
     blob = reader.read(path)
-    if isinstance(blob, Problem):
-        return ""
-    data = b"blob %d\0" % len(blob.data) + blob.data
+    return "" if isinstance(blob, Problem) else blob_id(blob.data, length)
+
+
+def blob_id(content: bytes, length: int) -> str:
+    """The id under which git stores these bytes; ids of 64 digits are of a SHA-256 repository."""
+    data = b"blob %d\0" % len(content) + content
     if length == 64:
         from hashlib import sha256
 

@@ -54,10 +54,6 @@ def test_nothing_set_is_the_default(text: str) -> None:
         ("max_file_size_kb: many\n", "must be a whole number"),
         ("receiver_type: claudecli\n", "cannot be 'claudecli'"),
         ("excluded_directories: .git\n", "must be a list"),
-        (
-            "\nmax_filesize_kb: 3\n",
-            "c:2: unknown key 'max_filesize_kb'\nnext: did you mean 'max_file_size_kb'?",
-        ),
         ("a: b: c\n", "c:1: malformed YAML"),
         ("llm_command: [a]\n", "c:1: 'llm_command' must be a text"),
         ("llm_command: a\nllm_command: b\n", "c:2: 'llm_command' is given twice"),
@@ -67,3 +63,19 @@ def test_wrong_values(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         load(text)
     assert message in str(caught.value)
+
+
+def test_an_unknown_key_is_a_warning() -> None:
+    """Files of newer versions still work; a misspelt key is not silent."""
+    claw = load_claw([ClawFile("c", b"\nmax_filesize_kb: 3\nllm_command: x\n")])
+    assert claw.llm_command == "x"
+    assert claw.warnings == (
+        "c:2: unknown key 'max_filesize_kb' (did you mean 'max_file_size_kb'?)",
+    )
+    assert load_claw([ClawFile("c", b"other: 3\n")], compat=True).warnings == ()
+
+
+def test_a_huge_limit_is_a_limit() -> None:
+    """A number of any length is read as the largest that counts."""
+    claw = load_claw([ClawFile("c", b"max_file_size_kb: " + b"9" * 5000 + b"\n")])
+    assert claw.max_file_size_kb > 1 << 50

@@ -85,7 +85,6 @@ def test_booleans(word: str) -> None:
         ("name: a\n", "p:1: 'prompt' is missing"),
         ("prompt: a\n", "p:1: 'name' is missing"),
         ("name: a\nname: b\nprompt: c\n", "p:2: 'name' is given twice"),
-        ("name: a\nprompt: b\nprompts: c\n", "p:3: unknown key 'prompts'"),
         ("name: {a: b}\nprompt: b\n", "p:1: 'name' must be a text, not a mapping"),
         ("name: a\nprompt: b\nparameters: x\n", "p:3: 'parameters' must be a list"),
         ("name: a\nprompt: b\nparameters:\n  - name: x\n", "p:4: 'description' is missing"),
@@ -108,8 +107,7 @@ def test_errors_name_file_and_line(text: str, message: str) -> None:
 
 def test_unknown_keys_suggest_and_compat_ignores() -> None:
     text = b"name: a\nprompt: b\ncontext_script: {}\n"
-    with pytest.raises(UsageError, match="did you mean 'context_scripts'"):
-        parse_goal(text, "p")
+    assert "did you mean 'context_scripts'" in parse_goal(text, "p").warnings[0]
     assert parse_goal(text, "p", compat=True).name == "a"
 
 
@@ -132,3 +130,13 @@ def test_a_parameter_declared_twice() -> None:
     row = "{name: a, description: d, required: false}"
     with pytest.raises(UsageError, match="declared twice"):
         parse_goal(f"name: a\nprompt: b\nparameters: [{row}, {row}]\n".encode(), "p")
+
+
+def test_an_unknown_key_is_a_warning() -> None:
+    """Keys of a goal and of a parameter: each is named with its line, and the goal works."""
+    text = b"name: a\nprompt: b\nprompts: c\nparameters:\n  - {name: x, description: y, required: true, kind: z}\n"
+    assert parse_goal(text, "p").warnings == (
+        "p:3: unknown key 'prompts' (did you mean 'prompt'?)",
+        "p:5: unknown key 'kind' (known keys: name, description, required, type, default)",
+    )
+    assert parse_goal(text, "p", compat=True).warnings == ()

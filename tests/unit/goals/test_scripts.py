@@ -58,13 +58,13 @@ def test_variable_names(name: str, expected: str) -> None:
     assert variable(name) == f"SUTLER_ARG_{expected}"
 
 
-def test_failure_in_the_originals_words(tmp_path: Path) -> None:
+def test_a_failure_shows_the_error_before_the_script(tmp_path: Path) -> None:
     with pytest.raises(SutlerError) as caught:
         outputs(tmp_path, "echo out; echo oops >&2; exit 7")
     command = "echo out; echo oops >&2; exit 7"
     assert (
         caught.value.what
-        == f"Context script 's0' (`{command}`) failed with status exit status: 7:\noops\n"
+        == f"Context script 's0' failed with status exit status: 7:\noops\nscript: {command}"
     )
 
 

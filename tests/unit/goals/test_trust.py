@@ -97,9 +97,12 @@ def test_limits_in_a_projects_file_need_no_trust(plant: Plant) -> None:
 
 
 def test_the_command(folder: Path, capfdbinary: Capture) -> None:
-    """`sutler trust` shows what it trusts, `--list` and `--revoke` undo it."""
+    """`sutler trust` shows what it trusts and needs a person or --yes; `--revoke` undoes it."""
     assert cli(capfdbinary, folder, "dry-run", "s").code == 5
     ran = cli(capfdbinary, folder, "trust", "s")
+    assert ran.code == 5
+    assert "there is no terminal to ask on" in ran.err
+    ran = cli(capfdbinary, folder, "trust", "s", "--yes")
     assert "script x: touch ran; echo out" in ran.err
     assert cli(capfdbinary, folder, "dry-run", "s").text == "out"
     assert ".sutler/goals/s" in cli(capfdbinary, folder, "trust", "--list").text
@@ -110,7 +113,7 @@ def test_the_command(folder: Path, capfdbinary: Capture) -> None:
 
 def test_the_state_directory_serves_the_ledger_too(folder: Path, capfdbinary: Capture) -> None:
     """Trusting first must not leave a state directory that the other commands refuse."""
-    assert cli(capfdbinary, folder, "trust", "s").code == 0
+    assert cli(capfdbinary, folder, "trust", "s", "--yes").code == 0
     assert cli(capfdbinary, folder, "dry-run", "s").code == 0
     assert cli(capfdbinary, folder, "pack").code == 0
 
@@ -143,3 +146,27 @@ def test_the_digest_covers_names_and_contents() -> None:
         )
         == 5
     )
+
+
+def test_a_changed_helper_is_asked_for_again(plant: Plant, capfdbinary: Capture) -> None:
+    """A file that a script names belongs to the grant."""
+    place = plant({"tools": {"gen.sh": "echo one\n"}, "other.sh": "echo\n"})
+    write_goal(
+        place, "h", "name: h\ncontext_scripts: {x: sh tools/gen.sh}\nprompt: '{{ Context.x }}'\n"
+    )
+    assert "with the file tools/gen.sh" in cli(capfdbinary, place, "trust", "h", "--yes").err
+    assert cli(capfdbinary, place, "dry-run", "h").text == "one"
+    (place / "other.sh").write_text("echo changed\n")
+    assert cli(capfdbinary, place, "dry-run", "h").code == 0
+    (place / "tools/gen.sh").write_text("echo two\n")
+    assert cli(capfdbinary, place, "dry-run", "h").code == 5
+
+
+def test_the_model_command_is_a_grant_of_its_own(plant: Plant, capfdbinary: Capture) -> None:
+    """Trusting a goal does not trust the program that a claw.yaml names."""
+    place = plant({".sutler": {"claw.yaml": "llm_command: cat\nprompt_arg_template: ''\n"}})
+    write_goal(place, "s", "name: s\ncontext_scripts: {x: echo out}\nprompt: '{{ Context.x }}'\n")
+    assert cli(capfdbinary, place, "trust", "s", "--yes").code == 0
+    assert cli(capfdbinary, place, "run", "s").code == 5
+    assert cli(capfdbinary, place, "trust", "--yes").code == 0
+    assert cli(capfdbinary, place, "run", "s").text == "out"

@@ -8,6 +8,15 @@ from collections.abc import Sequence
 import sutler.config as config
 from sutler.goals import send
 
+GOAL_NAMES = {"bash": "_sutler_goals", "zsh": "_sutler_goals", "tcsh": "`sutler goals --names`"}
+"""Completion of a goal's name: functions of the preamble below."""
+COMPLETION_PREAMBLE = {
+    "bash": '_sutler_goals() { compgen -W "$(sutler goals --names 2>/dev/null)" -- "$1"; }',
+    "zsh": '_sutler_goals() { local -a names; names=(${(f)"$(sutler goals --names 2>/dev/null)"});'
+    " compadd -a names; }",
+    "tcsh": "",
+}
+
 
 def whole_number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18:
@@ -33,7 +42,7 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s GOAL [options] [-c PATH ...] [--key value ...]"
     parser.add_argument(
         "goal", nargs="?", metavar="GOAL", help="name of a goal; see 'sutler goals list'"
-    )
+    ).complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     files = parser.add_argument_group("files")
     files.add_argument(
         "-c", "--context", nargs="*", action="append", default=[], metavar="PATH",

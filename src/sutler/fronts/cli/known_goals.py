@@ -8,10 +8,23 @@ import argparse
 import os
 from hashlib import sha256
 
-from sutler.errors import UsageError
+from msgspec import Struct
+
+from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.outgoing import bases_here, trust_file, write_text
-from sutler.goals import discovery, params, trust
+from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
+from sutler.fronts.cli.outgoing import (
+    bases_here,
+    can_ask,
+    compat_of,
+    confirm,
+    settings_here,
+    target_from,
+    trust_file,
+    write_text,
+)
+from sutler.goals import discovery, draft, params, trust
+from sutler.goals.model_command import command_model
 from sutler.paths import quote
 from sutler.secrets.cleaner import told, told_all
 
@@ -19,7 +32,7 @@ STARTER = """\
 name: {name}
 description: Say in one sentence what this goal is for.
 
-# Parameters come after --, for example: sutler run {name} -- --topic parsers
+# Parameters follow the name, for example: sutler run {name} --topic parsers
 parameters:
   - name: topic
     description: What the prompt is about.
@@ -43,30 +56,40 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=("list", "show", "add"),
         default="list",
-        help="list: names and descriptions (default); show: one goal; add: a new goal",
+        help="list: names and descriptions (default); show: one goal with its prompt; add: a new goal",
     )
-    parser.add_argument("name", nargs="?", metavar="GOAL")
+    parser.add_argument("name", nargs="?", metavar="GOAL").complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--local", action="store_true", help="goals of this project only")
     where.add_argument(
         "--global", action="store_true", dest="everywhere", help="your own goals only"
     )
-    parser.add_argument("--compat", choices=("claw",), help="search only claw's folders")
+    parser.add_argument("--names", action="store_true", help="list names only, one a line")
+    parser.add_argument(
+        "--draft", metavar="TEXT", help="add: let the model command write the goal for TEXT"
+    )
+    add_compat(parser)
+    add_target(parser)
 
 
 def run_goals(args: argparse.Namespace, console: Console) -> int:
-    compat = args.compat == "claw"
+    compat = compat_of(args, settings_here(args))
     origin = "local" if args.local else "global" if args.everywhere else None
     if args.verb == "list":
-        return show_list(console, compat, origin)
+        return show_list(console, compat, origin, names_only=args.names)
     if not args.name:
         raise UsageError(
             f"'sutler goals {args.verb}' needs a name", next_step="see 'sutler goals list'"
         )
     if args.verb == "add":
-        return _add(args.name, origin, compat, console)
+        return _add(args, origin, compat, console)
+    return _show(args.name, origin, compat, console)
+
+
+def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
+    """A goal's description and parameters, then its prompt as it is written."""
     bases = [base for base in bases_here(compat) if origin in (None, base.origin)]
-    found = discovery.find_goal(args.name, bases, compat=compat)
+    found = discovery.find_goal(name, bases, compat=compat)
     trusted = trust.goal_trusted(found, trust.TrustStore(trust_file()))
     if console.as_json:
         facts = {
@@ -78,18 +101,26 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
         console.answer_json(told_all({"id": found.id, **facts}))
         return 0
     console.answer(told(params.explain(found.goal, found.id)))
+    console.answer(told(f"\nPrompt:\n\n{found.goal.prompt}"))
+    for warning in found.goal.warnings:
+        console.note(told(f"warning: {warning}"))
     console.note(
         f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {told(quote(found.folder))}"
     )
     return 0
 
 
-def show_list(console: Console, compat: bool, origin: str | None) -> int:
+def show_list(
+    console: Console, compat: bool, origin: str | None, *, names_only: bool = False
+) -> int:
     goals = [
-        one
-        for one in discovery.list_goals(bases_here(compat), compat=compat)
-        if origin in (None, one.origin)
+        goal
+        for goal in discovery.list_goals(bases_here(compat), compat=compat)
+        if origin in (None, goal.origin)
     ]
+    if names_only:
+        console.answer("\n".join(sorted({goal.id for goal in goals})))
+        return 0
     if console.as_json:
         console.answer_json({"goals": told_all(goals)})
         return 0
@@ -104,17 +135,35 @@ def show_list(console: Console, compat: bool, origin: str | None) -> int:
     return 0
 
 
-def _add(name: str, origin: str | None, compat: bool, console: Console) -> int:
-    discovery.check_name(name)
+def _add(args: argparse.Namespace, origin: str | None, compat: bool, console: Console) -> int:
+    name = discovery.check_name(args.name)
     folder = os.path.join(_home_for(origin, compat), "goals", name)
     path = os.path.join(folder, "prompt.yaml")
     if os.path.lexists(folder):
         raise UsageError(f"{quote(folder)} exists already", next_step=f"edit {quote(path)}")
+    text = _drafted(name, args) if args.draft else STARTER.format(name=name)
     os.makedirs(folder)
-    write_text(path, STARTER.format(name=name))
+    write_text(path, text)
     console.answer(path)
     console.note(f"edit it, then try 'sutler dry-run {name}'")
     return 0
+
+
+def _drafted(name: str, args: argparse.Namespace) -> str:
+    """A goal written by the user's model command; one that does not parse is not written."""
+    target = target_from(args, settings_here(args))
+    if target is None:
+        raise UsageError(
+            "--draft needs a model command", next_step="add --to PROFILE or --command LINE"
+        )
+    environ = dict(os.environ)
+    model = command_model(target, cwd=os.getcwd(), environ=environ, seconds=args.timeout or 300.0)
+    answer = model(draft.question(name, told(args.draft)))
+    try:
+        return draft.goal_text(answer)
+    except SutlerError as error:
+        error.what = f"the model's goal cannot be used: {error.what}\n{answer.rstrip()}"
+        raise
 
 
 def _home_for(origin: str | None, compat: bool) -> str:
@@ -132,11 +181,14 @@ def configure_trust(parser: argparse.ArgumentParser) -> None:
         "goal",
         nargs="?",
         metavar="GOAL",
-        help="name of a goal (default: the model command in the project's config file)",
-    )
+        help="name of a goal (default: the model command in the project's claw.yaml)",
+    ).complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", dest="show", help="list what is trusted")
     what.add_argument("--revoke", action="store_true", help="withdraw the trust")
+    what.add_argument(
+        "-y", "--yes", action="store_true", help="grant without a question, as a script needs it"
+    )
 
 
 def run_trust(args: argparse.Namespace, console: Console) -> int:
@@ -148,35 +200,60 @@ def run_trust(args: argparse.Namespace, console: Console) -> int:
         for place, digest in () if console.as_json else sorted(entries.items()):
             console.answer(f"{digest[:12]}  {quote(place)}")
         return 0
-    places = _places(args.goal, console)
-    for place, digest in places:
+    grants = [_goal_grant(args.goal)] if args.goal else _command_grants()
+    for grant in filter(None, grants):
         if args.revoke:
-            known = store.remove(place)
-            console.note(f"{'no longer trusted' if known else 'was not trusted'}: {quote(place)}")
-        else:
-            store.add(place, digest)
-            console.note(f"trusted: {quote(place)} ({digest[:12]})")
-    if not places:
+            was = store.remove(grant.place)
+            console.note(
+                f"{'no longer trusted' if was else 'was not trusted'}: {quote(grant.place)}"
+            )
+            continue
+        for line in grant.lines:
+            console.note(told(line))
+        if not args.yes:
+            _require_consent(grant)
+        store.add(grant.place, grant.digest)
+        console.note(f"trusted: {quote(grant.place)} ({grant.digest[:12]})")
+    if not any(grants):
         console.note("nothing to trust: these files are your own, or they run nothing")
     return 0
 
 
-def _places(goal: str | None, console: Console) -> list[tuple[str, str]]:
-    """What of this project would run something, shown as it is found: the goal's scripts and the
-    model command.
-    """
-    bases = bases_here(False)
-    places: list[tuple[str, str]] = []
-    if goal:
-        found = discovery.find_goal(goal, bases)
-        if not found.base.own:
-            for script in found.goal.scripts:
-                console.note(told(f"script {script.name}: {script.command.rstrip()}"))
-            places.append((found.folder, trust.digest_of(found.files)))
-    for file in discovery.claw_files(bases):
-        if not file.own and trust.sets_command(file):
-            console.note(
-                told(f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}")
-            )
-            places.append((file.name, sha256(file.data).hexdigest()))
-    return places
+class _Grant(Struct, frozen=True):
+    """What is granted: a place, the digest it is bound to, and what a person has to see first."""
+
+    place: str
+    digest: str
+    lines: tuple[str, ...]
+
+
+def _require_consent(grant: _Grant) -> None:
+    if not can_ask():
+        raise DeniedError(
+            f"{quote(grant.place)} was not trusted: there is no terminal to ask on",
+            rule="a person sees what will run before it is granted",
+            next_step="run it on a terminal, or add --yes",
+        )
+    if not confirm("allow this to run? [y/N] "):
+        raise DeniedError(f"{quote(grant.place)} was not trusted", rule="you declined")
+
+
+def _goal_grant(goal: str) -> _Grant | None:
+    found = discovery.find_goal(goal, bases_here(False))
+    if found.base.own:
+        return None
+    lines = [f"script {script.name}: {script.command.rstrip()}" for script in found.goal.scripts]
+    lines += [f"with the file {quote(path)}" for path in sorted(trust.helpers_of(found))]
+    return _Grant(found.folder, trust.goal_digest(found), tuple(lines))
+
+
+def _command_grants() -> list[_Grant | None]:
+    return [
+        _Grant(
+            file.name,
+            sha256(file.data).hexdigest(),
+            (f"{quote(file.name)}:\n{file.data.decode('utf-8', 'replace').rstrip()}",),
+        )
+        for file in discovery.claw_files(bases_here(False))
+        if not file.own and trust.sets_command(file)
+    ]

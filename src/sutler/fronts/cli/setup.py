@@ -280,9 +280,10 @@ def configure_completion(parser: argparse.ArgumentParser) -> None:
 def run_completion(args: argparse.Namespace, console: Console) -> int:
     import shtab
 
+    from sutler.fronts.cli.goal_options import COMPLETION_PREAMBLE
     from sutler.fronts.cli.parsing import whole_parser
 
-    script = shtab.complete(whole_parser(), shell=args.shell)
+    script = shtab.complete(whole_parser(), shell=args.shell, preamble=COMPLETION_PREAMBLE)  # type: ignore[arg-type]  # one text or one for each shell
     console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(
         script
     )
