@@ -49,7 +49,7 @@ def reasons(world: World, path: str, door: str, named: bool) -> set[str]:
         out.add("ignored")
     if named or door == "agent":
         return out
-    if (door == "goal" or "hidden" not in world.flags) and any(part[0] == "." for part in parts):
+    if "hidden" not in world.flags and any(part[0] == "." for part in parts):
         out.add("hidden")
     if door == "goal" or "default_excludes" not in world.flags or allowed:
         return out

@@ -62,6 +62,24 @@ def test_what_a_path_may_be(
     assert shown(cli(capfdbinary, folder, "dry-run", "plain", "-c", given)) == paths
 
 
+@pytest.mark.parametrize("compat", ["none", "claw"])
+@pytest.mark.parametrize("given", ["src", "src/sub", "src/denied.py", "src/sub/denied.py", "."])
+def test_denials_above_a_path_hold(
+    plant: Plant, capfdbinary: Capture, given: str, compat: str
+) -> None:
+    """A denial of the project's folder binds what is named below it, outside a repository too, and
+    what was left out is named.
+    """
+    deep: Files = {"denied.py": "CANARY", "ok.py": "fine"}
+    place = plant({".aiexclude": "denied.py\n", "src": {**deep, "sub": deep}})
+    write_goal(place, "plain", base=".claw")
+    words = ["dry-run", "plain", "-c", given, "--mode", "ignore", "--compat", compat]
+    ran = cli(capfdbinary, place, *words)
+    assert ran.code == 0
+    assert "CANARY" not in ran.text
+    assert "denied.py (ai denied" in ran.err
+
+
 def test_ranges_show_their_lines(folder: Path, capfdbinary: Capture) -> None:
     """The lines are the file's; two ranges of one file are two sections."""
     ran = cli(capfdbinary, folder, "dry-run", "plain", "-c", "src/cart.py:2-3", "src/cart.py:4-9")

@@ -23,6 +23,7 @@ from sutler.goals.context_files import (
     issue_of,
     limit,
     read,
+    scan_at,
     shown_path,
 )
 from sutler.goals.symlinks import links_in
@@ -30,7 +31,7 @@ from sutler.paths import RelPath, quote
 from sutler.scan.globs import GlobSet
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, ScanRules, Snapshot
-from sutler.scan.walk import explain, scan
+from sutler.scan.walk import explain
 
 STDIN = "stdin"
 """The shown path of the text that `-` stands for."""
@@ -110,13 +111,8 @@ def _discover_file(found: Discovery, host: str, given: str, wanted: Wanted) -> N
     """A file the user named: filters do not apply, only what binds even a named file (credentials,
     AI denials).
     """
-    folder, name = os.path.split(host)
-    with Root(folder) as root:
-        snapshot = scan(
-            root,
-            ScanRules(default_excludes=False, skip_file_bytes=None, allow=wanted.allow),
-            [RelPath(name)],
-        )
+    folder = os.path.dirname(host)
+    snapshot = scan_at(host, wanted.cwd, wanted.rules)
     for one in snapshot.excluded:
         why = f"{one.reason.replace('_', ' ')}: {one.rule}"
         found.errors.append(Issue("withheld", given, f"Left out: {quote(given)} ({why})"))
@@ -126,11 +122,9 @@ def _discover_file(found: Discovery, host: str, given: str, wanted: Wanted) -> N
 def _discover_folder(found: Discovery, host: str, wanted: Wanted) -> None:
     plain = [name.rstrip("/") for name in wanted.claw.excluded_directories]
     globs = [name for name in plain if any(char in name for char in "*?[{")]
-    rules = ScanRules(
-        default_excludes=False,
-        allow=wanted.allow,
+    rules = replace(
+        wanted.rules,
         depth=wanted.depth,
-        skip_file_bytes=None,
         excluded_directories=tuple(name for name in plain if name not in globs),
         excluded_extensions=wanted.claw.excluded_extensions,
     )
@@ -151,8 +145,7 @@ def _scan_folder(
     found: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = ""
 ) -> None:
     """`alias` is the path of the link that led here: what is found is shown below it."""
-    with Root(host) as root:
-        snapshot = scan(root, filter.rules, tell=wanted.tell)
+    snapshot = scan_at(host, wanted.cwd, filter.rules, wanted.tell)
     start = len(found.candidates)
     _warn_exclusions(found, host, snapshot, wanted)
     _admit(found, host, snapshot, wanted.cwd, filter.globs)

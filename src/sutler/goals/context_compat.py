@@ -14,13 +14,20 @@ from msgspec.structs import replace
 
 from sutler.errors import SutlerError
 from sutler.goals.claw import Claw
-from sutler.goals.context_files import Clean, ContextFile, Gathered, Issue, Wanted, secret_name
+from sutler.goals.context_files import (
+    Clean,
+    ContextFile,
+    Gathered,
+    Issue,
+    Wanted,
+    scan_at,
+    secret_name,
+)
 from sutler.goals.section import components
 from sutler.paths import RelPath, quote
 from sutler.scan.git import find_repository
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem, ScanRules, Snapshot
-from sutler.scan.walk import scan
 
 _MARKS = (
     codecs.BOM_UTF8,
@@ -31,7 +38,6 @@ _MARKS = (
 )
 _WITHHELD = ("credentials", "ai_denied", "hard_link")
 """Reasons that claw does not know: a file left out for one of them is always reported."""
-_RULES = ScanRules(default_excludes=False, hidden=False, skip_file_bytes=None)
 
 
 class _Seen(Struct, frozen=True):
@@ -80,13 +86,12 @@ def _discover(given: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
         raise SutlerError(f"Path does not exist: {given}")
     real = os.path.realpath(host)
     if not os.path.isdir(host):
-        folder, name = os.path.split(real)
-        with Root(folder) as root:
-            snapshot = scan(root, replace(_RULES, allow=wanted.allow), [RelPath(name)])
+        folder = os.path.dirname(real)
+        snapshot = scan_at(real, wanted.cwd, replace(wanted.rules, hidden=False))
         withheld += [_left_out(given, one) for one in snapshot.excluded]
         return [_Seen(folder, entry.path, given, entry.size) for entry in snapshot.entries]
-    rules = replace(_RULES, allow=wanted.allow, depth=wanted.depth)
-    snapshot = _scanned(real, rules)
+    rules = replace(wanted.rules, hidden=False, depth=wanted.depth)
+    snapshot = _scanned(real, wanted.cwd, rules)
     for problem in snapshot.problems:
         if problem.kind == "denied":
             raise SutlerError(f"Permission denied: {given.rstrip('/')}/{problem.path}".rstrip("/"))
@@ -104,15 +109,14 @@ def _discover(given: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]:
     return sorted(kept, key=lambda one: one.given)
 
 
-def _scanned(folder: str, rules: ScanRules) -> Snapshot:
+def _scanned(folder: str, cwd: str, rules: ScanRules) -> Snapshot:
     """A scan by claw's rules: outside a git repository a .gitignore does not count, but an .ignore
     does.
     """
-    with Root(folder) as root:
-        snapshot = scan(root, rules)
-        if find_repository(folder) is not None:
-            return snapshot
-        bare = scan(root, replace(rules, git_rules=False))
+    snapshot = scan_at(folder, cwd, rules)
+    if find_repository(folder) is not None:
+        return snapshot
+    bare = scan_at(folder, cwd, replace(rules, git_rules=False))
     ignored = {
         one.path
         for one in snapshot.excluded

@@ -9,12 +9,14 @@ from hashlib import sha256
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.goals.claw import Claw
 from sutler.paths import RelPath, quote
 from sutler.scan.root import Root
-from sutler.scan.snapshot import Problem
+from sutler.scan.snapshot import Problem, ScanRules, Snapshot
 from sutler.scan.text import decode
+from sutler.scan.walk import scan
 
 Kind = Literal[
     "missing",
@@ -33,6 +35,10 @@ Ask = Callable[[str], bool]
 
 NEAR = 0.8
 """From this share of a limit on, a warning says that the limit is near."""
+
+
+GOAL_RULES = ScanRules(default_excludes=False, skip_file_bytes=None)
+"""The rules of the door `goal` without any settings."""
 
 
 class Issue(Struct, frozen=True):
@@ -64,8 +70,7 @@ class Gathered(Struct, frozen=True):
 
 class Wanted(Struct, frozen=True):
     """What a run wants of its files: the paths as given, where from, how deep, under which limits.
-    `stdin` is the text that `-` stands for, `allow` the user's globs of names that only look like
-    credentials, `tell` the progress callback with the number of files so far.
+    `stdin` is the text that `-` stands for, `rules` are those of the door `goal`, `tell` the progress callback with the number of files so far.
     """
 
     paths: tuple[str, ...]
@@ -73,7 +78,7 @@ class Wanted(Struct, frozen=True):
     claw: Claw
     depth: int | None = None
     stdin: str | None = None
-    allow: tuple[str, ...] = ()
+    rules: ScanRules = GOAL_RULES
     tell: Callable[[int], None] | None = None
 
 
@@ -100,6 +105,35 @@ class Discovery(Struct):
     errors: list[Issue]
     warnings: list[str]
     seen: set[str]
+
+
+def scan_at(
+    host: str, cwd: str, rules: ScanRules, tell: Callable[[int], None] | None = None
+) -> Snapshot:
+    """What a scan finds at a real path; a folder's paths are relative to it, a file's to its
+    folder. Below the current folder the scan starts there, so that the ignore files and denials on
+    the way down hold, whether or not this is a repository.
+    """
+    folder = host if os.path.isdir(host) else os.path.dirname(host)
+    start = os.path.realpath(cwd)
+    if host != start and not host.startswith(start.rstrip("/") + "/"):
+        start = folder
+    with Root(start) as root:
+        named = [] if host == start else [RelPath(os.path.relpath(host, start))]
+        snapshot = scan(root, rules, named, tell)
+    prefix = "" if folder == start else os.path.relpath(folder, start) + "/"
+    if not prefix:
+        return snapshot
+    return replace(
+        snapshot,
+        entries=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.entries),
+        excluded=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.excluded),
+        problems=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.problems),
+    )
+
+
+def _stripped(path: str, prefix: str) -> RelPath:
+    return RelPath(path.removeprefix(prefix))
 
 
 def shown_path(host: str, cwd: str) -> str:

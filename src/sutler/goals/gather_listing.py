@@ -56,7 +56,7 @@ def _scanned(
     base: Root, start: RelPath, options: Options, rules: ScanRules
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Paths of admitted files, and of folders that are excluded as a whole, which end in `/`."""
-    depth = max(0, int(options.max_depth) - 1)
+    depth = min(max(0, int(options.max_depth) - 1), rules.depth or 1 << 30)
     snapshot = scan(base, replace(rules, depth=depth), [start] if start else [])
     closed = {one.path for one in snapshot.excluded if one.reason != "depth"}
     return frozenset(entry.path for entry in snapshot.entries), frozenset(closed)

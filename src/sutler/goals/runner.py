@@ -15,7 +15,7 @@ from sutler.formats.document import Finding
 from sutler.goals import context, context_compat
 from sutler.goals.ceiling import Ceiling
 from sutler.goals.claw import Claw, load_claw
-from sutler.goals.context_files import Ask, Clean, ContextFile, Gathered, Issue, Wanted
+from sutler.goals.context_files import GOAL_RULES, Ask, Clean, ContextFile, Gathered, Issue, Wanted
 from sutler.goals.discovery import Found, claw_files, find_bases, find_goal
 from sutler.goals.error_mode import judge
 from sutler.goals.params import parse_words, validate
@@ -26,6 +26,7 @@ from sutler.goals.send import Delivery, Target
 from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
 from sutler.paths import quote
+from sutler.scan.doors import rules_for
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
@@ -200,8 +201,8 @@ def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[Cont
             paths, extra = (*paths, *changed), [*extra, *texts]
         if chosen.auto_tokens is not None:
             fill = chosen_context.ranked(project, prompt, chosen.auto_tokens, hooks.count)
-    allow = job.settings.words("allow") if job.settings else ()
-    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, allow, hooks.tell)
+    rules = rules_for(job.settings, "goal") if job.settings else GOAL_RULES
+    wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell)
     gather = context_compat.gather_files if job.compat else context.gather_files
     gathered = gather(wanted, clean=hooks.clean)
     named = [*gathered.files, *(one for one in extra if one.path not in _paths(gathered.files))]

@@ -9,7 +9,7 @@ The rules of all doors come from `rules_for`, and `decide` applies them with the
 that `sutler why PATH --for DOOR` cannot differ from what happens. Credentials, AI-ignore files, hard
 links, confinement and the user's `allow` are the same at every door. The doors differ in this only:
 
-    goal    built-in exclusions and the size limit are claw's (its own settings), hidden names stay out
+    goal    built-in exclusions and the size limit are claw's (its own settings)
     agent   built-in exclusions and sizes do not hide a file that the agent names; ignored files ask
 
 `named` lifts ignore rules and built-in exclusions for a file that the user named. A model's request
@@ -46,9 +46,7 @@ def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
     )
     match door:
         case "goal":
-            return replace(
-                rules, default_excludes=False, hidden=False, depth=None, skip_file_bytes=None
-            )
+            return replace(rules, default_excludes=False, depth=None, skip_file_bytes=None)
         case "agent":
             return replace(
                 rules, default_excludes=False, hidden=True, depth=None, skip_file_bytes=None

@@ -34,6 +34,7 @@ from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Job
 from sutler.pack.project import Project
 from sutler.paths import quote
+from sutler.scan.doors import rules_for
 from sutler.secrets.cleaner import told, told_all
 
 PROPOSED = 8
@@ -87,7 +88,7 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
         root,
         redactions,
         ceiling_from(args, settings),
-        replace(project.rules(), skip_file_bytes=None),
+        rules_for(settings, "gather"),
         args.compat == "context-loader",
     )
     leaving = _Leaving(job, settings, redactions, ground, console)
