@@ -14,10 +14,10 @@ import os
 import sys
 from collections.abc import Mapping
 
+from sutler.edits.difference import unified
 from sutler.errors import SutlerError
 from sutler.paths import RelPath, quote
 from sutler.scan.commits import plumbing
-from sutler.scan.difference import unified
 from sutler.scan.git import find_repository
 from sutler.scan.objects import Blob, blob_id, contents, resolve, tree_of
 from sutler.scan.root import Root
