@@ -17,10 +17,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from sutler.access import grants
 from sutler.access.audit import Clock, Ledger
 from sutler.access.policy import Rules, decide, least
 from sutler.errors import ConflictError, DeniedError, SutlerError
@@ -45,10 +46,17 @@ from sutler.store.records import (
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-Ask = Callable[[Approval], bool | None]
-"""How a front asks a person: yes, no, or None when nobody can answer now."""
+Consent = bool | Literal["session"]
+"""Yes or no to one call; `session` is a yes that holds for its folder and session too."""
+Ask = Callable[[Approval], Consent | None]
+"""How a front asks a person; None when no answer can be had now."""
 
 APPROVAL_SECONDS = 15 * 60
+DECLINED = "the person was asked and declined"
+DO_NOT_RETRY = (
+    "do not repeat this call, and do not make the same change in another way; "
+    "go on without it, or ask the person what to do instead"
+)
 _MAX_ARG = 300
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
@@ -97,7 +105,7 @@ class Gate:
     def enter(self, call: Call, perform: Callable[[], tuple[T, Outcome]]) -> T:
         """Let a call through, or refuse it and say which rule did."""
         started = time.perf_counter()
-        decision = decide(call, self.rules, self.caller, self._spent())
+        decision = self._decide(call, self._spent())
         approval = ""
         if decision.verdict == "ask":
             approval = self.consent(call, decision)
@@ -128,11 +136,19 @@ class Gate:
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
         """Decide each call of a write; refuse the write if one of them is denied."""
         spent = self._spent()
-        decisions = tuple(decide(call, self.rules, self.caller, spent) for call in calls)
+        decisions = tuple(self._decide(call, spent) for call in calls)
         for call, decision in zip(calls, decisions, strict=True):
             if decision.verdict == "deny":
                 self._refuse(call, decision)
         return decisions
+
+    def _decide(self, call: Call, spent: Spent) -> Decision:
+        """The policy's decision; a person's grant lifts the rule that writes ask by default."""
+        decision = decide(call, self.rules, self.caller, spent)
+        if (decision.verdict, decision.rule) != ("ask", grants.DEFAULT_RULE):
+            return decision
+        now = self.clock()
+        return grants.lifted(self.store, self.caller, self._policy, call, now) or decision
 
     def intend(
         self, permit: Permit, whole: Call, blobs: Iterable[tuple[str, bytes]]
@@ -235,6 +251,8 @@ class Gate:
                 pending.id, "approved" if answer else "denied", f"front:{self.caller.id}"
             )
         if answer and stamp(self.clock()) < pending.expires and self.store.use(pending.id, call.id):
+            if answer == "session" and grants.grantable(pending):
+                grants.give(self.store, pending, f"front:{self.caller.id}", self.clock())
             return pending.id
         self._refuse(call, decision, pending.id, settled=answer is not None)
         raise AssertionError("unreachable")
@@ -341,9 +359,8 @@ class Gate:
     def _refuse(
         self, call: Call, decision: Decision, approval: str = "", *, settled: bool = False
     ) -> None:
-        outcome = Outcome(
-            ok=False, detail="approval needed" if approval and not settled else "refused"
-        )
+        detail = "declined" if settled else "approval needed" if approval else "refused"
+        outcome = Outcome(ok=False, detail=detail)
         self._record(call, "refused", decision, outcome, approval, time.perf_counter())
         shown = self.clean(quote(call.path), "").text[:200]
         if approval and not settled:
@@ -352,6 +369,12 @@ class Gate:
                 rule=decision.rule,
                 next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
                 approval=approval,
+            )
+        if settled:
+            raise DeniedError(
+                f"{call.tool} on {shown} is denied: {DECLINED}",
+                rule=decision.rule,
+                next_step=DO_NOT_RETRY,
             )
         raise DeniedError(
             f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step

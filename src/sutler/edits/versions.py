@@ -190,8 +190,8 @@ def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> Patch
 
 
 def preview(door: Door, plans: Sequence[Plan]) -> str:
-    """What a person is asked to approve: paths, sizes and digests, then the changed lines, then the
-    whole diff; every line escaped, and nothing left out without a count.
+    """What a person is asked to approve: paths, sizes and counts, then the diff in its order; every
+    line escaped, and nothing left out without a count.
     """
     head = []
     for plan in plans:
@@ -202,18 +202,15 @@ def preview(door: Door, plans: Sequence[Plan]) -> str:
             else f"{len(plan.before.data):,} bytes"
         )
         what = "delete" if after is None else "change" if plan.before.digest else "create"
-        head.append(
-            f"{what} {quote(plan.path)}: {sizes}, {plan.before.digest or '-'} -> {plan.result or '-'}"
-        )
-    lines = shown_diff(door, plans).split("\n")
-    changed = [
-        line for line in lines if line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))
-    ]
-    rest = [line for line in lines if line and line not in changed]
-    shown = [_escaped(line) for line in (*changed, *rest)[:SHOWN]]
-    left = len(changed) + len(rest) - len(shown)
-    count = f"{len(changed)} changed lines" + (
-        f"; {left} lines of the diff are not shown" if left > 0 else ""
+        head.append(f"{what} {quote(plan.path)}: {sizes}")
+    lines = [line for line in shown_diff(door, plans).split("\n") if line]
+    body = [line for line in lines if not line.startswith(("+++ ", "--- "))]
+    added = sum(line.startswith("+") for line in body)
+    removed = sum(line.startswith("-") for line in body)
+    shown = [_escaped(line) for line in lines[:SHOWN]]
+    left = len(lines) - len(shown)
+    count = f"{added + removed} changed lines" + (
+        f"; {left} lines of the diff are not shown" if left > 0 else f" (+{added} -{removed})"
     )
     return "\n".join([*head, count, *shown])
 

@@ -120,6 +120,7 @@ def open_doors(
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     strict: bool = True,
+    writable: tuple[str, ...] = (),
 ) -> Iterator[tuple[Opener, Ledger]]:
     """Doors into one project over one store, for as many callers as come; closing signs the
     ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
@@ -136,6 +137,8 @@ def open_doors(
         cwd=os.path.abspath(path)
     )  # exactly this folder is the root, wherever one stands
     rules = rules_from(project_config(project.place.root, env), project.settings)
+    named = [PolicyRule("allow", glob, ("write",), "--writable") for glob in writable]
+    rules = msgspec.structs.replace(rules, rules=(*rules.rules, *named))
     store, ledger = open_store(project.place.root, env)
     try:
         ledger.check()

@@ -55,6 +55,13 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="sync the ledger to disk for every read, not only for writes",
     )
+    parser.add_argument(
+        "--writable",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="files that agents may write without asking, as 'src/**' (repeatable); control files ask",
+    )
     http = parser.add_argument_group("over HTTP")
     http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
@@ -125,6 +132,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         profile=args.profile,
         max_tokens=max(1_000, args.max_tokens),
         strict=args.strict_ledger,
+        writable=tuple(args.writable),
         host=args.host,
         port=args.port,
         token_file=args.token_file,
@@ -144,7 +152,8 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
 
     if not args.client:
         raise UsageError("install needs a client", next_step=f"--client {'|'.join(CLIENTS)}")
-    entry = install.entry(root, tuple(args.tools.split(",")) if args.tools else ())
+    tools = tuple(args.tools.split(",")) if args.tools else ()
+    entry = install.entry(root, tools, tuple(args.writable))
     scope = "project" if args.project else "user" if args.user else install.usual_scope(args.client)
     path = install.target(args.client, scope, root, os.environ)
     change = install.plan(args.client, path, args.name, entry)
@@ -161,6 +170,12 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
         )
     else:
         console.answer(f"{path} already starts {args.name}")
+    if not console.as_json:
+        writes = ", ".join(args.writable) or "nothing"
+        console.note(
+            f"agents may read {root} without credentials and what AI-ignore files deny; "
+            f"they may write {writes} without asking, and ask for the rest"
+        )
     return 0
 
 

@@ -19,6 +19,7 @@ from typing import Literal
 
 import msgspec
 
+from sutler.access import grants
 from sutler.access.audit import export, verify_export
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
@@ -417,13 +418,65 @@ def configure_approve(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="id of the approval; without one, list the pending approvals",
     )
+    parser.add_argument(
+        "--session",
+        action="store_true",
+        help="allow further writes to the file's folder in the same session",
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list pending approvals and the grants for sessions"
+    )
+    parser.add_argument(
+        "--revoke", metavar="N", help="end a grant by its number in --list, or 'all'"
+    )
 
 
 def run_approve(args: argparse.Namespace, console: Console) -> int:
+    if args.revoke:
+        return _revoke(args.revoke, args, console)
+    if args.list:
+        return _list_grants(args, console)
     return _settle(args, console, "approved")
 
 
-configure_deny = configure_approve
+def _list_grants(args: argparse.Namespace, console: Console) -> int:
+    with opened(args, console) as door:
+        store, now = door.gate.store, door.gate.clock()
+        pending = [one for one in store.approvals("pending") if stamp(now) < one.expires]
+        active = grants.active(store, now)
+    rows = [
+        f"grant {number}: {quote(grant.folder)} for {grant.caller}, session {grant.session}, "
+        f"since {grant.at[:19]}, by {grant.by}"
+        for number, grant in enumerate(active, 1)
+    ]
+    text = "\n\n".join([*map(describe, pending), *rows]) or "nothing waits, and no grant holds"
+    return answer(console, {"pending": pending, "grants": active}, text)
+
+
+def _revoke(which: str, args: argparse.Namespace, console: Console) -> int:
+    with opened(args, console) as door:
+        store, now = door.gate.store, door.gate.clock()
+        active = grants.active(store, now)
+        numbers = range(1, len(active) + 1) if which == "all" else [_number(which, len(active))]
+        for number in numbers:
+            grants.revoke(store, active[number - 1], f"person:uid{os.getuid()}", now)
+    ended = [quote(active[number - 1].folder) for number in numbers]
+    return answer(console, {"revoked": ended}, f"revoked: {', '.join(ended) or 'nothing'}")
+
+
+def _number(word: str, most: int) -> int:
+    if word.isdecimal() and 1 <= int(word) <= most:
+        return int(word)
+    raise UsageError(f"no grant {word[:20]!r}", next_step="`sutler approve --list` numbers them")
+
+
+def configure_deny(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="id of the approval; without one, list the pending approvals",
+    )
 
 
 def run_deny(args: argparse.Namespace, console: Console) -> int:
@@ -454,8 +507,19 @@ def _settle(
         if state == "approved":
             _need_a_person(console)
         by = f"person:uid{os.getuid()}"
-        _recorded(door, f"approval_{state}", lambda: store.settle(found.id, state, by))
-    return answer(console, {"id": found.id, "state": state}, f"{found.id} {state}")
+        lasting = state == "approved" and args.session
+        if lasting and not grants.grantable(found):
+            raise UsageError(
+                "this approval cannot be extended to a session",
+                rule="control files, ignored files, `ask` rules and patches of several files ask each time",
+                next_step=f"run `sutler approve {found.id}`",
+            )
+        settled = _recorded(door, f"approval_{state}", lambda: store.settle(found.id, state, by))
+        folder = ""
+        if settled and lasting:
+            folder = grants.give(store, found, by, door.gate.clock())
+    granted = f"; {quote(folder)} may be written in session {found.session}" if folder else ""
+    return answer(console, {"id": found.id, "state": state}, f"{found.id} {state}{granted}")
 
 
 def _need_a_person(console: Console) -> None:

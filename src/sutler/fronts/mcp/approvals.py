@@ -8,6 +8,8 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
+from sutler.access.gate import Consent
+from sutler.access.grants import SECONDS, folder_of, grantable
 from sutler.paths import quote
 from sutler.store.records import Approval, canonical
 
@@ -30,29 +32,37 @@ def question(approval: Approval) -> dict[str, object]:
         f"Approval {approval.id}, until {approval.expires}.",
         *([preview] if preview else [f"Arguments: {approval.args}"]),
     ]
-    allow = {
-        "type": "boolean",
-        "title": "Allow this once",
-        "description": "exactly this call, and no other",
+    fields: dict[str, object] = {
+        "approve": {
+            "type": "boolean",
+            "title": "Allow this once",
+            "description": "exactly this call, and no other",
+        }
     }
+    if grantable(approval):
+        folder = folder_of(approval.path)
+        fields["session"] = {
+            "type": "boolean",
+            "title": f"Allow writes to {quote(folder)} for this session",
+            "description": f"for {SECONDS // 3_600} hours; control files still ask",
+            "default": False,
+        }
     return {
         "mode": "form",
         "message": "\n".join(lines),
-        "requestedSchema": {
-            "type": "object",
-            "properties": {"approve": allow},
-            "required": ["approve"],
-        },
+        "requestedSchema": {"type": "object", "properties": fields, "required": ["approve"]},
     }
 
 
-def verdict(answer: object) -> bool | None:
-    """Yes, no, or None when the person went away. Only an explicit yes is one."""
+def verdict(answer: object) -> Consent | None:
+    """Yes, yes for the session, no, or None without an answer. Only an explicit yes is one."""
     if not isinstance(answer, dict):
         return None
     content = answer.get("content")
     if answer.get("action") == "accept":
-        return isinstance(content, dict) and content.get("approve") is True
+        if not isinstance(content, dict) or content.get("approve") is not True:
+            return False
+        return "session" if content.get("session") is True else True
     return False if answer.get("action") == "decline" else None
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sutler.access.gate import Consent
 from sutler.fronts.mcp.approvals import question, verdict
 from sutler.fronts.mcp.child import POLL
 from sutler.fronts.mcp.wire import Id, Message
@@ -95,7 +96,7 @@ class Peer:
         self._questions: dict[Id, queue.SimpleQueue[object]] = {}
         self._numbers = itertools.count(1)
 
-    def ask(self, approval: Approval) -> bool | None:
+    def ask(self, approval: Approval) -> Consent | None:
         """Ask the person in front of the client; None if that is not possible or has no answer."""
         exchange = current.get()
         if exchange is None or not exchange.asking or exchange.send is None:

@@ -74,11 +74,12 @@ def target(name: str, scope: Scope, root: str, environ: Mapping[str, str]) -> st
     return os.path.join(root, client.project)
 
 
-def entry(root: str, tools: tuple[str, ...] = ()) -> Entry:
+def entry(root: str, tools: tuple[str, ...] = (), writable: tuple[str, ...] = ()) -> Entry:
     """How to start the server, with absolute paths: a client has another PATH and stands in another
     folder.
     """
     words = ["mcp", "--root", root, *(["--tools", ",".join(tools)] if tools else [])]
+    words += [word for glob in writable for word in ("--writable", glob)]
     beside = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), "sutler")
     program = beside if os.access(beside, os.X_OK) else shutil.which("sutler")
     if program:

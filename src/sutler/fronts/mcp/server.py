@@ -14,8 +14,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from sutler.access import grants
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
+from sutler.access.gate import DECLINED, DO_NOT_RETRY
+from sutler.access.grants import grantable
 from sutler.access.setup import Progress
 from sutler.errors import SutlerError
 from sutler.fronts import bug_report
@@ -274,12 +277,14 @@ class Server:
         said = verdict(answers.get("approval")) if isinstance(answers, dict) else None
         if said is None:
             waits = f"a person can run `sutler approve {id}`; then repeat the very same call"
-            return _failure("approval_needed", "nobody answered", waits, id)
-        gate = peer.door.gate
-        gate.store.settle(id, "approved" if said else "denied", f"front:{gate.caller.id}")
-        return (
-            None if said else _failure("denied", "the person said no", "do not ask for this again")
-        )
+            return _failure("approval_needed", "the person has not answered", waits, id)
+        gate, now = peer.door.gate, peer.door.gate.clock()
+        by = f"front:{gate.caller.id}"
+        settled = gate.store.settle(id, "approved" if said else "denied", by)
+        approval = gate.store.approval(id)
+        if settled and said == "session" and approval is not None and grantable(approval):
+            grants.give(gate.store, approval, by, now)
+        return None if said else _failure("denied", DECLINED, DO_NOT_RETRY)
 
 
 def _tool_of(message: Message) -> Tool | None:

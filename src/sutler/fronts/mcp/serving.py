@@ -42,6 +42,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     profile: str = "cloud"
     max_tokens: int = 25_000
     strict: bool = False
+    writable: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 0
     token_file: str = ""
@@ -68,7 +69,7 @@ def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
 def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
-    with open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
+    with open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger):
         server = Server(ledger, *tools)
         stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
@@ -99,7 +100,10 @@ def serve_http(plan: Plan, note: Note) -> None:
         listener = listen(plan.host, plan.port)
     except OSError as fault:
         raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
-    with listener, open_doors(plan.root, strict=plan.strict) as (door_for, ledger):
+    with (
+        listener,
+        open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger),
+    ):
         site = _site(plan, token, listener.getsockname()[1])
         doors = Doors(door_for, ledger.key, site, plan.backend)
         server = Server(ledger, *tools)

@@ -1,0 +1,126 @@
+"""Consent for a session and a folder, kept in the ledger: a row gives it, a later row takes it back.
+
+A grant is for one caller, session, policy and folder, and for writes that ask by default alone:
+control files, ignored files and the user's own `ask` rules still ask. It ends after some hours, when
+it is revoked, when the policy changes, or when the ledger is rotated.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sutler.paths import quote, unquote
+from sutler.store.base import Store
+from sutler.store.records import Approval, AuditEntry, Call, Caller, Decision, stamp, unseal
+
+DEFAULT_RULE = "default: ask writes"
+"""The rule that a grant lifts."""
+SECONDS = 8 * 3_600
+_GIVEN, _REVOKED = "grant", "grant_revoked"
+_PAGE = 5_000
+
+
+class Grant(Struct, frozen=True):
+    """A permission to write below a folder without being asked again."""
+
+    folder: str
+    session: str
+    caller: str
+    policy: str
+    at: str
+    by: str
+
+
+def grantable(approval: Approval) -> bool:
+    """Whether consent to this call may be extended to its folder."""
+    return approval.rule == DEFAULT_RULE and '["files",' not in approval.args
+
+
+def folder_of(path: str) -> str:
+    """The glob of everything in a file's folder and below."""
+    folder = path.rpartition("/")[0]
+    return f"{folder}/**" if folder else "**"
+
+
+def lifted(store: Store, caller: Caller, policy: str, call: Call, now: float) -> Decision | None:
+    """The decision by which a grant allows a write that asks by default, or nothing."""
+    globs = ["**"]
+    for at, letter in enumerate(call.path):
+        if letter == "/":
+            globs.append(f"{call.path[:at]}/**")
+    for glob in reversed(globs):
+        rows = store.audit_of(caller.session, glob, 100)
+        grant = _last(entry for entry in map(unseal, rows) if entry.tool in (_GIVEN, _REVOKED))
+        bound = grant is not None and (grant.caller, grant.policy) == (caller.id, policy)
+        if grant is not None and bound and _valid(grant, now):
+            return Decision("allow", f"grant: {glob} in this session")
+    return None
+
+
+def give(store: Store, approval: Approval, by: str, now: float) -> str:
+    """Record a grant for the folder of what was approved; returns its glob."""
+    folder = folder_of(approval.path)
+    grant = Grant(folder, approval.session, approval.caller, approval.policy, stamp(now), by)
+    store.record((_entry(grant, _GIVEN),), None)
+    return folder
+
+
+def revoke(store: Store, grant: Grant, by: str, now: float) -> None:
+    ended = Grant(grant.folder, grant.session, grant.caller, grant.policy, stamp(now), by)
+    store.record((_entry(ended, _REVOKED),), None)
+
+
+def active(store: Store, now: float) -> tuple[Grant, ...]:
+    """All grants that hold, oldest first."""
+    grants: dict[tuple[str, str], Grant] = {}
+    for entry in _all(store):
+        key = entry.session, entry.path
+        if entry.tool == _GIVEN:
+            grants.pop(key, None)
+            grants[key] = _grant(entry)
+        elif entry.tool == _REVOKED:
+            grants.pop(key, None)
+    return tuple(grant for grant in grants.values() if _valid(grant, now))
+
+
+def _all(store: Store) -> Iterator[AuditEntry]:
+    after = 0
+    while page := store.audit(after, _PAGE):
+        yield from map(unseal, page)
+        after = page[-1].seq
+
+
+def _last(entries: Iterator[AuditEntry]) -> Grant | None:
+    newest: AuditEntry | None = None
+    for entry in entries:
+        newest = entry if newest is None or entry.seq > newest.seq else newest
+    return _grant(newest) if newest is not None and newest.tool == _GIVEN else None
+
+
+def _valid(grant: Grant, now: float) -> bool:
+    return stamp(now - SECONDS) < grant.at <= stamp(now)
+
+
+def _entry(grant: Grant, tool: str) -> AuditEntry:
+    return AuditEntry(
+        call=secrets.token_hex(16),
+        phase="done",
+        at=grant.at,
+        caller=grant.caller,
+        session=grant.session,
+        tool=tool,
+        effect="list",
+        path=quote(grant.folder),
+        args=(("policy", grant.policy), ("by", grant.by)),
+        verdict="allow",
+        rule="a person's consent" if tool == _GIVEN else "revoked by a person",
+    )
+
+
+def _grant(entry: AuditEntry) -> Grant:
+    args = dict(entry.args)
+    policy, by = args.get("policy", ""), args.get("by", "")
+    return Grant(unquote(entry.path), entry.session, entry.caller, policy, entry.at, by)
