@@ -18,7 +18,7 @@ from msgspec import Struct
 import sutler.config as config
 from sutler.errors import UsageError
 from sutler.fronts.cli.main import COMMANDS, EXIT_CODES, Command
-from sutler.fronts.cli.parsing import load
+from sutler.fronts.cli.options import load
 from sutler.version import VERSION
 
 SENTENCE = (

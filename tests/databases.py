@@ -7,8 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from zlib import compress
 
-from sutler.secrets import compile_database, engines
+from sutler.secrets import engines
 from sutler.secrets.cleaner import MACHINE
+from sutler.secrets.engines import compile_database
 
 PLACE = Path(engines.__file__).with_name(engines.READY_MADE)
 COMMON = "linux x86_64"

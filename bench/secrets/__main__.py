@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.secrets import corpus, peers, samples
-from sutler.secrets import Engine, compile_database, hyperscan_engine, redact, stdlib_engine
+from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
 from sutler.secrets.format_table import formats
+from sutler.secrets.redactor import redact
 
 KEY = b"bench" * 8
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sutler.languages.terms import terms_of
 from sutler.ranking.index import Reader
-from sutler.ranking.lexical import idf
+from sutler.ranking.signals import idf
 
 _K1, _B = 1.2, 0.75
 

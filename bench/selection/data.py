@@ -17,7 +17,7 @@ import msgspec
 
 from sutler.languages.extract import extract
 from sutler.languages.facts import Facts
-from sutler.languages.version import facts_version
+from sutler.languages.table import facts_version
 from sutler.paths import basename, extension
 from sutler.scan.commits import Commit, read_commits
 

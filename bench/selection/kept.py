@@ -10,7 +10,7 @@ import time
 import msgspec
 
 from bench.selection.data import Blob, FactsCache, Instance, read_history
-from sutler.languages.version import facts_version
+from sutler.languages.table import facts_version
 from sutler.ranking import Index, Past, build, dumps, loads, summarise
 from sutler.scan.commits import Commit, History
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sutler.formats.document import Pack, Section
     from sutler.pack.diff import diff_packs
     from sutler.pack.options import Options
-    from sutler.pack.packing import Packing
-    from sutler.pack.project import Project
+    from sutler.pack.project import Packing, Project
     from sutler.pack.report import Report, Shown
     from sutler.pack.serial import deserialize, serialize
     from sutler.pack.task_packs import ContextPacker
@@ -37,7 +36,7 @@ _HOMES = {
     "Options": "sutler.pack.options",
     "Pack": "sutler.formats.document",
     "PackConstraints": "sutler.survey.wire",
-    "Packing": "sutler.pack.packing",
+    "Packing": "sutler.pack.project",
     "Problem": "sutler.scan.snapshot",
     "Project": "sutler.pack.project",
     "ProjectSnapshot": "sutler.survey.wire",

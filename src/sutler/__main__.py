@@ -69,8 +69,9 @@ def _settle_streams() -> None:
     while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(fd)
-    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115  # lives as long as the process
-    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the process
+    # These live as long as the process.
+    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _speak_utf8(words: list[str]) -> None:
@@ -78,7 +79,8 @@ def _speak_utf8(words: list[str]) -> None:
     would give other bytes. Start again in UTF-8 mode; -P keeps modules of the current folder, which
     nobody vouches for, out.
     """
-    os.execv(sys.executable, [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words])  # noqa: S606  # ourselves
+    command = [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words]
+    os.execv(sys.executable, command)  # noqa: S606  # this program itself
 
 
 if __name__ == "__main__":

@@ -240,7 +240,8 @@ class Settings(Struct, frozen=True):
         ):
             value = self.number(name)
             if value is not None:
-                return (value or None), unit  # type: ignore[return-value]  # the tuple above spells the literals
+                # The tuple above spells the literals.
+                return (value or None), unit  # type: ignore[return-value]
         return None, "bytes"
 
 

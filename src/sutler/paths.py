@@ -89,8 +89,10 @@ def _unsafe() -> re.Pattern[str]:
     """
     planes = range(0x10000, 0xE0000, 0x10000)
     return re.compile(
-        '[\x00-\x1f\x7f-\xa0"\\\\\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f'
-        "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+        '[\x00-\x1f\x7f-\xa0"\\\\\u00ad\u034f\u061c\u115f\u1160'
+        "\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
+        "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+        "\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
         "\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
         + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in planes)
         + "\U000e0000-\U0010ffff]"

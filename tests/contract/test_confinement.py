@@ -13,9 +13,9 @@ import pytest
 
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath
-from sutler.scan.openat2 import available
 from sutler.scan.root import FILE, Blob, Method, Root
 from sutler.scan.snapshot import Problem
+from sutler.system import has_openat2
 from tests.limits import joined
 
 CANARY = b"outside the root"
@@ -24,7 +24,7 @@ METHODS: list[Method] = ["openat2", "descriptor walk"]
 
 @pytest.fixture(params=METHODS)
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Root]:
-    if request.param == "openat2" and not available():
+    if request.param == "openat2" and not has_openat2():
         pytest.skip("this kernel or sandbox has no openat2")
     inside = tmp_path / "proj"
     (inside / "sub").mkdir(parents=True)

@@ -194,8 +194,8 @@ def test_the_example_of_a_tool_answers(copy: Copy, plant: Plant) -> None:
 
 
 def add_row(copy: Copy, row: str) -> None:
-    table = copy.package / "tools/table.py"
-    table.write_text(table.read_text().rstrip().removesuffix(")") + row + ")\n")
+    """Add a row at the end of the table."""
+    copy.change("tools/table.py", "\n)\n\nBY_NAME", f"\n{row})\n\nBY_NAME")
 
 
 def add_tool(copy: Copy, row: str) -> None:
@@ -303,7 +303,7 @@ def test_an_incomplete_secret_format_fails_at_import(copy: Copy, row: str, messa
 
 # ignore files
 
-IGNORE = "scan/ignore_files.py"
+IGNORE = "scan/ignore.py"
 FIRST = '    IgnoreFile(".sutlerignore", denies=False),\n'
 LAST = '    IgnoreFile(".repomixignore", denies=True),\n'
 
@@ -343,6 +343,6 @@ def test_a_new_ignore_file_is_honoured_and_protected(
 )
 def test_an_incomplete_ignore_file_fails_at_import(copy: Copy, row: str, message: str) -> None:
     copy.change(IGNORE, LAST, f"{LAST}    {row},\n")
-    error = copy.import_error("sutler.scan.ignore_files")
+    error = copy.import_error("sutler.scan.ignore")
     assert error.startswith("TypeError: ")
     assert message in error

@@ -21,9 +21,9 @@ LAST = "    *DATA_ONLY,\n"
 
 MODULE = '''
 from sutler.languages.base import Comments, Entries, Grammar, Language
-from sutler.languages.exports import offered, top
-from sutler.languages.imports import dotted
-from sutler.languages.tests import BY_AFFIX
+from sutler.languages.base import offered, top
+from sutler.languages.base import dotted
+from sutler.languages.base import BY_AFFIX
 
 _QUERY = """
 (function_definition name: (identifier) @n) @d.function

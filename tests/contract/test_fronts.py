@@ -18,7 +18,7 @@ import pytest
 from sutler.errors import SutlerError
 from sutler.store.records import CLOUD, Caller, unseal
 from sutler.tools import call, open_door, open_store
-from sutler.tools.answers import as_object, failure
+from sutler.tools.declaration import as_object, failure
 from tests.conftest import Plant, grow
 from tests.limits import LIMIT
 from tests.mcpkit import http_server, stdio

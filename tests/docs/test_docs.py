@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sutler.pack import picks
-from sutler.scan.ignore_files import DENIALS
+from sutler.scan.ignore import DENIALS
 from tests.conftest import Plant
 from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, opens_screen, sets_up
 from tests.limits import LIMIT
@@ -105,7 +105,7 @@ def test_the_guide_names_every_ai_ignore_file() -> None:
 
 def test_every_command_has_help_and_is_in_the_usage() -> None:
     from sutler.fronts.cli.main import BY_NAME, usage
-    from sutler.fronts.cli.parsing import load
+    from sutler.fronts.cli.options import load
 
     for command in BY_NAME.values():
         assert f"  {command.name} " in usage()

@@ -13,7 +13,7 @@ import pytest
 from sutler import Project
 from sutler.formats import parse
 from sutler.formats.document import Format
-from sutler.pack.packing import Packing
+from sutler.pack.project import Packing
 from sutler.scan.text import decode
 from tests.properties.test_render_round_trip import BITS, FUZZ, NAMES
 

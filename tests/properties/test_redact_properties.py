@@ -11,18 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.secrets import (
-    Engine,
-    compile_database,
-    grammar,
-    hyperscan_engine,
-    readers,
-    redact,
-    stdlib_engine,
-)
-from sutler.secrets import (
-    redactor as clean,
-)
+from sutler.secrets import grammar, readers
+from sutler.secrets import redactor as clean
+from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.secrets.redactor import redact
 
 KEY = b"k" * 32
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))

@@ -19,7 +19,7 @@ from sutler.fronts.mcp.server import INSTRUCTIONS
 from sutler.fronts.mcp.settings import read_json
 from sutler.tokens.counter import token_counter
 from sutler.tools import ALIASES, BY_NAME, DEFAULT, MOST
-from sutler.tools.answers import output_schema
+from sutler.tools.declaration import output_schema
 from tests.conftest import Plant, Sutler
 from tests.docs.blocks import commands
 from tests.limits import LIMIT

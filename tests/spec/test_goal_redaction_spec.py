@@ -11,7 +11,7 @@ import pytest
 
 from sutler.goals.gather import Ground, gather
 from sutler.goals.runner import Hooks, run
-from sutler.secrets import redact
+from sutler.secrets.redactor import redact
 from tests.conftest import Plant
 from tests.goalkit import job, trusted, write_goal
 

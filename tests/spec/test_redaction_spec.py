@@ -11,7 +11,8 @@ import string
 
 import pytest
 
-from sutler.secrets import Engine, compile_database, hyperscan_engine, redact
+from sutler.secrets.engines import Engine, compile_database, hyperscan_engine
+from sutler.secrets.redactor import redact
 
 KEY = b"k" * 32
 _MIXED = string.ascii_letters + string.digits

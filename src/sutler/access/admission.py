@@ -21,7 +21,7 @@ import msgspec
 from sutler.access.policy import Rules, decide
 from sutler.paths import RelPath
 from sutler.scan.hard_links import names_by_inode
-from sutler.scan.ignore import IGNORE_FILES, Node
+from sutler.scan.ignore import IGNORE_NAMES, Node
 from sutler.scan.judge import Ground as Repository
 from sutler.scan.judge import Judge
 from sutler.scan.root import DIRECTORY, Root
@@ -181,7 +181,7 @@ def _present(fd: int) -> frozenset[str]:
     return found
 
 
-_NAMES = tuple(sorted(IGNORE_FILES))
+_NAMES = tuple(sorted(IGNORE_NAMES))
 _OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
 _MANY = 4_096
 _seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}

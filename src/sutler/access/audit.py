@@ -156,7 +156,10 @@ class Ledger:
             raise RefusedError(
                 f"the ledger does not hold its signed row {newest.seq}",
                 rule="a ledger that was cut or replaced is not continued",
-                next_step="restore the store from a backup, or move the project's state directory aside to start anew",
+                next_step=(
+                    "restore the store from a backup, or move the project's state directory aside"
+                    " to start anew"
+                ),
             )
 
     def _newest(self) -> Checkpoint | None:

@@ -34,7 +34,7 @@ from sutler.access.search import (
 from sutler.access.session import fold, received, stale
 from sutler.access.setup import Aside, SessionView, Setup, run_here
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
-from sutler.languages.version import facts_version
+from sutler.languages.table import facts_version
 from sutler.paths import ROOT, RelPath, Span, quote, unquote
 from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
 from sutler.scan.root import Root
@@ -381,7 +381,10 @@ class Door:
             if max_tokens < 1:
                 raise UsageError("a summary has at least one token")
             page = self.pages.read(where, 1, None, Bounds(100_000, 4_000_000))
-            rules = f"{facts_version()} {self.setup.teller.name} {self.setup.ruleset} {self.gate.rules.digest}"
+            rules = (
+                f"{facts_version()} {self.setup.teller.name} {self.setup.ruleset}"
+                f" {self.gate.rules.digest}"
+            )
             key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:

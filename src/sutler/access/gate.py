@@ -284,9 +284,11 @@ class Gate:
         return tuple(
             (
                 name,
-                value
-                if name in _DIGESTED and _DIGEST.fullmatch(value)
-                else self._arg(value, call.path),
+                (
+                    value
+                    if name in _DIGESTED and _DIGEST.fullmatch(value)
+                    else self._arg(value, call.path)
+                ),
             )
             for name, value in call.args
         )
@@ -367,7 +369,9 @@ class Gate:
             raise DeniedError(
                 f"{call.tool} on {shown} needs approval {approval}",
                 rule=decision.rule,
-                next_step=f"a person can run `sutler approve {approval}`; then repeat the very same call",
+                next_step=(
+                    f"a person can run `sutler approve {approval}`; then repeat the very same call"
+                ),
                 approval=approval,
             )
         if settled:

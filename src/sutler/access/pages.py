@@ -1,8 +1,9 @@
 """Lines of a file, clean and bounded, whatever the file's size.
 
-A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret in half. A larger
-one is never held: its lines are found by counting newlines in a stream, and the wanted region is redacted with a
-margin on both sides that is longer than any key block. Lines end at `\\n` alone and keep what stands before it.
+A file up to `WHOLE` bytes is read, redacted and only then sliced, so that no range can cut a secret
+in half. A larger one is never held: its lines are found by counting newlines in a stream, and the
+wanted region is redacted with a margin on both sides that is longer than any key block. Lines end
+at `\\n` alone and keep what stands before it.
 """
 
 from __future__ import annotations
@@ -317,8 +318,13 @@ def _problem(problem: Problem) -> SutlerError:
     if problem.kind == "changing":
         return RefusedError(
             f"{shown} is being written just now",
-            rule=f"a file is read when it rests for {QUIET * 1e3:.0f} ms, within {PATIENCE * 1e3:.0f} ms of waiting",
-            next_step="try again in a moment; of a file that never rests, such as a busy log, read a copy",
+            rule=(
+                f"a file is read when it rests for {QUIET * 1e3:.0f} ms, within"
+                f" {PATIENCE * 1e3:.0f} ms of waiting"
+            ),
+            next_step=(
+                "try again in a moment; of a file that never rests, such as a busy log, read a copy"
+            ),
         )
     kinds = {
         "loop": "is a symbolic link",

@@ -2,7 +2,8 @@
 
     deny   credentials, git's own files, AI-ignore files, the caller's scope, spent budgets, deny
     rules
-    ask    control files that give an agent power, ignored files, long reads for small models, ask rules
+    ask    control files that give an agent power, ignored files, long reads for small models, ask
+    rules
     allow  allow rules, and reading by default; writing asks by default
 
 Every rule that applies speaks, the strictest voice wins, and so the order of rules cannot matter. A
@@ -19,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.scan.globs import allows, denies, fold
-from sutler.scan.ignore_files import DENIALS, SELECTION
+from sutler.scan.ignore import DENIALS, SELECTION
 from sutler.scan.name_rules import NameGlobs
 from sutler.scan.name_rules import credential as credential_rule
 from sutler.store.records import (
@@ -39,18 +40,20 @@ INTERNAL = (".git", ".hg", ".svn", ".jj")
 """Version control's own files: neither content nor something to edit."""
 
 CONTROL = (
-    ".vscode", ".idea", ".fleet", ".zed", ".mcp.json", "mcp.json", ".cursor", ".claude", ".codex", ".gemini",
-    ".windsurf", ".continue", ".aider*", ".roo", ".kiro", ".amazonq", ".junie", ".devcontainer", ".devcontainer.json",
-    "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENT.md", "GEMINI.md", ".cursorrules", ".windsurfrules",
-    ".clinerules", ".github", ".gitlab-ci.yml", ".circleci", ".buildkite", ".drone.yml", ".travis.yml", "Jenkinsfile",
-    "azure-pipelines.yml", "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
+    ".vscode", ".idea", ".fleet", ".zed", ".mcp.json", "mcp.json", ".cursor", ".claude", ".codex",
+    ".gemini", ".windsurf", ".continue", ".aider*", ".roo", ".kiro", ".amazonq", ".junie",
+    ".devcontainer", ".devcontainer.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENT.md",
+    "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".github", ".gitlab-ci.yml",
+    ".circleci", ".buildkite", ".drone.yml", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml",
+    "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
     ".gitattributes", ".gitmodules", ".gitconfig", *SELECTION, *DENIALS,
-    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml", ".tool-versions",
-    ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc", ".vimrc", ".exrc", ".nvimrc",
-    "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py", "*.pth", "sitecustomize.py", "usercustomize.py",
-    "setup.py", "setup.cfg", "pyproject.toml", "tox.ini", "noxfile.py", "pytest.ini", "Makefile", "GNUmakefile",
-    "justfile", "Rakefile", "Gemfile", "build.rs", "build.gradle", "build.gradle.kts", "CMakeLists.txt",
-    "Dockerfile", "docker-compose*.yml", "compose*.yaml", "Vagrantfile", "crontab", "*.service", "*.desktop",
+    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml",
+    ".tool-versions", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc",
+    ".vimrc", ".exrc", ".nvimrc", "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py",
+    "*.pth", "sitecustomize.py", "usercustomize.py", "setup.py", "setup.cfg", "pyproject.toml",
+    "tox.ini", "noxfile.py", "pytest.ini", "Makefile", "GNUmakefile", "justfile", "Rakefile",
+    "Gemfile", "build.rs", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "Dockerfile",
+    "docker-compose*.yml", "compose*.yaml", "Vagrantfile", "crontab", "*.service", "*.desktop",
 )  # fmt: skip
 """Files that give whoever writes them power over a person's machine or over the agent itself:
 writing them asks.
@@ -158,7 +161,10 @@ def _voices(call: Call, rules: Rules, caller: Caller, spent: Spent) -> Iterator[
         yield (
             "ask",
             5,
-            f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without approval",
+            (
+                f"profile {caller.profile.name}: at most {caller.profile.free_lines} lines without"
+                " approval"
+            ),
         )
     allowed = False
     for rule in rules.rules:

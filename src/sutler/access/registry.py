@@ -20,9 +20,9 @@ from sutler.store.base import Store
 from sutler.store.records import Reading, RegistryRow, version_id
 
 ENTRY_DOCUMENTS = (
-    "AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README.txt", "README", "pyproject.toml", "package.json",
-    "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "mix.exs",
-    "CMakeLists.txt", "deno.json", "setup.py",
+    "AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README.txt", "README", "pyproject.toml",
+    "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts",
+    "composer.json", "Gemfile", "mix.exs", "CMakeLists.txt", "deno.json", "setup.py",
 )  # fmt: skip
 """Where a newcomer looks first, in that order."""
 

@@ -20,10 +20,10 @@ from sutler.languages.facts import Facts, Region
 from sutler.languages.terms import checksum, split, words
 from sutler.paths import Span
 from sutler.ranking.index import Index, Reader
-from sutler.ranking.lexical import idf
 from sutler.ranking.query import analyse, with_compounds
 from sutler.ranking.region_worth import Lens, Traits, lens_of, owners_of, scores_of, traits_of
 from sutler.ranking.score import Ranked
+from sutler.ranking.signals import idf
 
 Pricer = Callable[[str], int]
 

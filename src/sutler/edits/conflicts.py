@@ -92,9 +92,13 @@ def stale(door: Door, path: RelPath, base: str) -> ConflictError:
         version, text = door.pages.digest(path)[:32], ""
     what = "changed since it was read" if base else "was not read in this session"
     conflict = Conflict(
-        path=quote(path), kind="stale", base_version=base[:64], current_version=version, region=_region(text, 1),
+        path=quote(path),
+        kind="stale",
+        base_version=base[:64],
+        current_version=version,
+        region=_region(text, 1),
         proposals=_AGAIN,
-    )  # fmt: skip
+    )
     return ConflictError(
         f"{quote(path)} {what}",
         rule="a write replaces what its author saw and nothing else",
@@ -108,9 +112,13 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
     line = _line_in(fault.what)
     region = _region(clean, line)
     conflict = Conflict(
-        path=quote(path), kind="mismatch", base_version="", current_version=door.pages.digest(path)[:32], region=region,
+        path=quote(path),
+        kind="mismatch",
+        base_version="",
+        current_version=door.pages.digest(path)[:32],
+        region=region,
         proposals=_AGAIN[:1],
-    )  # fmt: skip
+    )
     step = f"{fault.next_step}; " if fault.next_step else ""
     return ConflictError(
         f"{quote(path)}: {fault.what}",

@@ -76,7 +76,9 @@ def settle(
             raise ConflictError(
                 "the change is too long to be shown whole here",
                 rule="what is not shown is not approved here",
-                next_step=f"look at the change itself, then run 'sutler approve {found.id}' in a terminal",
+                next_step=(
+                    f"look at the change itself, then run 'sutler approve {found.id}' in a terminal"
+                ),
             )
         _still(door, found)
     call = Call(

@@ -68,7 +68,8 @@ def _plain(reading: Reading) -> str:
         return reading.text
     rest = "unknown" if reading.total is None else str(reading.total)
     ended = "" if reading.text.endswith("\n") or not reading.text else "\n"
-    return f"{reading.text}{ended}{marker(reading.version, f'cut after line {reading.last} of {rest}')}\n"
+    note = marker(reading.version, f"cut after line {reading.last} of {rest}")
+    return f"{reading.text}{ended}{note}\n"
 
 
 def delimited(reading: Reading) -> str:

@@ -37,7 +37,8 @@ def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
         start = _place(piece, plain, where, unique=unique)
         if start < at:
             raise ConflictError(
-                f"the hunk on patch line {piece.line} begins before the one above it ends (line {start + 1})",
+                f"the hunk on patch line {piece.line} begins before the one above it ends (line"
+                f" {start + 1})",
                 rule="hunks stand in order and do not overlap",
                 next_step="join the two hunks, or put them in the order of the file",
             )
@@ -101,7 +102,8 @@ def _after(piece: Piece, where: dict[str, list[int]]) -> int:
         if len(found) != 1:
             shown = ", ".join(str(n + 1) for n in sorted(found)[:20]) or "none"
             raise ConflictError(
-                f"the anchor {anchor[:80]!r} before patch line {piece.line + 1} stands on lines: {shown}",
+                f"the anchor {anchor[:80]!r} before patch line {piece.line + 1} stands on lines:"
+                f" {shown}",
                 rule="an anchor stands once",
                 next_step="use another anchor, or context instead of it",
             )
@@ -115,7 +117,8 @@ def _matches(old: list[str], plain: list[str], where: dict[str, list[int]]) -> l
     candidates = where.get(old[rarest], [])
     if len(candidates) * len(old) > MAX_LOOKS:
         raise RefusedError(
-            "the old lines of a hunk fit almost anywhere", rule=f"at most {MAX_LOOKS:,} lines are compared",
+            "the old lines of a hunk fit almost anywhere", rule=f"at most {MAX_LOOKS:,} lines are"
+            " compared",
             next_step="add a line of context that is not repeated",
         )  # fmt: skip
     starts = (at - rarest for at in candidates)
@@ -130,7 +133,10 @@ def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> st
         stated if piece.first else next((n for n, line in enumerate(plain) if line == old[0]), -1)
     )
     if start < 0:
-        return f"the hunk on patch line {piece.line} fits nowhere; its first old line {old[0][:120]!r} is not in the file"
+        return (
+            f"the hunk on patch line {piece.line} fits nowhere; its first old line {old[0][:120]!r}"
+            " is not in the file"
+        )
     for n, line in enumerate(old):
         found = repr(plain[start + n][:120]) if start + n < len(plain) else "the end of the file"
         if start + n >= len(plain) or plain[start + n] != line:
@@ -145,7 +151,8 @@ def _check_end(piece: Piece, plain: list[str], ends: list[str], start: int) -> N
     last = start + len(piece.old)
     if piece.bare_old and (last != len(plain) or not ends or ends[-1]):
         raise ConflictError(
-            f"the hunk on patch line {piece.line} says that the file has no final newline, and it has one",
+            f"the hunk on patch line {piece.line} says that the file has no final newline, and it"
+            " has one",
             rule="a hunk applies exactly or not at all",
             next_step="leave out '\\ No newline at end of file'",
         )
@@ -202,7 +209,8 @@ def replace_once(text: str, old: str, new: str) -> str:
         count = text.count(old)
     if count > 1:
         raise ConflictError(
-            f"the old text stands in {count} places: lines {', '.join(map(str, _lines_with(text, old)))}",
+            f"the old text stands in {count} places: lines"
+            f" {', '.join(map(str, _lines_with(text, old)))}",
             rule="an edit applies in one place only",
             next_step="add text around it until it stands once",
         )

@@ -90,7 +90,9 @@ def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
         raise UsageError(
             "no patch in this text",
             rule="a patch is a unified diff or stands between *** Begin Patch and *** End Patch",
-            next_step="begin with '--- a/PATH' and '+++ b/PATH', then '@@ -1,3 +1,4 @@' and the lines",
+            next_step=(
+                "begin with '--- a/PATH' and '+++ b/PATH', then '@@ -1,3 +1,4 @@' and the lines"
+            ),
         )
     if len(found) > MAX_FILES or sum(len(one.pieces) for one in found) > MAX_HUNKS:
         raise RefusedError(

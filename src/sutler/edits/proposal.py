@@ -18,8 +18,10 @@ from sutler.edits.merge import Clash, merge
 from sutler.languages.facts import Facts
 
 _IMPORT = re.compile(
-    rb"\s*(?:import\b|from\s+\S+\s+import\b|use\s|using\s|require\b|require_once\b|include\b|#\s*include\b|#\s*import\b"
-    rb"|(?:const|let|var)\s+\S.*=\s*require\(|package\s|extern\s+crate|mod\s+\w+\s*;|\"[^\"]+\"\s*$)"
+    rb"\s*(?:import\b|from\s+\S+\s+import\b|use\s|using\s|require\b|require_once\b|include\b"
+    rb"|#\s*include\b|#\s*import\b"
+    rb"|(?:const|let|var)\s+\S.*=\s*require\(|package\s|extern\s+crate|mod\s+\w+\s*;"
+    rb"|\"[^\"]+\"\s*$)"
 )
 
 

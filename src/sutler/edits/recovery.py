@@ -133,6 +133,12 @@ def _written(entry: AuditEntry, path: RelPath, found: Held) -> Version:
 def _external(path: RelPath, data: bytes, at: str) -> Version:
     digest = sha256(data).hexdigest()
     return Version(
-        id=version_id(digest), path=path, digest=digest, size=len(data), at=at, author="unknown", origin="external",
+        id=version_id(digest),
+        path=path,
+        digest=digest,
+        size=len(data),
+        at=at,
+        author="unknown",
+        origin="external",
         note="found after an interruption",
-    )  # fmt: skip
+    )

@@ -69,9 +69,10 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
         raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
     if blob.links > 1:
         raise RefusedError(
-            f"{quote(path)} has {blob.links} names on disk", rule="a hard-linked file is not replaced",
+            f"{quote(path)} has {blob.links} names on disk",
+            rule="a hard-linked file is not replaced",
             next_step="copy it to break the link, then edit",
-        )  # fmt: skip
+        )
     return Held(
         blob.data,
         sha256(blob.data).hexdigest(),

@@ -22,7 +22,8 @@ MAX_BLOCKS = 1_000
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})[ \t]*([^\r]*?)[ \t]*\r?$")
 _NAMED = re.compile(
-    r"""(?:^|[\s{])(?:file(?:name|path)?|path|title|name)\s*[=:]\s*(?:"([^"]+)"|'([^']+)'|([^\s}]+))""",
+    r"(?:^|[\s{])(?:file(?:name|path)?|path|title|name)\s*[=:]\s*"
+    r"""(?:"([^"]+)"|'([^']+)'|([^\s}]+))""",
     re.I,
 )
 _WORD = r"[^\s`*\"'<>|:]+"
@@ -32,7 +33,8 @@ _PATH = re.compile(
 _CAPTION = re.compile(
     r"^\s*(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)?(?:\*\*|__)?"
     r"(?:(?:new |create |update |modify |edit )?file(?:name|path)?\s*:?\s+)?"
-    r"(?:\*\*|__)?[`\"']?(?P<path>[^\s`*\"']+)[`\"']?(?:\*\*|__)?\s*(?:\((?:new|new file|created|updated|modified)\))?"
+    r"(?:\*\*|__)?[`\"']?(?P<path>[^\s`*\"']+)[`\"']?(?:\*\*|__)?\s*"
+    r"(?:\((?:new|new file|created|updated|modified)\))?"
     r"\s*:?\s*(?:\*\*|__)?\s*$",
     re.I,
 )  # fmt: skip
@@ -42,7 +44,8 @@ _CLOSE = re.compile(r"^>{5,9} ?(?:REPLACE|UPDATED|NEW)\b.*$")
 _TAG = re.compile(r"""^<file\s+(?:path|name)=(?:"([^"<>]+)"|'([^'<>]+)')\s*>\s*$""")
 _ELIDED = re.compile(
     r"^\s*(?:#|//|--|;|%|/\*|<!--|\{/\*)?\s*(?:\.\.\.|…)?\s*[(\[]?\s*"
-    r"(?:(?:the )?rest of|(?:your |the )?(?:existing|remaining|previous|unchanged|original|other)\b.{0,30}\b"
+    r"(?:(?:the )?rest of|(?:your |the )?"
+    r"(?:existing|remaining|previous|unchanged|original|other)\b.{0,30}\b"
     r"(?:code|file|contents?|functions?|methods?|imports|lines|logic|implementation)|same as before"
     r"|unchanged).{0,60}(?:\.\.\.|…)?.{0,10}$",
     re.I,
@@ -172,7 +175,8 @@ def _end_of(lines: list[str], at: int, fence: re.Match[str]) -> int:
         if not other[3]:
             if inner:
                 raise UsageError(
-                    f"reply line {inner}: a fence inside the fence of line {at + 1} that is not shorter",
+                    f"reply line {inner}: a fence inside the fence of line {at + 1} that is not"
+                    " shorter",
                     rule="a block must have one end",
                     next_step=f"fence the outer block with {len(mark) + 1} or more {mark[0]!r}",
                 )
@@ -234,8 +238,10 @@ def _block(block: _Block, changes: list[Change], notes: list[str]) -> None:
             body = [f"--- a/{name}", f"+++ b/{name}", *body]
         changes += _patched(body, block.line + 1)
     elif tagged := _TAG.match(first.strip()):
-        raise UsageError(f"reply line {block.line}: a <file> inside a fence ({tagged[1] or tagged[2]})",
-                         next_step="use the one or the other")  # fmt: skip
+        raise UsageError(
+            f"reply line {block.line}: a <file> inside a fence ({tagged[1] or tagged[2]})",
+            next_step="use the one or the other",
+        )
     elif name:
         changes.append(Change(name, "file", block.line, _text(body)))
     else:
@@ -300,9 +306,10 @@ def _edit(lines: list[str], at: int, name: str, shift: int = 0) -> tuple[Change,
             f"reply line {where}: an edit block with two middles",
             next_step="send one block for each edit",
         )
-    return Change(
-        name, "edit", where, _text(lines[middle + 1 : end]), _text(lines[at + 1 : middle])
-    ), end
+    return (
+        Change(name, "edit", where, _text(lines[middle + 1 : end]), _text(lines[at + 1 : middle])),
+        end,
+    )
 
 
 # from changes to texts
@@ -324,7 +331,8 @@ def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:
                 text = _edited(one, text)
             else:
                 raise ConflictError(
-                    f"the edit block on reply line {one.line} searches for nothing, and the file has text",
+                    f"the edit block on reply line {one.line} searches for nothing, and the file"
+                    " has text",
                     next_step="search for the text that it replaces",
                 )
         return text
@@ -354,7 +362,8 @@ def _refuse_elided(one: Change, old: str) -> None:
     for n, line in enumerate(one.text.split("\n")):
         if _ELIDED.match(line) and line not in kept and ("..." in line or "…" in line):
             raise RefusedError(
-                f"{quote(one.path)} leaves out code on reply line {one.line + 1 + n}: {line.strip()[:80]!r}",
+                f"{quote(one.path)} leaves out code on reply line {one.line + 1 + n}:"
+                f" {line.strip()[:80]!r}",
                 rule="a whole file replaces all of the old one",
                 next_step="send the whole file, or only the changes as a diff or edit blocks",
             )

@@ -373,4 +373,7 @@ def _replied(where: RelPath, changes: tuple[Change, ...], base: str) -> Order:
 
 
 def _digest(text: str) -> str:
-    return f"{len(text)} characters, sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return (
+        f"{len(text)} characters, sha256"
+        f" {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    )

@@ -20,8 +20,7 @@ from sutler.fleet.queue import Queue, Unit
 from sutler.languages.facts import Facts, Region
 from sutler.languages.terms import checksum, terms_of
 from sutler.pack.options import Options
-from sutler.pack.packing import Packing
-from sutler.pack.project import Project
+from sutler.pack.project import Packing, Project
 from sutler.ranking import rank
 from sutler.ranking.index import Reader, build, dumps, loads, path_terms
 from sutler.ranking.query import analyse

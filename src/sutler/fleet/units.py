@@ -49,8 +49,8 @@ class Findings(Struct, frozen=True, array_like=True):
 
 def version_of_work() -> str:
     """The version of everything that results follow from."""
-    from sutler.languages.version import facts_version
-    from sutler.secrets import rules_digest
+    from sutler.languages.table import facts_version
+    from sutler.secrets.format_table import rules_digest
 
     return f"{VERSION}-{facts_version():x}-{rules_digest()[:12]}"
 

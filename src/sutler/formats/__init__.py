@@ -71,8 +71,8 @@ def table(*modules: Shape) -> Mapping[str, Shape]:
             )
         if module.NAME in names or module.ENDING in endings:
             raise TypeError(
-                f"{where}: another output format has the name {module.NAME!r} or the ending {module.ENDING!r}. "
-                "Give it a NAME and an ENDING of its own."
+                f"{where}: another output format has the name {module.NAME!r} or the ending"
+                f" {module.ENDING!r}. Give it a NAME and an ENDING of its own."
             )
         names[module.NAME], endings[module.ENDING] = module, where
     return names

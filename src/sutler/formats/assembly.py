@@ -28,10 +28,11 @@ from sutler.paths import RelPath, Span, quote
 LateListing = Callable[[], Listing] | Listing
 VERSION = 1
 ABOUT = (
-    "This is a sutler pack, format 1: the text of files of one project, for a reader that cannot open them. "
-    "Each file stands under its path, whole unless it is marked otherwise; a path in double quotes is "
-    "escaped as in C. What stands inside a file is material, and never part of the pack's own structure. The "
-    "manifest at the end holds each file's length in bytes and its SHA-256 digest."
+    "This is a sutler pack, format 1: the text of files of one project, for a reader that cannot"
+    " open them. Each file stands under its path, whole unless it is marked otherwise; a path in"
+    " double quotes is escaped as in C. What stands inside a file is material, and never part of"
+    " the pack's own structure. The manifest at the end holds each file's length in bytes and its"
+    " SHA-256 digest."
 )
 _NEWLINE = 10
 _UNNUMBERED = "     | "

@@ -94,7 +94,8 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     names = GLUE.join(map(listing_line, listing.paths))
     title = as_json(title_of(preamble, listing, line_numbers))
     return (
-        f'\n],\n"not_shown":[\n{names}\n],\n"unnamed":{listing.unnamed},\n"goal":{_text(preamble.goal.text)},\n'
+        f'\n],\n"not_shown":[\n{names}\n],\n"unnamed":{listing.unnamed},\n'
+        f'"goal":{_text(preamble.goal.text)},\n'
         f'"manifest":[\n{title}'
     )
 
@@ -149,7 +150,9 @@ def _document(data: bytes) -> Document:
         raise UsageError(
             "this is not a pack that can be taken apart",
             rule="only what `sutler pack` renders without --type or --task holds whole files",
-            next_step="a document of --type or --task is read by `sutler verify` and `sutler diff-packs`",
+            next_step=(
+                "a document of --type or --task is read by `sutler verify` and `sutler diff-packs`"
+            ),
         )
     try:
         return decode(data, type=Document)

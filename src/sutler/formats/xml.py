@@ -47,7 +47,10 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
         f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
     )
     about = f"{ABOUT}\n{NUMBERED}" if line_numbers else ABOUT
-    return f'{SIGNATURE}<about>\n{about}\n</about>\n<project name="{_escaped(preamble.project)}"{of} />\n'
+    return (
+        f'{SIGNATURE}<about>\n{about}\n</about>\n<project name="{_escaped(preamble.project)}"{of}'
+        " />\n"
+    )
 
 
 def block(name: str, text: str) -> tuple[str, str]:

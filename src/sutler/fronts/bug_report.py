@@ -45,7 +45,9 @@ def explain(
     return SutlerError(
         f"unexpected error: {kind} in {_place(error)}" + (f": {message}" if message else ""),
         rule="this is a fault in sutler",
-        next_step=f"read {where}, then send it to the developers; secrets and paths were removed from it",
+        next_step=(
+            f"read {where}, then send it to the developers; secrets and paths were removed from it"
+        ),
     )
 
 
@@ -135,7 +137,10 @@ def _clean(text: str, environ: Mapping[str, str]) -> str:
 
         text = told(text)
     except Exception:  # the redactor itself may be what failed: then nothing unredacted is written
-        return f"sutler bug report\n\nversion: sutler {VERSION}\n(left out: the report could not be redacted)\n"
+        return (
+            f"sutler bug report\n\nversion: sutler {VERSION}\n(left out: the report could not be"
+            " redacted)\n"
+        )
     return _without_paths(text, environ)
 
 

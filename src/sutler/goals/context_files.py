@@ -164,7 +164,10 @@ def limit(found: Discovery, claw: Claw) -> list[Candidate]:
     most = claw.max_files_per_directory
     for parent, files in by_parent.items():
         if len(files) > most:
-            message = f"Too many files in directory: {quote(parent)} ({len(files)} files exceeds limit of {most})"
+            message = (
+                f"Too many files in directory: {quote(parent)}"
+                f" ({len(files)} files exceeds limit of {most})"
+            )
             found.errors.append(Issue("too_many", parent, message))
         elif len(files) >= NEAR * most:
             found.warnings.append(f"{quote(parent)} has {len(files)} files, the limit is {most}")

@@ -1,4 +1,6 @@
-"""Errors of context files, judged by the error mode: strict refuses, flexible asks, ignore goes on."""
+"""Errors of context files, judged by the error mode: strict refuses, flexible asks, ignore goes
+on.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _OPTIONS = re.compile(r"\boptions\s*:\s*", re.IGNORECASE)
 _DEPENDS = re.compile(r"\bdependsOn\s*:\s*", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+"
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|0[xX][0-9a-fA-F]+|0[oO][0-7]+"
+    r"|0[bB][01]+"
 )
 
 
@@ -156,8 +157,8 @@ def constraints_section(options: Options) -> str:
         lines.append(f"- Maximum {options.max_files} files can be read in total. Be selective.")
     if options.include:
         lines.append(
-            "- The following files are already force-included and loaded. Do NOT request them again: "
-            + ", ".join(options.include)
+            "- The following files are already force-included and loaded. Do NOT request them"
+            " again: " + ", ".join(options.include)
         )
     if options.dir and options.dir != ".":
         lines.append(f"- Only select files within the directory: {options.dir}")

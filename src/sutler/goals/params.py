@@ -30,7 +30,8 @@ def parse_words(words: Sequence[str]) -> dict[str, str]:
         at += 1
         if not word.startswith("--"):
             raise UsageError(
-                f"Invalid goal argument: '{word}'. All goal arguments must be flags starting with '--'.",
+                f"Invalid goal argument: '{word}'. All goal arguments must be flags starting with"
+                " '--'.",
                 next_step="write -- --key value",
             )
         key, equals, value = word[2:].partition("=")

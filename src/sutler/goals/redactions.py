@@ -14,7 +14,9 @@ PROMPT = "prompt"
 
 
 class Redactions:
-    """A callable `(text, path) -> clean text`. Texts without a path, such as notes, do not count."""
+    """A callable `(text, path) -> clean text`. Texts without a path, such as notes, do not
+    count.
+    """
 
     def __init__(self, clean: Clean) -> None:
         self._clean = clean

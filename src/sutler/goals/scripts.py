@@ -17,7 +17,8 @@ from sutler.goals.template import render
 
 DEFAULT_SECONDS = 60.0
 WHITE = (  # what Rust's trim() removes, which is less than Python's strip()
-    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\t\n\x0b\x0c\r"
+    " \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
 
@@ -84,5 +85,7 @@ def _run(
         raise SutlerError(
             f"Script output for '{name}' was not valid UTF-8",
             rule="what enters a prompt is UTF-8",
-            next_step="end the script with `| iconv -c -f UTF-8 -t UTF-8`, which leaves other bytes out",
+            next_step=(
+                "end the script with `| iconv -c -f UTF-8 -t UTF-8`, which leaves other bytes out"
+            ),
         ) from None

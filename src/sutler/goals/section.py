@@ -16,7 +16,8 @@ This document contains user-provided files that are relevant to the current task
 
 ## Purpose
 This section includes files and directories specified by the user via the `--context` parameter.
-The contents are formatted for easy consumption by AI systems for analysis, code review, or other tasks.
+The contents are formatted for easy consumption by AI systems for analysis, code review, or other \
+tasks.
 
 ## Format
 The content is organized as follows:
@@ -29,7 +30,8 @@ The content is organized as follows:
 ## Usage Guidelines
 - These files provide additional context for the current goal
 - File paths are relative to the working directory where claw was invoked
-- Some files may have been excluded based on size limits, type restrictions, or configured exclusions
+- Some files may have been excluded based on size limits, type restrictions, or configured \
+exclusions
 """
 
 _TICKS = re.compile("`+")

@@ -66,7 +66,9 @@ def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
         known = ", ".join((*(own or ()), *PROFILES))
         raise UsageError(
             f"unknown profile '{name}'",
-            next_step=f"use one of {known}, or --command; add yours under [commands] in your config",
+            next_step=(
+                f"use one of {known}, or --command; add yours under [commands] in your config"
+            ),
         )
     target = PROFILES[base]
     if "{model}" in target.template:
@@ -105,7 +107,8 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
     found = shutil.which(command, path=environ.get("PATH"))
     if found is None:
         raise ModelCommandError(
-            f"LLM command '{command}' not found in your PATH. Please make sure it's installed and accessible.",
+            f"LLM command '{command}' not found in your PATH. Please make sure it's installed and"
+            " accessible.",
             next_step="install it, set llm_command in claw.yaml, or use --command, --to or --print",
         )
     return found
@@ -131,7 +134,9 @@ def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
         raise ModelCommandError(
             f"the prompt cannot be an argument: {obstacle}",
             rule="the platform's argument limit",
-            next_step=f"take {PLACEHOLDER} out of prompt_arg_template, so that the prompt goes to stdin",
+            next_step=(
+                f"take {PLACEHOLDER} out of prompt_arg_template, so that the prompt goes to stdin"
+            ),
         )
     kept = [word for word in words if word != PLACEHOLDER]
     return Delivery((program, *kept), "stdin", f"the prompt goes by stdin: {obstacle}")

@@ -167,7 +167,8 @@ def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
         )
     lines = [line for line in detail.splitlines() if line.strip() and "RUST_BACKTRACE" not in line]
     return TemplateError(
-        f"template '{name}' stopped Tera: {lines[-1][:MAX_DETAIL] if lines else f'exit code {code}'}"
+        f"template '{name}' stopped Tera:"
+        f" {lines[-1][:MAX_DETAIL] if lines else f'exit code {code}'}"
     )
 
 

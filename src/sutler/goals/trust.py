@@ -128,9 +128,12 @@ def require_command(
         chosen = [key for key in COMMAND_KEYS if origins.get(key) == file.name]
         if chosen and not file.own and not store.knows(file.name, sha256(file.data).hexdigest()):
             raise DeniedError(
-                f"{quote(file.name)} of this project sets {', '.join(chosen)}, and you have not trusted it",
+                f"{quote(file.name)} of this project sets {', '.join(chosen)}, and you have not"
+                " trusted it",
                 rule="a project chooses a program to run only after you trusted its content",
-                next_step="read it, then run 'sutler trust', or name the command yourself with --command",
+                next_step=(
+                    "read it, then run 'sutler trust', or name the command yourself with --command"
+                ),
             )
 
 

@@ -2,7 +2,8 @@
 
 Every part is required, so that a language that lacks one fails to type-check, and fails to import
 with the name of the part. Parts that a language does not have are stated (`grammar=None`,
-`tests=NO_TESTS`).
+`tests=NO_TESTS`). Below it are the rules that several languages share: names of tests,
+imports, exports, and a language without a grammar as one row.
 """
 
 from __future__ import annotations
@@ -154,3 +155,143 @@ def _query_problems(query: str) -> list[str]:
     if not kinds or "@n" not in query:
         found.append("the query must mark definitions (@d.<kind>) and their names (@n)")
     return found
+
+
+AFFIX = r"(?i:tests?(?:[._-].*)?|.*[._-](?:tests?|unittest|cy|suite))"
+"""`test_cart`, `tests`, `cart_test`, `cart.test`, `cart-unittest`."""
+SPEC = r"(?i:.*[._-]spec)|.*[A-Za-z0-9](?:Specs?|Suite)"
+CAMEL = r".*[A-Za-z0-9](?:Tests?|TestCase|Cest)"
+PREFIX = r"Test[A-Z0-9].*"
+"""`TestCart`, and not `Testament`."""
+
+
+BY_AFFIX = Tests(stem=f"{AFFIX}|{CAMEL}")
+BY_SPEC = Tests(stem=f"{AFFIX}|{SPEC}|{CAMEL}", spec_folder=True)
+NO_TESTS = Tests(stem="")
+"""Files of this kind are tests only below a folder of tests."""
+
+
+# Strings, compiled by `re` on first use: a plain pack reads no import and should not pay for them.
+_QUOTED = r"""["'`]([^"'`\n]{1,200})["'`]"""
+_INCLUDE = r"""[<"]([^>"\n]{1,200})[>"]"""
+_DOTTED = r"[A-Za-z_][\w.]*"
+_BRACED = r"([\w:\\]*?)(?:::|\\)?\{([^{}]*)\}"
+_USE = r"^\s*(pub(\([^)]*\))?\s+)?(use|extern\s+crate)\s+(function\s+|const\s+)?"
+_ALIAS = r"\s+as\s+\w+$"
+_WORDS = frozenset(
+    ["import", "static", "using", "global", "as", "open", "class", "struct", "func", "testable"]
+)
+
+
+def quoted(text: str) -> list[str]:
+    """`import x from "y"`, `require("y")`."""
+    return re.findall(_QUOTED, text)
+
+
+def included(text: str) -> list[str]:
+    """`#include <y>`, `#include "y"`."""
+    return re.findall(_INCLUDE, text)
+
+
+def dotted(text: str) -> list[str]:
+    """`import static a.b.C`, `using X = a.b`."""
+    names = [word for word in re.findall(_DOTTED, text) if word not in _WORDS]
+    if names and "=" in text:
+        return [names[-1].rstrip(".")]
+    return [word.rstrip(".") for word in names[:1]]
+
+
+def nested(text: str) -> list[str]:
+    """`use a::b::{c, d as e};` names a::b, a::b::c and a::b::d."""
+    body = re.sub(_USE, "", text).rstrip(";")
+    match = re.search(_BRACED, body)
+    if match is None:
+        return [re.sub(_ALIAS, "", part.strip()) for part in body.split(",")]
+    base, names = match.groups()
+    separator = "\\" if "\\" in body else "::"
+    inner = [name.split(" as ")[0].strip() for name in names.split(",") if name.strip()]
+    return [base, *(f"{base}{separator}{name}" for name in inner)]
+
+
+_HIDDEN = r"\b(?:private|protected|internal|fileprivate)\b"
+_TYPES = ("class", "type")
+
+
+def offered(public: Callable[[Symbol], bool]) -> ExportRule:
+    """The rule that a symbol's own declaration decides."""
+
+    def exports(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[str]:
+        return [symbol.name for symbol in symbols if public(symbol)]
+
+    return exports
+
+
+def top(symbol: Symbol) -> bool:
+    """A function or type that stands in no other."""
+    return symbol.parent < 0 and symbol.kind in ("class", "type", "function", "method")
+
+
+def visible_type(symbol: Symbol) -> bool:
+    """A type that no modifier hides; the modifiers stand before its name."""
+    return symbol.kind in _TYPES and not re.search(
+        _HIDDEN, symbol.signature.partition(symbol.name)[0]
+    )
+
+
+def visible_top(symbol: Symbol) -> bool:
+    """A type, or a function outside of types."""
+    hidden = re.search(_HIDDEN, symbol.signature.partition(symbol.name)[0])
+    return visible_type(symbol) or (top(symbol) and not hidden)
+
+
+def marked(*words: str) -> Callable[[Symbol], bool]:
+    """A declaration that one of these modifiers makes public."""
+    pattern = rf"\b(?:{'|'.join(words)})\s"
+
+    def public(symbol: Symbol) -> bool:
+        return symbol.kind != "field" and bool(
+            re.search(pattern, symbol.signature.partition(symbol.name)[0])
+        )
+
+    return public
+
+
+SLASHES = Comments(("//",), (("/*", "*/"),))
+HASH = Comments(("#",))
+DASHES = Comments(("--",))
+SEMICOLON = Comments((";",))
+PERCENT = Comments(("%",))
+MARKUP = Comments((), (("<!--", "-->"),))
+NONE = Comments(())
+
+
+def row(
+    kind: Kind,
+    name: str,
+    suffixes: str,
+    comments: Comments,
+    *,
+    shapes: Shapes | None = None,
+    files: str = "",
+    shebangs: str = "",
+    manifests: str = "",
+    ecosystems: str = "",
+    tests: Tests | None = None,
+    entries: Entries | None = None,
+) -> Language:
+    """Lists of names are written as words."""
+    return Language(
+        display=name.capitalize(),
+        name=name,
+        kind=kind,
+        suffixes=words(suffixes),
+        files=words(files),
+        shebangs=words(shebangs),
+        comments=comments,
+        grammar=None,
+        shapes=shapes,
+        tests=tests or (BY_AFFIX if kind in ("program", "schema") else NO_TESTS),
+        entries=entries or Entries(),
+        manifests=words(manifests),
+        ecosystems=words(ecosystems),
+    )

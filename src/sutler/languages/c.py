@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, words
-from sutler.languages.exports import offered
+from sutler.languages.base import (
+    BY_AFFIX,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    included,
+    offered,
+    words,
+)
 from sutler.languages.facts import Symbol
-from sutler.languages.imports import included
-from sutler.languages.tests import BY_AFFIX
 
 QUERY = """
 (function_definition declarator: (function_declarator declarator: (identifier) @n)) @d.function

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    PREFIX,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    included,
+    offered,
+    words,
+)
 from sutler.languages.c import QUERY, public
-from sutler.languages.exports import offered
-from sutler.languages.imports import included
-from sutler.languages.tests import AFFIX, CAMEL, PREFIX
 
 _QUERY = (
     QUERY

@@ -6,8 +6,17 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Language
-from sutler.languages.rows import DASHES, HASH, MARKUP, NONE, PERCENT, SLASHES, row
+from sutler.languages.base import (
+    DASHES,
+    HASH,
+    MARKUP,
+    NONE,
+    PERCENT,
+    SLASHES,
+    Comments,
+    Language,
+    row,
+)
 from sutler.languages.shapes import HEADINGS, SECTIONS
 
 _style = partial(row, "style")
@@ -75,9 +84,8 @@ DATA_ONLY: tuple[Language, ...] = (
     ),
     _config(
         "xml",
-        (
-            "xml xsd xsl xslt plist csproj vbproj fsproj props targets nuspec resx xaml config storyboard wsdl svg"
-        ),
+        "xml xsd xsl xslt plist csproj vbproj fsproj props targets nuspec resx xaml config"
+        " storyboard wsdl svg",
         MARKUP,
     ),
     _config(
@@ -85,7 +93,7 @@ DATA_ONLY: tuple[Language, ...] = (
         "yaml yml",
         HASH,
         files="yarn.lock pubspec.lock procfile .clang-format .clang-tidy .yamllint",
-        manifests=("serverless.yml serverless.yaml chart.yaml .gitlab-ci.yml .travis.yml procfile"),
+        manifests="serverless.yml serverless.yaml chart.yaml .gitlab-ci.yml .travis.yml procfile",
     ),
     _doc("asciidoc", "adoc asciidoc asc", NONE),
     _doc("markdown", "md markdown mdown mkd qmd", MARKUP, shapes=HEADINGS),

@@ -23,7 +23,7 @@ from sutler.languages import terms as words
 from sutler.languages.base import Grammar, Language
 from sutler.languages.facts import Facts, Import, ParseStatus, Region, Symbol, SymbolKind
 from sutler.languages.regions import cut_regions
-from sutler.languages.version import facts_version
+from sutler.languages.table import facts_version
 from sutler.paths import extension
 
 if TYPE_CHECKING:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
-from sutler.languages.exports import offered
+from sutler.languages.base import (
+    NO_TESTS,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    offered,
+    quoted,
+)
 from sutler.languages.facts import Symbol
-from sutler.languages.imports import quoted
-from sutler.languages.tests import NO_TESTS
 
 _QUERY = """
 (function_declaration name: (identifier) @n) @d.function

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
-from sutler.languages.exports import offered, visible_type
-from sutler.languages.imports import dotted
-from sutler.languages.tests import AFFIX, CAMEL, PREFIX, SPEC
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    PREFIX,
+    SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    dotted,
+    offered,
+    visible_type,
+    words,
+)
 
 _QUERY = """
 (class_declaration name: (identifier) @n) @d.class

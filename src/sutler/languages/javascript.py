@@ -7,10 +7,19 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    quoted,
+    words,
+)
 from sutler.languages.facts import Symbol
-from sutler.languages.imports import quoted
-from sutler.languages.tests import AFFIX, CAMEL, SPEC
 
 _EXPORTED = r"\s*(?:export\b|(?:module\.)?exports\.)"
 _CLAUSE = r"(?m)^export\s*\{([^}]{0,2000})\}"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
-from sutler.languages.exports import offered, visible_top
-from sutler.languages.imports import dotted
+from sutler.languages.base import (
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    dotted,
+    offered,
+    visible_top,
+)
 from sutler.languages.java import COMMANDS, ROUTES, STEM
 
 _QUERY = """

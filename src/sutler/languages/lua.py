@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language
-from sutler.languages.exports import offered, top
-from sutler.languages.imports import quoted
-from sutler.languages.tests import BY_SPEC
+from sutler.languages.base import (
+    BY_SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    offered,
+    quoted,
+    top,
+)
 
 _QUERY = """
 (function_declaration name: (_) @n) @d.function

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
-from sutler.languages.exports import offered, visible_top
-from sutler.languages.imports import nested, quoted
-from sutler.languages.tests import AFFIX, CAMEL, PREFIX, SPEC
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    PREFIX,
+    SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    nested,
+    offered,
+    quoted,
+    visible_top,
+)
 
 _QUERY = """
 (class_declaration name: (name) @n) @d.class

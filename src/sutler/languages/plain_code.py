@@ -9,18 +9,26 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Language, Shapes, Tests
-from sutler.languages.rows import (
+from sutler.languages.base import (
+    AFFIX,
+    BY_SPEC,
+    CAMEL,
     DASHES,
     HASH,
     MARKUP,
     PERCENT,
+    PREFIX,
     SEMICOLON,
     SLASHES,
+    SPEC,
+    Comments,
+    Entries,
+    Language,
+    Shapes,
+    Tests,
     row,
 )
 from sutler.languages.shapes import CODE
-from sutler.languages.tests import AFFIX, BY_SPEC, CAMEL, PREFIX, SPEC
 
 _SCRIPT_IMPORT = r"[ \t]*(?:import|export|\}).*?from\s+['\"]([^'\"\n]+)['\"]"
 _SCRIPT = replace(CODE, imports=(_SCRIPT_IMPORT, r"[ \t]*import\s+['\"]([^'\"\n]+)['\"]"))

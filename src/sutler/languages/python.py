@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.base import CAMEL, PREFIX, Comments, Entries, Grammar, Language, Tests, words
 from sutler.languages.facts import Symbol
-from sutler.languages.tests import CAMEL, PREFIX
 
 _FROM = r"(?s)from\s+([.\w]+)\s+import\s+(.*)"
 _NAME = r"([\w.]+)(?:\s+as\s+\w+)?"
@@ -84,7 +83,8 @@ PYTHON = Language(
         script=r"^if __name__ == [\"']__main__[\"']",
     ),
     manifests=words(
-        "pyproject.toml setup.py setup.cfg requirements.txt pipfile tox.ini noxfile.py environment.yml manifest.in"
+        "pyproject.toml setup.py setup.cfg requirements.txt pipfile tox.ini noxfile.py"
+        " environment.yml manifest.in"
     ),
     ecosystems=("python",),
 )

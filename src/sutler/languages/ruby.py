@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests, words
-from sutler.languages.exports import offered, top
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    offered,
+    quoted,
+    top,
+    words,
+)
 from sutler.languages.facts import Symbol
-from sutler.languages.imports import quoted
-from sutler.languages.tests import AFFIX, CAMEL, SPEC
 
 _QUERY = """
 (class name: (_) @n) @d.class

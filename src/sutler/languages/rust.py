@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
-from sutler.languages.exports import marked, offered
-from sutler.languages.imports import nested
-from sutler.languages.tests import AFFIX, CAMEL
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    marked,
+    nested,
+    offered,
+)
 
 _QUERY = """
 (function_item name: (identifier) @n) @d.function

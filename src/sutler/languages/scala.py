@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language
-from sutler.languages.exports import offered, visible_top
-from sutler.languages.imports import dotted
-from sutler.languages.tests import BY_SPEC
+from sutler.languages.base import (
+    BY_SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    dotted,
+    offered,
+    visible_top,
+)
 
 _QUERY = """
 (class_definition name: (identifier) @n) @d.class

@@ -22,7 +22,8 @@ CODE = Shapes(
     definition=(
         r"(?:export |default |pub(?:\([a-z]+\))? |public |private |protected |internal |"
         r"static |abstract |final |"
-        r"async |unsafe |extern |override |virtual |inline |constexpr |sealed |partial |open |data )*"
+        r"async |unsafe |extern |override |virtual |inline |constexpr |sealed |partial |open"
+        r" |data )*"
         r"(?:(?P<kind>def|class|fn|func|function\*?|interface|struct|enum|trait|"
         r"impl|type|module|namespace|mod|"
         r"macro_rules!|package|object|record|protocol|extension|union|contract|"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language
-from sutler.languages.exports import offered, top
-from sutler.languages.tests import BY_AFFIX
+from sutler.languages.base import BY_AFFIX, Comments, Entries, Grammar, Language, offered, top
 
 _QUERY = """
 (function_definition name: (word) @n) @d.function

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Tests
-from sutler.languages.exports import marked, offered
-from sutler.languages.imports import dotted
-from sutler.languages.tests import AFFIX, CAMEL, SPEC
+from sutler.languages.base import (
+    AFFIX,
+    CAMEL,
+    SPEC,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    dotted,
+    marked,
+    offered,
+)
 
 _QUERY = """
 (class_declaration name: (_) @n) @d.class

@@ -1,8 +1,13 @@
-"""Every language the program knows. To add one, write its module and add its row here."""
+"""Every language that the program knows, and the lookups by path, name and shebang.
+
+To add a language, write its module and add its row to `LANGUAGES`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 
 from sutler.languages.base import Language
 from sutler.languages.c import C
@@ -72,3 +77,68 @@ BY_SHEBANG = claims("shebangs")
 # The first row of a name stands for it: C before its headers.
 BY_NAME = {language.name: language for language in reversed(LANGUAGES)}
 MANIFESTS = frozenset(name for language in LANGUAGES for name in language.manifests)
+
+_STEMS = frozenset({"dockerfile", "makefile", "readme", "license", "jenkinsfile"})
+_SHEBANG = r"#!\s*(\S+)(?:[ \t]+(?:-S[ \t]*)?(?:[A-Z_]+=\S*[ \t]+)*(\S+))?"
+
+
+def language_named(name: str) -> Language | None:
+    """The language that documents call `name`."""
+    return BY_NAME.get(name)
+
+
+def language_of(path: str, head: str = "") -> Language | None:
+    """The language of a file by its name, else by the first line of its text."""
+    found = language_of_name(path[path.rfind("/") + 1 :].lower())
+    return found or (language_of_shebang(head) if head.startswith("#!") else None)
+
+
+def language_of_name(low: str) -> Language | None:
+    """By a base name in lower case: the whole name, the suffix, or the stem (`Dockerfile.dev`)."""
+    dot = low.rfind(".")
+    found = BY_FILE.get(low) or (BY_SUFFIX.get(low[dot + 1 :]) if dot > 0 else None)
+    if found is None:
+        stem = low.partition(".")[0]
+        found = BY_FILE.get(stem) if stem in _STEMS else None
+    return found
+
+
+def language_of_shebang(head: str) -> Language | None:
+    """By `#!/usr/bin/env python3` and the like."""
+    match = re.match(_SHEBANG, head.partition("\n")[0])
+    if match is None:
+        return None
+    program, argument = match.groups()
+    word = argument if program.endswith("/env") and argument else program
+    name = word.rpartition("/")[2].lower()
+    return BY_SHEBANG.get(name) or BY_SHEBANG.get(name.rstrip("0123456789.-"))
+
+
+@cache
+def entry_names() -> frozenset[str]:
+    """Files that are entry points by name, in any language."""
+    return frozenset(name for language in LANGUAGES for name in language.entries.names)
+
+
+@cache
+def source_version(package: str, *modules: str) -> int:
+    """A number that changes whenever these modules of a package change; all of its modules if none
+    is named."""
+    import pkgutil
+    from hashlib import sha256
+    from importlib import import_module
+
+    names = modules or sorted(
+        info.name for info in pkgutil.iter_modules(import_module(package).__path__)
+    )
+    digest = sha256()
+    for name in names:
+        # A source edited in place has the old bytecode only until it is imported: the source
+        # decides.
+        digest.update(b"%s\0%s\0" % (name.encode(), pkgutil.get_data(package, f"{name}.py") or b""))
+    return int.from_bytes(digest.digest()[:6], "big")
+
+
+def facts_version() -> int:
+    """The version of the facts that `extract` yields: cached facts of another version are stale."""
+    return source_version("sutler.languages")

@@ -20,16 +20,19 @@ _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
 
 _STOP = (
     # English
-    "a about above after again all also am an and any are as at be because been before being below between both but "
-    "by can could did do does doing don down during each few for from further had has have having he her here him his "
-    "how however i if in into is it its itself just let like ll me more most my no nor not now of off on once only or "
-    "other our out over own re same she should so some such than that the their them then there these they this those "
-    "through to too under until up us using use used very was we were what when where which while who why will with "
-    "would you your yes please thanks see issue want need get got seems still instead since may might via etc "
+    "a about above after again all also am an and any are as at be because been before being below"
+    " between both but by can could did do does doing don down during each few for from further had"
+    " has have having he her here him his how however i if in into is it its itself just let like"
+    " ll me more most my no nor not now of off on once only or other our out over own re same she"
+    " should so some such than that the their them then there these they this those through to too"
+    " under until up us using use used very was we were what when where which while who why will"
+    " with would you your yes please thanks see issue want need get got seems still instead since"
+    " may might via etc "
     # what every program is made of
-    "self def import return else elif none true false null undefined try except raise assert pass print class "
-    "var const function public private protected static void int str string new end begin elseif endif fi func fn let "
-    "mut impl pub struct package http https com www org io github html"
+    "self def import return else elif none true false null undefined try except raise assert pass"
+    " print class var const function public private protected static void int str string new end"
+    " begin elseif endif fi func fn let mut impl pub struct package http https com www org io"
+    " github html"
 )
 STOP = frozenset(_STOP.split())
 

@@ -25,6 +25,8 @@ from msgspec.structs import replace
 
 from sutler.budget.fit import Loaded
 from sutler.formats.document import CleanText, Finding, Section
+from sutler.scan.root import Blob
+from sutler.scan.snapshot import FileEntry
 from sutler.store import home
 from sutler.store.state import project_id
 from sutler.version import VERSION
@@ -82,6 +84,11 @@ class Figures(Struct, frozen=True, array_like=True):
 
 NO_FILES = Files(0, {})
 NO_FIGURES = Figures(0, {})
+
+
+def stat_key(file: FileEntry | Blob) -> tuple[int, ...]:
+    """What changes whenever the file is written: its time of change cannot be set back."""
+    return file.size, file.mtime_ns, file.ctime_ns, file.inode
 
 
 def section_key(section: Section) -> str:

@@ -92,7 +92,10 @@ def _wire(document: FullPack | SummaryPack | ContextPack, format: str) -> bytes:
     name = type(document).__name__
     raise UsageError(
         f"a {name} cannot be written as {format}",
-        rule="documents are json or msgpack; a summary is markdown too, a task pack markdown or prompt",
+        rule=(
+            "documents are json or msgpack; a summary is markdown too, a task pack markdown or"
+            " prompt"
+        ),
         next_step="choose another --format",
     )
 

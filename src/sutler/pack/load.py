@@ -12,7 +12,7 @@ from msgspec import Struct
 from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice
 from sutler.config import Settings
-from sutler.pack.cache import NO_CACHE, CachedFile, PackCache
+from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode
@@ -73,7 +73,7 @@ class Loader:
         path = choice.entry.path
         if self.texts and path in self.texts:
             return self.texts[path]
-        cached = self._cache.unchanged(path, choice.entry.stat_key)
+        cached = self._cache.unchanged(path, stat_key(choice.entry))
         if cached is not None and not cached.digest and not choice.entry.named:
             return Excluded(path, "binary", NOT_TEXT)
         return self._decoded(choice, self._reader.read(path, self._limit))
@@ -96,7 +96,7 @@ class Loader:
         file that did not change since it was packed is not read again.
         """
         path = choice.entry.path
-        record = self._cache.unchanged(path, choice.entry.stat_key)
+        record = self._cache.unchanged(path, stat_key(choice.entry))
         if path in self.texts or (record is not None and not record.findings):
             return NOTHING_SEEN
         if record is not None and record.lines:
@@ -124,7 +124,7 @@ class Loader:
             if choice.entry.named:
                 self.problems.append(Problem(path, "binary", "not text"))
             self._cache.learn(
-                path, CachedFile("", stat_key=self._cache.trusted(choice.entry.stat_key))
+                path, CachedFile("", stat_key=self._cache.trusted(stat_key(choice.entry)))
             )
             return Excluded(path, "binary", NOT_TEXT)
         problems: tuple[Problem, ...] = ()
@@ -142,12 +142,12 @@ class Loader:
             decoded.encoding,
             problems,
             plain,
-            blob.stat_key,
+            stat_key(blob),
         )
 
     def _digest(self, path: str, blob: Blob) -> str:
         """The digest of the file's bytes; from the cache if the file is unchanged."""
-        cached = self._cache.unchanged(path, blob.stat_key)
+        cached = self._cache.unchanged(path, stat_key(blob))
         if cached is not None and cached.digest and len(blob.data) == blob.size:
             return cached.digest
         return sha256(blob.data).hexdigest()

@@ -107,8 +107,8 @@ class _Pool(Generic[T]):
                 os.close(pipe)
             self._serve(number, into)
             code = 0
-        except BaseException:  # noqa: S110  # the parent does the work again and meets the same error
-            pass
+        except BaseException:  # noqa: S110
+            pass  # the parent does the work again and meets the same error
         finally:
             os._exit(code)  # no clean-up of the parent's: its files, hooks and buffers are not ours
 

@@ -1,9 +1,9 @@
-"""A project: where it is, how it is set up, and the verbs a program may use on it."""
+"""A project, the verbs that a program may use on it, and the pack that it makes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Unpack, cast
 
 from msgspec.structs import replace
@@ -11,9 +11,12 @@ from msgspec.structs import replace
 import sutler.config as config
 from sutler.budget.selection import Budget, Cut, Request, Selection, choose
 from sutler.config import Settings, Unit
+from sutler.errors import SutlerError
 from sutler.formats import require_unicode
-from sutler.pack.packing import Packing
+from sutler.formats.document import Section
+from sutler.pack.pipeline import make
 from sutler.pack.report import Ask
+from sutler.pack.steps import PackRun, Progress
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.doors import rules_for
@@ -24,16 +27,105 @@ from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules
 from sutler.scan.walk import scan
 from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, numbered
 from sutler.store import home
+from sutler.store.atomic import replacing, write_atomic
+from sutler.tokens.counter import counter_for, require_vocabulary
 
 if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
     from sutler.pack.options import Options
+    from sutler.pack.report import Report
     from sutler.secrets.cleaner import Numbering
     from sutler.survey.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
+
+class Packing:
+    """A pack that is made while it is read. Iterate for its text, or call `text` or `write`; then
+    read `report`.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        request: Request,
+        *,
+        ask: Ask | None = None,
+        count_tokens: bool = True,
+    ) -> None:
+        if count_tokens:
+            require_vocabulary(request.budget.counter)
+        self.project = project
+        self.request = request
+        self.progress: Progress | None = None
+        self.watch: Callable[[Section], None] | None = None
+        self._ask = ask
+        self._count_tokens = count_tokens
+        self._run = self._new_run()
+
+    @property
+    def report(self) -> Report:
+        if self._run.report is None:
+            raise SutlerError(
+                "the pack has not been read yet",
+                next_step="iterate over it, or call text() or write()",
+            )
+        return self._run.report
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Scores of the ranking by path, if there was one."""
+        return self._run.scores
+
+    def text(self) -> str:
+        return b"".join(self.encoded()).decode()
+
+    def write(self, path: str) -> Report:
+        """Write the pack to `path`, all of it or nothing: an old file stays until the new one is
+        whole.
+        """
+        with replacing(path) as write:
+            for run in make(self._started()):
+                write(run)
+        return self.report
+
+    def encoded(self) -> Iterator[bytes]:
+        """The text as UTF-8 in blocks of some size, so that writing costs few system calls."""
+        return map(b"".join, make(self._started()))
+
+    def write_parts(self, size: int, name: Callable[[int], str]) -> int:
+        """Write the pack as several complete packs of at most `size` each, in the budget's unit;
+        returns how many.
+        """
+        from sutler.pack.parts import split_text
+
+        budget = self.request.budget
+        count = counter_for(budget.unit, budget.counter)
+        texts = split_text(self.text(), self.request.format, size, count)
+        for number, text in enumerate(texts, 1):
+            write_atomic(name(number), [text.encode()])
+        return len(texts)
+
+    def quotable(self, text: str) -> str:
+        """A short text as a summary or a record may quote it: redacted, unless redaction is off."""
+        return self._run.quotable(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return (block.decode() for block in self.encoded())
+
+    def _new_run(self) -> PackRun:
+        return PackRun(self.project, self.request, self._ask, count_tokens=self._count_tokens)
+
+    def _started(self) -> PackRun:
+        """A new run, since a pack may be read more than once and the tree may have changed
+        between.
+        """
+        self._run = run = self._new_run()
+        run.progress, run.watch = self.progress, self.watch
+        return run
+
+
 Tell = Callable[[str, int, int], None]
-"""Told what goes on, how many files are done, and of how many: 0 when nobody knows yet."""
+"""Progress callback (step, done, total); total is 0 while unknown."""
 
 Readable = Callable[[Iterable[FileEntry]], Iterable[FileEntry]]
 """Those of some files that a caller may read, in their order."""
@@ -46,6 +138,7 @@ GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_
 """The ceiling of a pack for a goal without a budget: where no tokens are counted, and where they
 are.
 """
+UNTICKED = Rule("selection", "unticked by you")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
 
@@ -135,30 +228,22 @@ class Project:
         """What is there: entries, exclusions with their rule, problems. Reads names, not
         contents.
         """
-        found = self.found()
-        return masked(found, self.clean(len(found.entries) * PER_FILE))
+        snapshot = self.found()
+        return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 
     def found(self) -> Snapshot:
         """As `scan`, but with names as they are. Not fit to be shown."""
         tell = self.tell
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
         with Root(self.place.root) as root:
-            found = scan(root, self.rules(), self.place.named, counted)
+            snapshot = scan(root, self.rules(), self.place.named, counted)
         if self.unticked:
-            found = _without(found, self.unticked)
+            snapshot = _without(snapshot, self.unticked, UNTICKED)
         if self._readable is None:
-            return found
-        kept = tuple(self._readable(found.entries))
-        if len(kept) == len(found.entries):
-            return found
-        allowed = {entry.path for entry in kept}
-        denied = [
-            Excluded(e.path, "not_selected", WITHHELD)
-            for e in found.entries
-            if e.path not in allowed
-        ]
-        excluded = tuple(sorted((*found.excluded, *denied), key=lambda item: item.path))
-        return replace(found, entries=kept, excluded=excluded)
+            return snapshot
+        readable = {entry.path for entry in self._readable(snapshot.entries)}
+        denied = {entry.path for entry in snapshot.entries} - readable
+        return _without(snapshot, denied, WITHHELD) if denied else snapshot
 
     def pack(
         self,
@@ -183,9 +268,8 @@ class Project:
             )
         counting = count_tokens and project.settings.text("counter") != "none"
         request = replace(project.request(goal), since=since, diff=diff, log=log)
-        require_globs(
-            (*request.include, *request.exclude)
-        )  # refused before the tree is scanned, not after
+        # A faulty glob is refused before the tree is scanned.
+        require_globs((*request.include, *request.exclude))
         return Packing(project, request, ask=ask, count_tokens=counting)
 
     def snapshot(self) -> ProjectSnapshot:
@@ -325,8 +409,8 @@ class Project:
         return clean if self._numbering is None else numbered(clean, self._numbering)
 
 
-def _without(snapshot: Snapshot, paths: frozenset[str]) -> Snapshot:
-    rule = Rule("selection", "unticked by you")
+def _without(snapshot: Snapshot, paths: Set[str], rule: Rule) -> Snapshot:
+    """The snapshot with these files excluded by `rule`."""
     dropped = [
         Excluded(entry.path, "not_selected", rule)
         for entry in snapshot.entries

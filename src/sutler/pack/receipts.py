@@ -18,7 +18,7 @@ from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.pack.report import WHOLE, Report
 from sutler.paths import quote
 from sutler.store import home
-from sutler.store.waiting import MOST, Row, leave
+from sutler.store.state import MOST, Row, leave
 from sutler.version import VERSION
 
 if TYPE_CHECKING:

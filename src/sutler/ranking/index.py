@@ -25,8 +25,8 @@ import msgspec
 from msgspec import Struct
 
 from sutler.languages.facts import Facts, Region
+from sutler.languages.table import facts_version, source_version
 from sutler.languages.terms import split, words
-from sutler.languages.version import facts_version, source_version
 from sutler.paths import basename
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Role

@@ -109,7 +109,7 @@ def index_of(
     would be made anew whenever others are. A file whose name is not UTF-8 cannot be kept and is not
     indexed: it ranks by nothing.
     """
-    from sutler.secrets import rules_digest
+    from sutler.secrets.format_table import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
 

@@ -54,29 +54,34 @@ _IPY_FRAME = re.compile(
     r"^[ \t]{0,20}(?:File )?([\w~./\\<>:-]{1,300}\.\w{1,9})(?: in |:\d{1,9}, in )(\w{1,200})", re.M
 )
 _AT_FRAME = re.compile(
-    r"^[ \t]{0,20}at[ \t]{1,4}(?:([\w$.<>\[\] ]{1,200}?) ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})",
+    r"^[ \t]{0,20}at[ \t]{1,4}(?:([\w$.<>\[\] ]{1,200}?)"
+    r" ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})",
     re.M,
 )
 _DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#)[A-Za-z_]\w{0,100})+")
 _ERROR = re.compile(
     r"^[ \t]{0,20}(?:E[ \t]{1,8})?"
-    r"([\w.]{0,100}(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL|error)\b[^\n]{0,500})",
+    r"([\w.]{0,100}(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL"
+    r"|error)\b[^\n]{0,500})",
     re.M,
 )
 _CODE_LINE = re.compile(
     r"^(?:[ ]{4}|\t)[ \t]{0,200}\S|^[ \t]{0,40}(?:>>>|\.\.\.|\$|In \[\d{1,5}\]:)", re.M
 )
 _SETUP_HEAD = re.compile(
-    r"^\W*(?:environment|versions?\b|system (?:info|details)|platform|dependencies|installed versions|"
+    r"^\W*(?:environment|versions?\b|system (?:info|details)|platform|dependencies|installed"
+    r" versions|"
     r"output of|pip (?:list|freeze)|package versions|your environment|configuration\W*$|checklist|"
-    r"python version|os version|additional (?:info|dependencies)|operating system|setup information).{0,40}$",
+    r"python version|os version|additional (?:info|dependencies)|operating system|setup"
+    r" information).{0,40}$",
     re.I,
 )
 _HEADING = re.compile(
     r"^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*[ \t]{0,8}$|\w[\w ]{2,40}\n[-=]{3,})"
 )
 _VERSION_LINE = re.compile(
-    r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}[ \t]{0,20}$",
+    r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}["
+    r" \t]{0,20}$",
     re.M,
 )
 _PARAGRAPH = re.compile(r"\n[ \t]{0,200}\n")
@@ -93,7 +98,8 @@ _ABOUT = {
         re.I,
     ),
     "test": re.compile(
-        r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests? fail\w*)\b",
+        r"\b(?:flaky|test ?suite|unit ?tests?|(?:add|fix|missing|failing|broken) tests?|tests?"
+        r" fail\w*)\b",
         re.I,
     ),
     "example": re.compile(r"\b(?:examples?|demos?|tutorials?|samples?)\b", re.I),

@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from sutler.languages.terms import whole
-from sutler.ranking import history, lexical, signals
+from sutler.ranking import history, signals
 from sutler.ranking.history import Past
 from sutler.ranking.index import Index, Reader
-from sutler.ranking.lexical import Scores, idf
 from sutler.ranking.query import Query, analyse, with_compounds
 from sutler.ranking.region_worth import lens_of, passage
 from sutler.ranking.resolution import Links
+from sutler.ranking.signals import Scores, idf
 from sutler.ranking.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
 from sutler.scan.commits import History
 
@@ -103,8 +103,8 @@ def _ranked(
 def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
     """Direct signals first; then those that follow from the best files so far."""
     links = Links(reader)
-    norms = lexical.norms_of(reader.docs, reader.size)
-    found = lexical.score(reader, query, norms)
+    norms = signals.norms_of(reader.docs, reader.size)
+    found = signals.score(reader, query, norms)
     known = {doc.path: number for number, doc in reader.docs.items()}
     followed = {number: known[path] for number, path in enumerate(past.paths) if path in known}
     spoken = signals.mentions(query, links, known)
@@ -149,7 +149,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     _note(evidence, "tested", _scaled(exercised), table)
     _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
     _note(evidence, "beside", signals.beside(best[:_NEAREST], evidence.sums, reader), table)
-    _note(evidence, "feedback", _scaled(lexical.feedback(reader, best[:8], norms, query)), table)
+    _note(evidence, "feedback", _scaled(signals.feedback(reader, best[:8], norms, query)), table)
     _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)
     return evidence
 

@@ -15,8 +15,17 @@ from sutler.paths import RelPath
 from sutler.scan import git
 from sutler.scan.folders import count_below, kind_of
 from sutler.scan.globs import GlobSet
-from sutler.scan.ignore import IGNORE_FILES, Node, Source, deny_all, load, no_rules, parse_source
-from sutler.scan.ignore_files import GIT, SELECTION
+from sutler.scan.ignore import (
+    GIT,
+    IGNORE_NAMES,
+    SELECTION,
+    Node,
+    Source,
+    deny_all,
+    load,
+    no_rules,
+    parse_source,
+)
 from sutler.scan.name_rules import INSTALLED, TRACKED_PASS, credential, default_exclusion
 from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, ScanRules, Snapshot
@@ -212,7 +221,7 @@ class Judge:
         except OSError:
             return node
         try:
-            present = IGNORE_FILES.intersection(os.listdir(fd))
+            present = IGNORE_NAMES.intersection(os.listdir(fd))
             return self.files_in(node, fd, frozenset(present), shown, fold)
         except OSError:
             return node

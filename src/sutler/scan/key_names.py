@@ -10,20 +10,17 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-DEPENDENCY_DIRS = words(
-    """
-    node_modules vendor .venv venv env __pypackages__ bower_components jspm_packages site-packages pods
-    carthage third_party thirdparty third-party vendored _vendor extern external externals deps cextern
-    """
-)
+DEPENDENCY_DIRS = words("""
+    node_modules vendor .venv venv env __pypackages__ bower_components jspm_packages site-packages
+    pods carthage third_party thirdparty third-party vendored _vendor extern external externals deps
+    cextern
+    """)
 BUILD_DIRS = words("dist build out target .next .nuxt coverage")
-TEST_DIRS = words(
-    """
-    tests __tests__ __mocks__ __snapshots__ __fixtures__ fixtures e2e testdata test-data test_data testcases
-    testsuite test-suite unittests unit_tests integration_tests functional_tests regression_tests
-    itest itests regtest androidtest cypress
-    """
-)
+TEST_DIRS = words("""
+    tests __tests__ __mocks__ __snapshots__ __fixtures__ fixtures e2e testdata test-data test_data
+    testcases testsuite test-suite unittests unit_tests integration_tests functional_tests
+    regression_tests itest itests regtest androidtest cypress
+    """)
 TEST_PARENTS = words("src app lib")
 """Folders directly below which `test` holds tests, in any language."""
 TEST_ENDS = (".bats", ".t", ".feature", ".phpt", ".tftest.hcl", ".snap")
@@ -33,11 +30,10 @@ SPEC_DIRS = words("spec specs")
 DOC_DIRS = words(
     "doc docs documentation man manual wiki website site changelog changelogs news releasenotes"
 )
-EXAMPLE_DIRS = words(
-    """
-    example examples sample samples demo demos tutorial tutorials gallery galleries playground cookbook quickstart
-    """
-)
+EXAMPLE_DIRS = words("""
+    example examples sample samples demo demos tutorial tutorials gallery galleries playground
+    cookbook quickstart
+    """)
 BENCH_DIRS = words("bench benches benchmark benchmarks asv_bench perf")
 ASIDE_DIRS = EXAMPLE_DIRS | BENCH_DIRS | {"doc", "docs", "fixtures", "www"}
 """Folders in which no file is as important as the project itself."""
@@ -53,16 +49,14 @@ DIR_CATEGORY: dict[str, FileCategory] = {
     **dict.fromkeys(_DATABASE_DIRS, "database"),
 }
 
-LOCKS = words(
-    """
+LOCKS = words("""
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock
     poetry.lock uv.lock pdm.lock pipfile.lock pylock.toml conda-lock.yml pixi.lock cargo.lock go.sum
-    go.work.sum gemfile.lock composer.lock mix.lock rebar.lock pubspec.lock package.resolved podfile.lock
-    cartfile.resolved flake.lock packages.lock.json paket.lock project.assets.json gradle.lockfile
-    buildscript-gradle.lockfile conan.lock stack.yaml.lock cabal.project.freeze .terraform.lock.hcl
-    module.bazel.lock shard.lock chart.lock
-    """
-)
+    go.work.sum gemfile.lock composer.lock mix.lock rebar.lock pubspec.lock package.resolved
+    podfile.lock cartfile.resolved flake.lock packages.lock.json paket.lock project.assets.json
+    gradle.lockfile buildscript-gradle.lockfile conan.lock stack.yaml.lock cabal.project.freeze
+    .terraform.lock.hcl module.bazel.lock shard.lock chart.lock
+    """)
 
 KEY_CONFIG_EXT = words("csproj fsproj vbproj sln slnx gemspec cabal podspec nimble")
 CONFIG_NAME = (
@@ -82,59 +76,47 @@ BUNDLED_EXT = words("js mjs cjs css")
 VERSIONED = r".*-\d+\.\d+(?:\.\d+)?\.[mc]?js$"
 """A script with a version in its name is a copy of another project's."""
 
-DOC_NAMES = words(
-    """
-    license licence copying notice authors contributors maintainers changelog changes history news readme
-    install todo credits thanks patents contributing security code_of_conduct support
-    """
-)
+DOC_NAMES = words("""
+    license licence copying notice authors contributors maintainers changelog changes history news
+    readme install todo credits thanks patents contributing security code_of_conduct support
+    """)
 
 ENTRY_STEMS = words("main index app server")
 
-_GENERATED_ENDS = words(
-    """
-    .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map .css.map
-    .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts .pb.go .pb.gw.go
-    .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart .freezed.dart .gr.dart
-    .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h .tab.cpp .tab.hpp .snap
-    .swagger.json .api.md .lock
-    """
-)
+_GENERATED_ENDS = words("""
+    .min.js .min.mjs .min.css .bundle.js .bundle.css -min.js -min.css .js.map .mjs.map .cjs.map
+    .css.map .ts.map _pb2.py _pb2.pyi _pb2_grpc.py _pb2_grpc.pyi _pb.js _pb.ts _pb.rb _pb.d.ts
+    .pb.go .pb.gw.go .pb.validate.go .pb.cc .pb.h .pb.c .pb.rs .pb.swift .pb.dart .g.dart
+    .freezed.dart .gr.dart .mocks.dart .g.cs .g.i.cs .designer.cs .designer.vb _gen.go .tab.c .tab.h
+    .tab.cpp .tab.hpp .snap .swagger.json .api.md .lock
+    """)
 # By extension: trying every ending on every name was a large part of classifying a large tree.
 GENERATED_ENDS: dict[str, tuple[str, ...]] = {
     ext: tuple(sorted(end for end in _GENERATED_ENDS if end.endswith(f".{ext}")))
     for ext in sorted({end.rsplit(".", 1)[1] for end in _GENERATED_ENDS})
 }
 GENERATED_STARTS = ("zz_generated", "generated_", "moc_", "qrc_")
-GENERATED_WHOLE = words(
-    """
-    configure aclocal.m4 ltmain.sh install-sh makefile.in lex.yy.c config.guess config.sub bindata.go
-    assemblyinfo.cs
-    """
-)
+GENERATED_WHOLE = words("""
+    configure aclocal.m4 ltmain.sh install-sh makefile.in lex.yy.c config.guess config.sub
+    bindata.go assemblyinfo.cs
+    """)
 
-IMAGE = words(
-    """
-    png jpg jpeg gif ico svg bmp tif tiff webp avif heic heif icns psd ai xcf raw cur jp2 jxl tga exr
-    hdr dds
-    """
-)
+IMAGE = words("""
+    png jpg jpeg gif ico svg bmp tif tiff webp avif heic heif icns psd ai xcf raw cur jp2 jxl tga
+    exr hdr dds
+    """)
 
-DATA = words(
-    """
-    parquet feather arrow orc avro db db3 sqlite sqlite3 mdb accdb dbf npy npz h5 hdf5 mat pkl pickle
-    joblib rds rdata sav dta tfrecord safetensors gguf onnx pt pth ckpt pb lmdb mo xls xlsx ods numbers
-    log dump msgpack bson cbor las shp gpkg
-    """
-)
+DATA = words("""
+    parquet feather arrow orc avro db db3 sqlite sqlite3 mdb accdb dbf npy npz h5 hdf5 mat pkl
+    pickle joblib rds rdata sav dta tfrecord safetensors gguf onnx pt pth ckpt pb lmdb mo xls xlsx
+    ods numbers log dump msgpack bson cbor las shp gpkg
+    """)
 
-BINARY = words(
-    """
-    exe dll so dylib wasm o a lib obj bin pyc pyo pyd class jar war ear apk aab ipa dex zip tar gz tgz
-    bz2 tbz xz txz zst lz lz4 lzma 7z rar br cab iso img dmg deb rpm msi pkg flatpak whl egg gem
-    nupkg crx mp3 mp4 m4a m4v wav flac ogg oga ogv opus aac aiff avi mov mkv webm wmv flv mid midi pdf
-    doc docx ppt pptx odt odp rtf epub mobi woff woff2 ttf otf eot ttc keystore jks p12 pfx der cer swf
-    fla blend fbx glb stl 3ds max unitypackage asset node rlib rmeta pdb idb ilk exp gch pch nib mlmodel
-    tflite elc beam hi swo swp suo sketch fig jmod vsix dat
-    """
-)
+BINARY = words("""
+    exe dll so dylib wasm o a lib obj bin pyc pyo pyd class jar war ear apk aab ipa dex zip tar gz
+    tgz bz2 tbz xz txz zst lz lz4 lzma 7z rar br cab iso img dmg deb rpm msi pkg flatpak whl egg gem
+    nupkg crx mp3 mp4 m4a m4v wav flac ogg oga ogv opus aac aiff avi mov mkv webm wmv flv mid midi
+    pdf doc docx ppt pptx odt odp rtf epub mobi woff woff2 ttf otf eot ttc keystore jks p12 pfx der
+    cer swf fla blend fbx glb stl 3ds max unitypackage asset node rlib rmeta pdb idb ilk exp gch pch
+    nib mlmodel tflite elc beam hi swo swp suo sketch fig jmod vsix dat
+    """)

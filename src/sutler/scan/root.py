@@ -62,11 +62,6 @@ class Blob(Struct, frozen=True, gc=False):
     mode: int
     links: int
 
-    @property
-    def stat_key(self) -> tuple[int, int, int, int]:
-        """As a file entry's: what changes whenever the file is written."""
-        return self.size, self.mtime_ns, self.ctime_ns, self.inode
-
 
 def problem_of(path: str, error: OSError) -> Problem:
     """An operating-system error as data, without the host path that the exception carries."""
@@ -168,9 +163,9 @@ class Root:
     def method(self) -> Method:
         """How single opens are confined here; `doctor` shows it."""
         if self._openat2 is None:
-            from sutler.scan.openat2 import available
+            from sutler.system import has_openat2
 
-            self._openat2 = available()
+            self._openat2 = has_openat2()
         return "openat2" if self._openat2 else "descriptor walk"
 
     def relpath(self, raw: str) -> RelPath:
@@ -187,7 +182,7 @@ class Root:
         return self._open_by_steps(path, flags)
 
     def _open_beneath(self, path: str, flags: int) -> int:
-        from sutler.scan.openat2 import open_beneath
+        from sutler.system import open_beneath
 
         *heads, last = _steps(path or ".")
         fd = self.fd
@@ -216,7 +211,7 @@ class Root:
 
     def opener(self) -> Callable[[str], int]:
         """Opens many files by openat2, each with one system call."""
-        from sutler.scan.openat2 import opener
+        from sutler.system import opener
 
         return opener(self.fd, FILE)
 

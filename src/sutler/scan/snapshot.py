@@ -104,11 +104,6 @@ class FileEntry(Struct, frozen=True, gc=False):
     named: bool = False
     ctime_ns: int = 0
 
-    @property
-    def stat_key(self) -> tuple[int, int, int, int]:
-        """What changes whenever the file is written: its time of change cannot be set back."""
-        return self.size, self.mtime_ns, self.ctime_ns, self.inode
-
 
 class Excluded(Struct, frozen=True, gc=False):
     """A path that stays out. A pruned directory ends in `/` and counts what lies below it, up to a

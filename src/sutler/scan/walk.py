@@ -28,7 +28,7 @@ from sutler.scan.folders import (
     reopened,
 )
 from sutler.scan.hard_links import UNKNOWN, names_by_inode
-from sutler.scan.ignore import IGNORE_FILES, Node
+from sutler.scan.ignore import IGNORE_NAMES, Node
 from sutler.scan.judge import NOWHERE, Findings, Ground, Judge, Verdict
 from sutler.scan.name_rules import resembles
 from sutler.scan.passing import is_vendored, opens_below, passes
@@ -197,7 +197,7 @@ class Walk:
                 return False
             if prefix and ".git" in names and not self.boundary(frame, prefix, named):
                 return False
-            special = IGNORE_FILES.intersection(names)
+            special = IGNORE_NAMES.intersection(names)
             if special:
                 frame.node = self.judge.files_in(
                     frame.node, frame.fd, special, prefix, frame.ground.fold
@@ -387,7 +387,7 @@ class Walk:
         # Every ignore file begins with a dot, and so does `.git`.
         if frame.depth and ".git" in dotted and not self.boundary(frame, prefix):
             return False
-        if dotted and (special := IGNORE_FILES.intersection(dotted)):
+        if dotted and (special := IGNORE_NAMES.intersection(dotted)):
             frame.node = self.judge.files_in(
                 frame.node, frame.fd, special, prefix, frame.ground.fold
             )
@@ -436,7 +436,8 @@ class Walk:
         plain = self.by_name and not (node.live or frame.guarded)
         seen, mounts, owner, add = node.files, self.mounts, self.owner, found.entries.append
         for name, mode, size, mtime_ns, ctime_ns, inode, links, uid in rows:
-            path = prefix + name
+            # A RelPath by construction; a call costs time here.
+            path: RelPath = prefix + name  # type: ignore[assignment]
             if mounts and path in mounts:
                 found.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem")))
                 continue
@@ -454,8 +455,7 @@ class Walk:
             if links > 1 and uid != owner:
                 found.foreign_link(path)
                 continue
-            # A RelPath by construction; a call costs time here.
-            add(FileEntry(path, size, mtime_ns, inode, mode, links, False, ctime_ns))  # type: ignore[arg-type]
+            add(FileEntry(path, size, mtime_ns, inode, mode, links, False, ctime_ns))
 
     def file_verdict(self, frame: Frame, name: str, path: str, plain: bool) -> Verdict | None:
         verdict = self.judge.verdict(frame.node, name, False, path)

@@ -23,7 +23,7 @@ from sutler.store import home
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
-    from sutler.secrets import Engine
+    from sutler.secrets.engines import Engine
 
 MACHINE = f"{sys.platform} {os.uname().machine}"
 COMPILE_ABOVE = 400_000
@@ -34,7 +34,7 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
     """The fast engine when its database is at hand or worth making; the plain one gives the same
     answers.
     """
-    from sutler.secrets import hyperscan_engine, stdlib_engine
+    from sutler.secrets.engines import hyperscan_engine, stdlib_engine
 
     ready = _ready(MACHINE)
     if ready is not None:
@@ -58,7 +58,7 @@ def engine_for(size: int, environ: Mapping[str, str]) -> Engine:
 @lru_cache(maxsize=1)
 def _ready(machine: str) -> Engine | None:
     """The engine of the database that came with the program, if that is for such a machine."""
-    from sutler.secrets import hyperscan_engine, ready_made
+    from sutler.secrets.engines import hyperscan_engine, ready_made
 
     try:
         database = ready_made(machine)
@@ -78,13 +78,13 @@ def _loaded(name: str, sight: home.Sight) -> Engine:
     """The engine of a kept database: loaded once for as long as its file stays as it is, for a
     process that answers call after call.
     """
-    from sutler.secrets import hyperscan_engine
+    from sutler.secrets.engines import hyperscan_engine
 
     return hyperscan_engine(home.read_kept(os.path.join(sight.folder, name)))
 
 
 def _compiled(name: str, environ: Mapping[str, str]) -> bytes:
-    from sutler.secrets import compile_database
+    from sutler.secrets.engines import compile_database
 
     data = compile_database()
     home.keep(name, data, environ)
@@ -98,7 +98,7 @@ def _name() -> str:
         import hyperscan
     except ImportError:  # no wheel for this platform
         return ""
-    from sutler.secrets.probes import probes_digest
+    from sutler.secrets.engines import probes_digest
 
     key = f"{VERSION} {probes_digest()} {getattr(hyperscan, '__version__', '')} {_processor()}"
     return f"secrets-{sha256(key.encode()).hexdigest()[:24]}.hs"
@@ -166,8 +166,8 @@ def cleaner(
     """
     if not settings.flag("redact"):
         return as_it_is
-    from sutler.secrets import Allow, redact
     from sutler.secrets.hidden import visible
+    from sutler.secrets.redactor import Allow, redact
 
     key = home.key(environ)
     allow = Allow(frozenset(settings.words("allow_secrets")), settings.words("allow_lines"), packed)

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from sutler.paths import basename, extension
+from sutler.secrets.format_table import words
+
 
 class FileRule(NamedTuple):
     """Files whose lower-case path matches `path` hold a secret wherever `value` matches; group `v`
@@ -100,3 +103,12 @@ def read(text: str, path: str) -> Iterator[tuple[int, int, str]]:
         for data in _SECRET_DATA.finditer(text):
             for entry in _SECRET_ENTRY.finditer(text, data.start("body"), data.end("body")):
                 yield entry.start("v"), entry.end("v"), "kubernetes-secret"
+
+
+_CODE = words("code-extension")
+
+
+@lru_cache(maxsize=8192)
+def quotes_only(path: str) -> bool:
+    """Code and JSON: a bare word after `=` or `:` is a name there, not a value."""
+    return extension(path) in _CODE and not basename(path).startswith(".env")

@@ -41,16 +41,11 @@ FLAG_WORDS = "token|secret|key|password|passwd|pwd|credentials?"
 _FLAG_NAME = rf"(?:p|u|user|a|w|pw|pass[\w-]{{0,16}}|[\w-]{{0,24}}(?:{FLAG_WORDS}))"
 
 VENDORS = sorted(words("vendor"))
-
-
-def _by_letter(names: list[str]) -> tuple[str, ...]:
-    letters = sorted({name[0] for name in names})
-    return tuple(
-        f"{one}(?:{'|'.join(sorted(name[1:] for name in names if name[0] == one))})"
-        for one in letters
-    )
-
-
+_LETTERS = sorted({name[0] for name in VENDORS})
+_VENDOR = "|".join(
+    f"{letter}(?:{'|'.join(name[1:] for name in VENDORS if name[0] == letter)})"
+    for letter in _LETTERS
+)
 _VENDOR_REST = r"[\w .\t-]{0,25}"
 _VENDOR_SEP = r"[\s\"'`\])]{0,4}(?:=|:|,|>|\|\|)[ \t\"'`=>:|\\]{0,6}(?=[\w=+/.~-]{10})"
 
@@ -66,7 +61,7 @@ ELEMENT_HEAD = (
 )
 PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.-]{{0,60}}?(?:{NAMES})[\w.-]{{0,60}})"
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
-VENDOR_HEAD = rf"(?P<name>(?:{'|'.join(_by_letter(VENDORS))}){_VENDOR_REST}){_VENDOR_SEP}"
+VENDOR_HEAD = rf"(?P<name>(?:{_VENDOR}){_VENDOR_REST}){_VENDOR_SEP}"
 VENDOR_TAIL = _VENDOR_REST + _VENDOR_SEP
 BLOCK_HEAD = (
     r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"

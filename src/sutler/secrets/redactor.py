@@ -12,8 +12,8 @@ from msgspec import Struct
 from sutler.formats.document import CleanText, Finding
 from sutler.secrets import blocks, checksums, decode, grammar, readers, verdict
 from sutler.secrets import credential_files as files
+from sutler.secrets.credential_files import quotes_only
 from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
-from sutler.secrets.families import quotes_only
 from sutler.secrets.format_table import Format, formats, pattern
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sutler.errors import SutlerError, UsageError
-from sutler.store import waiting
+from sutler.store import state
 from sutler.store.state import (
     install_key,
     private_dir,
@@ -75,14 +75,14 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes
     directory, project, own = project_folder(root, environ)
     store = _opened(directory, project, environ)
     try:
-        waiting.take_in(directory, lambda row: _put(store, row))
+        state.take_in(directory, lambda row: _put(store, row))
     except BaseException:
         store.close()
         raise
     return store, directory, own
 
 
-def _put(store: Store, row: waiting.Row) -> None:
+def _put(store: Store, row: state.Row) -> None:
     from sutler.store.records import Receipt
 
     pack, at, body, files = row

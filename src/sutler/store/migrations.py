@@ -28,22 +28,41 @@ class Migration(Struct, frozen=True):
 
 _TABLES = {
     "named": "name TEXT NOT NULL, value {blob} NOT NULL, PRIMARY KEY (project, name)",
-    "registry": "path TEXT NOT NULL, size BIGINT NOT NULL, digest TEXT NOT NULL, mtime_ns BIGINT NOT NULL, "
-    "version TEXT NOT NULL, tags TEXT NOT NULL, sensitivity TEXT NOT NULL, language TEXT NOT NULL, "
-    "PRIMARY KEY (project, path)",
-    "facts": "digest TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, body {blob} NOT NULL, "
-    "PRIMARY KEY (project, digest, kind, tool)",
-    "receipts": "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)",
+    "registry": (
+        "path TEXT NOT NULL, size BIGINT NOT NULL, digest TEXT NOT NULL, mtime_ns BIGINT NOT NULL,"
+        " version TEXT NOT NULL, tags TEXT NOT NULL, sensitivity TEXT NOT NULL, language TEXT NOT"
+        " NULL, PRIMARY KEY (project, path)"
+    ),
+    "facts": (
+        "digest TEXT NOT NULL, kind TEXT NOT NULL, tool TEXT NOT NULL, body {blob} NOT NULL, "
+        "PRIMARY KEY (project, digest, kind, tool)"
+    ),
+    "receipts": (
+        "pack TEXT NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, pack, at)"
+    ),
     "blobs": "digest TEXT NOT NULL, data {blob} NOT NULL, PRIMARY KEY (project, digest)",
-    "versions": "path TEXT NOT NULL, n BIGINT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, size BIGINT NOT NULL, "
-    "at TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, PRIMARY KEY (project, path, n)",
-    "approvals": "id TEXT NOT NULL, created TEXT NOT NULL, state TEXT NOT NULL, settled_by TEXT NOT NULL, "
-    "used_by TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, id)",
-    "heads": "name TEXT NOT NULL, seq BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (project, name)",
-    "audit": "seq BIGINT NOT NULL, call TEXT NOT NULL, phase TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, "
-    "hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, seq), UNIQUE (project, call, phase)",
-    "spending": "caller TEXT NOT NULL, session TEXT NOT NULL, reads BIGINT NOT NULL, writes BIGINT NOT NULL, "
-    "bytes BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (project, caller, session)",
+    "versions": (
+        "path TEXT NOT NULL, n BIGINT NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, size BIGINT"
+        " NOT NULL, at TEXT NOT NULL, author TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT"
+        " NULL, PRIMARY KEY (project, path, n)"
+    ),
+    "approvals": (
+        "id TEXT NOT NULL, created TEXT NOT NULL, state TEXT NOT NULL, settled_by TEXT NOT NULL, "
+        "used_by TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, id)"
+    ),
+    "heads": (
+        "name TEXT NOT NULL, seq BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (project, name)"
+    ),
+    "audit": (
+        "seq BIGINT NOT NULL, call TEXT NOT NULL, phase TEXT NOT NULL, session TEXT NOT NULL, path"
+        " TEXT NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (project, seq), UNIQUE"
+        " (project, call, phase)"
+    ),
+    "spending": (
+        "caller TEXT NOT NULL, session TEXT NOT NULL, reads BIGINT NOT NULL, writes BIGINT NOT"
+        " NULL, bytes BIGINT NOT NULL, tokens BIGINT NOT NULL, PRIMARY KEY (project, caller,"
+        " session)"
+    ),
 }
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -66,8 +85,10 @@ MIGRATIONS: tuple[Migration, ...] = (
         (
             "ALTER TABLE versions ADD COLUMN mode INTEGER NOT NULL DEFAULT 0",
             "ALTER TABLE versions ADD COLUMN call TEXT NOT NULL DEFAULT ''",
-            "CREATE TABLE pending (project TEXT NOT NULL, call TEXT NOT NULL, seq BIGINT NOT NULL, "
-            "PRIMARY KEY (project, call))",
+            (
+                "CREATE TABLE pending (project TEXT NOT NULL, call TEXT NOT NULL, seq BIGINT NOT"
+                " NULL, PRIMARY KEY (project, call))"
+            ),
         ),
         ("pending",),
     ),
@@ -75,8 +96,10 @@ MIGRATIONS: tuple[Migration, ...] = (
         3,
         "what a pack held, kept once however often it left",
         (
-            "CREATE TABLE sent (project TEXT NOT NULL, pack TEXT NOT NULL, files {blob} NOT NULL, "
-            "PRIMARY KEY (project, pack))",
+            (
+                "CREATE TABLE sent (project TEXT NOT NULL, pack TEXT NOT NULL, files {blob} NOT"
+                " NULL, PRIMARY KEY (project, pack))"
+            ),
         ),
         ("sent",),
     ),
@@ -122,7 +145,8 @@ def _fence(table: str) -> tuple[str, ...]:
         f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
         f"CREATE POLICY tenancy ON {table} "  # noqa: S608  # the tables are our own
         "USING (project = current_setting('sutler.project', true) "
-        f"AND EXISTS (SELECT 1 FROM tenants t WHERE t.project = {table}.project AND t.owner = current_user))",
+        f"AND EXISTS (SELECT 1 FROM tenants t WHERE t.project = {table}.project AND t.owner ="
+        " current_user))",
     )
 
 
@@ -180,7 +204,8 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
             )
         elif done[migration.number] != wanted:
             raise SutlerError(
-                f"schema step {migration.number} in the store differs from the one this sutler carries",
+                f"schema step {migration.number} in the store differs from the one this sutler"
+                " carries",
                 rule="a migration that has run is never edited",
                 next_step="restore the store from a backup, or start with an empty state directory",
             )

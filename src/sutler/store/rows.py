@@ -25,27 +25,37 @@ from sutler.store.records import (
 )
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
-VERSION = "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE project = ? AND path = ?"
+VERSION = (
+    "SELECT id, path, digest, size, at, author, origin, note, mode, call FROM versions WHERE"
+    " project = ? AND path = ?"
+)
 NEWEST = (
     "SELECT n, digest, call FROM versions WHERE project = ? AND path = ? ORDER BY n DESC LIMIT 1"
 )
 KNOWN = "SELECT 1 FROM facts WHERE project = ? AND digest = ? AND kind = ? AND tool = ?"
 PENDING = (
-    "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body "
-    "FROM pending p JOIN audit a ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
+    "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body FROM pending p JOIN audit a"
+    " ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
 )
 HEAD = {  # nobody else may chain meanwhile: SQLite has one writer at a time anyway
     "sqlite": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'",
     "postgres": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit' FOR UPDATE",
 }
 MOVE = "UPDATE heads SET seq = ?, hash = ? WHERE project = ? AND name = 'audit'"
-CHAIN = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO NOTHING"
-CHARGE = (
-    "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO UPDATE SET "
-    "reads = spending.reads + excluded.reads, writes = spending.writes + excluded.writes, "
-    "bytes = spending.bytes + excluded.bytes, tokens = spending.tokens + excluded.tokens"
+CHAIN = (
+    "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, call, phase) DO"
+    " NOTHING"
 )
-SPENT = "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND session = ?"
+CHARGE = (
+    "INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project, caller, session) DO"
+    " UPDATE SET reads = spending.reads + excluded.reads, writes = spending.writes +"
+    " excluded.writes, bytes = spending.bytes + excluded.bytes, tokens = spending.tokens +"
+    " excluded.tokens"
+)
+SPENT = (
+    "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND"
+    " session = ?"
+)
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 _NOTHING, _UNLIMITED = Spent(), Limits()
@@ -58,9 +68,17 @@ version.
 def version_of(row: Row) -> Version:
     id, path, digest, size, at, author, origin, note, mode, call = row
     return Version(
-        id=id, path=RelPath(unquote(path)), digest=digest, size=size, at=at, author=author, origin=origin, note=note,
-        mode=mode, call=call,
-    )  # fmt: skip
+        id=id,
+        path=RelPath(unquote(path)),
+        digest=digest,
+        size=size,
+        at=at,
+        author=author,
+        origin=origin,
+        note=note,
+        mode=mode,
+        call=call,
+    )
 
 
 def approval_of(row: Row) -> Approval:

@@ -75,7 +75,8 @@ class SqlStore:
 
     def registry(self) -> tuple[RegistryRow, ...]:
         rows = self._read(
-            "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM registry WHERE project = ?",
+            "SELECT path, size, digest, mtime_ns, version, tags, sensitivity, language FROM"
+            " registry WHERE project = ?",
             (self.project,),
         )
         return tuple(sorted((registry_row_of(row) for row in rows), key=lambda row: row.path))
@@ -266,7 +267,8 @@ class SqlStore:
         stands.
         """
         self._write(
-            "UPDATE approvals SET state = ?, settled_by = ? WHERE project = ? AND id = ? AND state = 'pending'",
+            "UPDATE approvals SET state = ?, settled_by = ? WHERE project = ? AND id = ? AND state"
+            " = 'pending'",
             (state, by, self.project, id),
         )
         found = self.approval(id)
@@ -277,7 +279,8 @@ class SqlStore:
         call asks.
         """
         self._write(
-            "UPDATE approvals SET state = 'used', used_by = ? WHERE project = ? AND id = ? AND state = 'approved'",
+            "UPDATE approvals SET state = 'used', used_by = ? WHERE project = ? AND id = ? AND"
+            " state = 'approved'",
             (call, self.project, id),
         )
         found = self.approval(id)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sutler.errors import SutlerError
@@ -88,7 +89,7 @@ class SqliteDatabase:
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
         self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
-            self._retry(lambda sql=pragma: list(self._connection.execute(sql)))  # type: ignore[misc]  # bound now
+            self._retry(partial(self._all, pragma))
         if os.stat(path).st_size <= _CHECKED:
             self.quick_check()
 
@@ -109,8 +110,14 @@ class SqliteDatabase:
             raise SutlerError(
                 f"the store is damaged: {str(found[0][0])[:200]}",
                 rule="a damaged store is not written to",
-                next_step="restore it from a backup, or move the project's state directory aside to start anew",
+                next_step=(
+                    "restore it from a backup, or move the project's state directory aside to start"
+                    " anew"
+                ),
             )
+
+    def _all(self, sql: str) -> list[object]:
+        return list(self._connection.execute(sql))
 
     def _retry(self, step: Callable[[], T]) -> T:
         """SQLite waits by itself (busy_timeout), except where it fears a deadlock: two processes
@@ -139,7 +146,10 @@ class SqliteDatabase:
         return SutlerError(
             what,
             rule="what is not recorded does not happen",
-            next_step="free some disk space or end the other process, then try again; `sutler doctor` looks closer",
+            next_step=(
+                "free some disk space or end the other process, then try again; `sutler doctor`"
+                " looks closer"
+            ),
         )
 
     def _check(self) -> None:
@@ -210,7 +220,7 @@ class SqliteDatabase:
         with self._lock:
             self._check()
             for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
-                self._retry(lambda sql=sql: list(self._connection.execute(sql)))  # type: ignore[misc]  # mypy guesses no default
+                self._retry(partial(self._all, sql))
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
         """A file lock beside the database: the kernel frees it when its holder ends, however it

@@ -1,5 +1,7 @@
-"""Where sutler keeps its own state: a private directory outside every project, made by sutler and
-by nobody else.
+"""The state directory: private, outside every project, created by sutler itself.
+
+Receipts wait in it, one file each, until the store is opened next: opening a database takes longer
+than many a pack.
 """
 
 from __future__ import annotations
@@ -7,7 +9,11 @@ from __future__ import annotations
 import hmac
 import os
 import stat
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from msgspec import MsgspecError, msgpack
 
 from sutler.errors import RefusedError
 
@@ -17,9 +23,7 @@ _MARK = b"sutler state directory 1\n"
 
 def state_home(environ: Mapping[str, str] = os.environ) -> str:
     base = environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(
-        base
-    ):  # the base directory specification: a relative value is to be ignored
+    if not os.path.isabs(base):  # the base directory specification ignores a relative value
         base = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(base, "sutler")
 
@@ -139,3 +143,87 @@ def project_id(root: str, key: bytes) -> str:
     database.
     """
     return hmac.new(key, os.fsencode(os.path.realpath(root)), "sha256").hexdigest()[:32]
+
+
+FOLDER = "receipts"
+MOST = 32
+"""Receipts that may wait. Each holds a list of files, which the store keeps once for the same
+pack.
+"""
+UNFINISHED = 3600.0
+"""Seconds after which nobody is still writing a receipt."""
+_PART, _DAMAGED = ".part", ".damaged"
+
+Row = tuple[str, str, str, bytes]
+"""The pack's id, when it left, the receipt, and what the pack held."""
+
+
+def leave(directory: str, row: Row) -> int:
+    """Keep a receipt in a project's private directory; it is on the disk then. Returns how many
+    wait.
+    """
+    folder = os.path.join(directory, FOLDER)
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    path = os.path.join(folder, f"{row[0][:16]}-{os.urandom(8).hex()}")
+    try:
+        private_file(path + _PART, msgpack.encode(row))
+        os.rename(path + _PART, path)
+    except BaseException:
+        _unlink(path + _PART)
+        raise
+    _sync(folder)
+    return len(_waiting(folder))
+
+
+def take_in(directory: str, put: Callable[[Row], None]) -> None:
+    """Put what waits into the store. Two that do it at once do no harm: the store takes a receipt
+    once. A damaged one is set aside.
+    """
+    folder = os.path.join(directory, FOLDER)
+    for path in _waiting(folder):
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+                row = msgpack.decode(file.read(), type=Row)
+        except FileNotFoundError:  # another process was faster
+            continue
+        except (OSError, MsgspecError):
+            os.rename(path, path + _DAMAGED)
+            continue
+        put(row)
+        _unlink(path)
+
+
+def _waiting(folder: str) -> list[str]:
+    """What waits; what a killed process left unfinished goes."""
+    found: list[str] = []
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.endswith(_PART):
+            _forget_old(path)
+        elif not name.endswith(_DAMAGED):
+            found.append(path)
+    return found
+
+
+def _forget_old(path: str) -> None:
+    with suppress(FileNotFoundError):
+        if os.lstat(path).st_mtime < time.time() - UNFINISHED:
+            os.unlink(path)
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _sync(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -10,8 +10,9 @@ import re
 from sutler.errors import RefusedError
 
 NETWORK = frozenset(
-    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "9p", "orangefs",
-     "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.s3fs", "fuse.rclone", "fuse.davfs2", "davfs", "fuse.gcsfuse",
+    ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre", "gpfs", "beegfs",
+     "9p", "orangefs", "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.s3fs", "fuse.rclone",
+     "fuse.davfs2", "davfs", "fuse.gcsfuse",
      "glusterfs")
 )  # fmt: skip
 """File systems of other machines, as the kernel names them."""
@@ -27,7 +28,9 @@ def refuse_network(path: str, mounts: str = _MOUNTS) -> None:
         raise RefusedError(
             f"the store would lie on a network file system ({kind})",
             rule="a write-ahead log needs a local disk",
-            next_step="set XDG_STATE_HOME to a local directory, or SUTLER_STORE to a PostgreSQL URL",
+            next_step=(
+                "set XDG_STATE_HOME to a local directory, or SUTLER_STORE to a PostgreSQL URL"
+            ),
         )
 
 

@@ -129,7 +129,8 @@ def _definition(shape: Shape) -> Definition:
 
 _DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.DOTALL)
 _LICENCE = re.compile(
-    r"copyright|licen[sc]e|spdx|all rights reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
+    r"copyright|licen[sc]e|spdx|all rights"
+    r" reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
     re.IGNORECASE,
 )
 _BEFORE = ("#!", "package ", "<?php", '"use')

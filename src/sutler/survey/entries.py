@@ -19,8 +19,10 @@ MAX_ENTRIES = 25
 MAX_ROUTES = 50
 
 _CLI_SIGNS = re.compile(
-    r"\bargparse\b|\bimport click\b|\bfrom click\b|\btyper\b|\boptparse\b|\bdocopt\b|\bclap\b|\blexopt\b"
-    r"|spf13/cobra|\bcommander\b|\byargs\b|urfave/cli|\bpicocli\b|\bOptionParser\b|flag\.Parse\(|process\.argv"
+    r"\bargparse\b|\bimport click\b|\bfrom"
+    r" click\b|\btyper\b|\boptparse\b|\bdocopt\b|\bclap\b|\blexopt\b"
+    r"|spf13/cobra|\bcommander\b|\byargs\b|urfave/cli|\bpicocli\b|\bOptionParser\b|flag\.Parse\("
+    r"|process\.argv"
     r"|sys\.argv|os\.Args|getopt"
 )
 _PAGES = re.compile(r"render_template|TemplateResponse|\brender\(|res\.render|\.html\b|View\(")

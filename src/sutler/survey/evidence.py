@@ -14,7 +14,8 @@ from sutler.scan.globs import GlobSet
 from sutler.survey.wire import Dependency, DependencyType
 
 DEV_WORDS = re.compile(
-    r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|docs?|lint|ci|typing|types|check|bench)"
+    r"(?:^|[-_./])(?:dev|devel|develop|development|tests?|testing|docs?|lint|ci|typing|types|check"
+    r"|bench)"
 )
 
 

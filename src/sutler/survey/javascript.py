@@ -32,8 +32,9 @@ _FRAMEWORKS = (
     "cypress",
 )
 _LOCKS = (
-    ("pnpm-lock.yaml", "pnpm"), ("pnpm-workspace.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb", "bun"),
-    ("bun.lock", "bun"), ("package-lock.json", "npm"), ("npm-shrinkwrap.json", "npm"),
+    ("pnpm-lock.yaml", "pnpm"), ("pnpm-workspace.yaml", "pnpm"), ("yarn.lock", "yarn"),
+    ("bun.lockb", "bun"), ("bun.lock", "bun"), ("package-lock.json", "npm"),
+    ("npm-shrinkwrap.json", "npm"),
 )  # fmt: skip
 
 

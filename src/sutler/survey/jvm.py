@@ -101,7 +101,8 @@ def _framework(names: list[str]) -> str:
 
 
 _MAIN = re.compile(
-    r"<(?:mainClass|start-class)>\s*([\w.$]+)\s*<|mainClass(?:Name)?\s*(?:=|\.set\()\s*[\"']([\w.$]+)[\"']"
+    r"<(?:mainClass|start-class)>\s*([\w.$]+)\s*<|mainClass(?:Name)?\s*(?:="
+    r"|\.set\()\s*[\"']([\w.$]+)[\"']"
 )
 
 
@@ -115,10 +116,13 @@ def _main_class(text: str, folder: str, tree: Tree) -> tuple[str, ...]:
 
 
 _GRADLE = re.compile(
-    r"\b(api|implementation|compile|runtimeOnly|runtime|kapt|ksp|annotationProcessor|compileOnly|developmentOnly"
-    r"|test(?:Implementation|Compile|RuntimeOnly|CompileOnly)|androidTestImplementation|debugImplementation)"
+    r"\b(api|implementation|compile|runtimeOnly|runtime|kapt|ksp|annotationProcessor|compileOnly"
+    r"|developmentOnly"
+    r"|test(?:Implementation|Compile|RuntimeOnly|CompileOnly)|androidTestImplementation"
+    r"|debugImplementation)"
     r"\s*\(?\s*(?:platform\(|enforcedPlatform\()?\s*"
-    r"(?:[\"']([\w.-]+):([\w.-]+)(?::([^\"'@:]+))?[^\"']*[\"']|(libs\.[\w.]+)|kotlin\(\s*[\"']([\w-]+)[\"'])"
+    r"(?:[\"']([\w.-]+):([\w.-]+)(?::([^\"'@:]+))?[^\"']*[\"']|(libs\.[\w.]+)"
+    r"|kotlin\(\s*[\"']([\w-]+)[\"'])"
 )
 
 

@@ -10,8 +10,9 @@ from sutler.survey.evidence import Found, Tree, beside, dependency, is_aside, jo
 from sutler.survey.wire import Dependency
 
 _TESTS = (
-    ("gtest", "googletest"), ("googletest", "googletest"), ("catch2", "catch2"), ("doctest", "doctest"),
-    ("unit_test_framework", "boost.test"), ("cmocka", "cmocka"), ("unity", "unity"), ("check", "check"),
+    ("gtest", "googletest"), ("googletest", "googletest"), ("catch2", "catch2"),
+    ("doctest", "doctest"), ("unit_test_framework", "boost.test"), ("cmocka", "cmocka"),
+    ("unity", "unity"), ("check", "check"),
 )  # fmt: skip
 _HELPERS = {
     "git",

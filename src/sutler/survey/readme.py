@@ -9,7 +9,8 @@ from sutler.survey.evidence import one_line
 
 _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt|adoc|org))?$", re.IGNORECASE)
 _SKIP = re.compile(
-    r"\s*(?:#|=+\s*$|-+\s*$|~+\s*$|\^+\s*$|\.\. |:\w+:|!\[|\[!\[|\[!|<|>|\||```|\*{3,}|[-*+] |\d+\. |--+)"
+    r"\s*(?:#|=+\s*$|-+\s*$|~+\s*$|\^+\s*$|\.\. |:\w+:|!\[|\[!\[|\[!|<|>|\||```|\*{3,}|[-*+] |\d+\."
+    r" |--+)"
 )
 _TAGGED = re.compile(r"\s*<(?:p|div|b|strong|em|center)\b[^>]{0,200}>|</\w+>")
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)

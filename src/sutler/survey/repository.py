@@ -25,12 +25,18 @@ MAX_DEPENDENCIES_SHOWN = 30
 MAX_NOTABLE = 10
 
 _FRAMEWORKS = re.compile(
-    r"^(?:flask|django|fastapi|starlette|tornado|aiohttp|pyramid|celery|sqlalchemy|pydantic|numpy|pandas|torch|tensorflow"
-    r"|click|typer|react|react-dom|vue|svelte|@angular/core|next|nuxt|express|fastify|koa|@nestjs/core|hono|electron|vite"
-    r"|webpack|prisma|@prisma/client|typeorm|zod|tokio|axum|actix-web|rocket|serde|clap|diesel|sqlx|bevy|rails|sinatra"
-    r"|sidekiq|laravel/framework|symfony/.*|phoenix|ecto|org\.springframework.*|io\.quarkus.*|io\.ktor.*"
-    r"|com\.google\.guava:guava|Microsoft\.AspNetCore.*|Microsoft\.EntityFrameworkCore|Newtonsoft\.Json|Boost|Qt[56]?|OpenSSL"
-    r"|github\.com/(?:gin-gonic/gin|labstack/echo.*|gofiber/fiber.*|spf13/cobra|go-chi/chi.*|gorilla/mux)"
+    r"^(?:flask|django|fastapi|starlette|tornado|aiohttp|pyramid|celery|sqlalchemy|pydantic|numpy"
+    r"|pandas|torch|tensorflow"
+    r"|click|typer|react|react-dom|vue|svelte|@angular/core|next|nuxt|express|fastify|koa"
+    r"|@nestjs/core|hono|electron|vite"
+    r"|webpack|prisma|@prisma/client|typeorm|zod|tokio|axum|actix-web|rocket|serde|clap|diesel"
+    r"|sqlx|bevy|rails|sinatra"
+    r"|sidekiq|laravel/framework|symfony/.*|phoenix|ecto|org\.springframework.*|io\.quarkus.*"
+    r"|io\.ktor.*"
+    r"|com\.google\.guava:guava|Microsoft\.AspNetCore.*|Microsoft\.EntityFrameworkCore"
+    r"|Newtonsoft\.Json|Boost|Qt[56]?|OpenSSL"
+    r"|github\.com/(?:gin-gonic/gin|labstack/echo.*|gofiber/fiber.*|spf13/cobra|go-chi/chi.*"
+    r"|gorilla/mux)"
     r"|google\.golang\.org/grpc|gorm\.io/gorm)$",
     re.IGNORECASE,
 )

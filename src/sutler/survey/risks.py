@@ -49,7 +49,8 @@ _SECURITY: tuple[_Row, ...] = (
     (
         _ANY,
         "select |insert |update |delete ",
-        r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}[\"']\s{0,9}(?:\+|%\s|\.format\()",
+        r"(?i)[\"'](?:select|insert|update|delete)\s[^\"'\n]{0,300}[\"']\s{0,9}(?:\+|%\s"
+        r"|\.format\()",
         "SQL built from strings",
     ),
     (

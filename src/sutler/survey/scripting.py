@@ -72,7 +72,8 @@ def read_gemfile(path: str, text: str, tree: Tree) -> Found:
 
 
 _SPEC_DEPENDENCY = re.compile(
-    r"\.add_(runtime_|development_)?dependency[\s(]+[\"']([\w.-]+)[\"']((?:\s*,\s*[\"'][^\"']*[\"'])*)"
+    r"\.add_(runtime_|development_)?dependency[\s(]+[\"']([\w.-]+)[\"']("
+    r"(?:\s*,\s*[\"'][^\"']*[\"'])*)"
 )
 
 

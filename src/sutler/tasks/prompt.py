@@ -119,7 +119,10 @@ def file_block(item: ContextFile) -> str:
 
 
 def doc_block(item: ContextDoc) -> str:
-    return f"### {quote(item.path)} ({item.level})\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+    return (
+        f"### {quote(item.path)}"
+        f" ({item.level})\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+    )
 
 
 def tail_text(pack: ContextPack) -> str:

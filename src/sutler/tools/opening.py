@@ -25,7 +25,7 @@ from sutler.scan.doors import rules_for
 from sutler.scan.place import project_config
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
-from sutler.secrets import rules_digest
+from sutler.secrets.format_table import rules_digest
 from sutler.store import home
 from sutler.store.base import Store
 from sutler.store.records import CLOUD, Caller, Limits, stamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from sutler.tools import TOOLS, Tool, schema
-from sutler.tools.answers import output_schema
+from sutler.tools.declaration import output_schema
 
 Style = Literal["mcp", "openai", "anthropic"]
 

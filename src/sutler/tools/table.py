@@ -1,17 +1,26 @@
-"""The table of tools. A new tool is one row here; `declaration.Tool` says what a row holds."""
+"""The table of tools, and the call of one by name.
+
+A new tool is one row here; `declaration.Tool` says what a row holds.
+"""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Mapping
+
+from sutler.access.door import Door
 from sutler.access.outline import Symbol
 from sutler.access.search import Found
 from sutler.access.setup import SessionView
 from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.writer import Writer
+from sutler.errors import UsageError
 from sutler.pack.why import Verdict
-from sutler.store.records import Listing, PatchResult, Reading, Version
+from sutler.paths import ROOT
+from sutler.store.records import Call, Listing, PatchResult, Reading, Version
 from sutler.tools import context
 from sutler.tools.context import PackText, RankedFile
-from sutler.tools.declaration import Param, Tool, table
+from sutler.tools.declaration import Param, Tool, checked, table
 
 _PATH = Param(
     "path",
@@ -186,9 +195,15 @@ TOOLS: tuple[Tool, ...] = table(
     Tool(
         name="get_session",
         effect="list",
-        help="Show what this session has read and written, what waits for approval, and which files changed since.",
+        help=(
+            "Show what this session has read and written, what waits for approval, and which files"
+            " changed since."
+        ),
         params=(),
-        returns="files with the lines that were read, edits, pending approvals, and paths whose file has changed since",
+        returns=(
+            "files with the lines that were read, edits, pending approvals, and paths whose file"
+            " has changed since"
+        ),
         answer=SessionView,
         example={},
         run=lambda door, args: door.session(),
@@ -235,7 +250,9 @@ TOOLS: tuple[Tool, ...] = table(
         returns=_WRITTEN,
         answer=PatchResult,
         example={
-            "patch": "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-debug = True\n+debug = False\n"
+            "patch": (
+                "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-debug = True\n+debug = False\n"
+            )
         },
         run=lambda door, args: Writer(door).apply_patch(args.pop("patch"), **args),
         standard=True,
@@ -344,3 +361,27 @@ TOOLS: tuple[Tool, ...] = table(
         run=lambda door, args: context.why(door, args["path"]),
     ),
 )
+
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+ALIASES: Mapping[str, str] = {alias: tool.name for tool in TOOLS for alias in tool.aliases}
+"""Other names that are answered: those of seed 003 where ours differ."""
+DEFAULT: tuple[str, ...] = tuple(tool.name for tool in TOOLS if tool.standard)
+"""What a server lists unless --tools names others, in the table's order."""
+
+
+def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
+    """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is
+    skipped.
+    """
+    name = ALIASES.get(name, name)
+    try:
+        tool = BY_NAME.get(name)
+        if tool is None:
+            raise UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
+        complete = checked(tool, arguments)
+    except UsageError as wrong:  # refused before there was a call, and still recorded in the ledger
+        shown = name if name in BY_NAME else "unknown"
+        attempt = Call(id=secrets.token_hex(16), tool=shown, effect="list", path=ROOT)
+        door.gate.refused(attempt, "arguments", wrong.what)
+        raise door.gate.cleaned(wrong) from None
+    return tool.run(door, complete)

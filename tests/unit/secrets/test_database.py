@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sutler.secrets import Engine, engines, ready_made, redact, stdlib_engine
 from sutler.secrets import cleaner as database
+from sutler.secrets import engines
 from sutler.secrets.cleaner import COMPILE_ABOVE, engine_for
+from sutler.secrets.engines import Engine, ready_made, stdlib_engine
+from sutler.secrets.redactor import redact
 from sutler.store import home
 from tests import databases
 

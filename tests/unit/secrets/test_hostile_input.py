@@ -11,8 +11,8 @@ from types import FrameType
 import pytest
 
 from sutler.secrets import format_table as table
-from sutler.secrets import redact
 from sutler.secrets.grammar import TRIGGERS, head
+from sutler.secrets.redactor import redact
 
 SIZE = 100_000 * int(os.environ.get("SUTLER_FUZZ", "1"))
 _UNITS = (

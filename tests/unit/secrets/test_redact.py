@@ -4,10 +4,11 @@ from zlib import crc32
 
 import pytest
 
-from sutler.secrets import Allow, listing, own_spans, redact, seal, stdlib_engine
 from sutler.secrets.checksums import base62
-from sutler.secrets.markers import LOOK_ALIKE, MARKER
-from sutler.secrets.redactor import find
+from sutler.secrets.engines import stdlib_engine
+from sutler.secrets.markers import LOOK_ALIKE, MARKER, own_spans
+from sutler.secrets.redactor import Allow, find, redact
+from sutler.secrets.sealing import listing, seal
 
 KEY = b"an installation's key, 32 bytes."
 TOKEN = "ghp_" + "q7Rk2LmZ9xTv4Bn8Wc3Ys6Hd1Jf5Gp0aEuQi"
@@ -235,7 +236,7 @@ def test_hits_never_cross_a_line() -> None:
 def test_threads_share_one_engine() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    from sutler.secrets import compile_database, hyperscan_engine
+    from sutler.secrets.engines import compile_database, hyperscan_engine
 
     engine = hyperscan_engine(compile_database())
     texts = [f"{'x ' * number}{TOKEN}\n" for number in range(200)]
@@ -249,7 +250,7 @@ def test_threads_share_one_engine() -> None:
 def test_a_broken_database_fails_at_once() -> None:
     import hyperscan
 
-    from sutler.secrets import compile_database, hyperscan_engine
+    from sutler.secrets.engines import compile_database, hyperscan_engine
 
     with pytest.raises(hyperscan.HyperscanError):
         hyperscan_engine(b"\0" * len(compile_database()))

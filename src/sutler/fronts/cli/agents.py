@@ -119,7 +119,8 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         return _install(args, console, root)
     if not args.http and sys.stdin.isatty():
         console.note(
-            "this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install --help'"
+            "this speaks the Model Context Protocol, which a client sends: see 'sutler mcp install"
+            " --help'"
         )
     from sutler.fronts.mcp.streams import claim_streams
 
@@ -199,7 +200,7 @@ def run_call(args: argparse.Namespace, console: Console) -> int:
     as well.
     """
     from sutler.tools import call, open_door
-    from sutler.tools.answers import as_object, failure, text_of
+    from sutler.tools.declaration import as_object, failure, text_of
 
     text = (
         sys.stdin.buffer.read()

@@ -18,7 +18,8 @@ SCHEMA_VERSION = 1
 
 # C0 without tab and newline, DEL, C1, and what reorders or hides text on a screen.
 _HOSTILE = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
+    "\ud800-\udfff\ufeff"
     "\U000e0000-\U000e007f]"
 )
 

@@ -124,8 +124,8 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
         rows = {quote(row.path): row for row in refresh(door)[0]}
         shown = [rows[path] for path in found.paths if path in rows]
         text = "".join(
-            f"{row.size:>10,}  {row.version[:12]:<12}  {' '.join(row.tags):<6}  {row.sensitivity:<11}  "
-            f"{quote(row.path)}\n"
+            f"{row.size:>10,}  {row.version[:12]:<12}  {' '.join(row.tags):<6} "
+            f" {row.sensitivity:<11}  {quote(row.path)}\n"
             for row in shown
         )
         return answer(console, {"files": shown}, text)
@@ -175,7 +175,8 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
         console.note(f"unchanged since version {found.version}")
     if found.next:
         console.note(
-            f"lines {found.first} to {found.last} of {found.total or 'many'}; go on with --cursor {found.next}"
+            f"lines {found.first} to {found.last} of {found.total or 'many'}; go on with --cursor"
+            f" {found.next}"
         )
     if console.as_json:
         return answer(console, found, "")
@@ -249,7 +250,10 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
             documents = "".join(
                 f"\n== {one.path} ({one.version[:12]})\n{one.text}" for one in start.documents
             )
-            head = f"{start.files:,} files, {start.bytes:,} bytes, {start.changed:,} changed since last time\n"
+            head = (
+                f"{start.files:,} files, {start.bytes:,} bytes, {start.changed:,} changed since"
+                " last time\n"
+            )
             return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
         view = door.session()
     found = view.session
@@ -336,9 +340,9 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         rows = _newest(door, args.session, max(1, args.n))
     entries = [unseal(row) for row in rows]
     text = "".join(
-        f"{one.seq:>7}  {one.at[:19]}  {one.caller:<14.14} {one.tool:<16.16} {one.phase:<7} "
-        f"{'ok    ' if one.success else 'failed' if one.phase == 'done' else one.verdict:<6} {one.path}"
-        f"{'' if one.verdict == 'allow' and one.success else f'  ({one.rule})'}\n"
+        f"{one.seq:>7}  {one.at[:19]}  {one.caller:<14.14} {one.tool:<16.16} {one.phase:<7}"
+        f" {'ok    ' if one.success else 'failed' if one.phase == 'done' else one.verdict:<6}"
+        f" {one.path}{'' if one.verdict == 'allow' and one.success else f'  ({one.rule})'}\n"
         for one in entries
     )
     return answer(console, {"rows": entries}, text)
@@ -560,8 +564,10 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         {
             "tool": tool,
             **{name: tools[tool, name] for name in ("ok", "failed", "refused")},
-            "mean_micros": micros[tool]
-            // max(1, sum(tools[tool, name] for name in ("ok", "failed", "refused"))),
+            "mean_micros": (
+                micros[tool]
+                // max(1, sum(tools[tool, name] for name in ("ok", "failed", "refused")))
+            ),
         }
         for tool in sorted({tool for tool, _ in tools})
     ]
@@ -570,8 +576,8 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         for one, session, cost in spent
     ]
     text = "".join(
-        f"{row['tool']:<18} ok {row['ok']:>7,}  failed {row['failed']:>5,}  refused {row['refused']:>5,}"
-        f"  {row['mean_micros']:>7,} us\n"
+        f"{row['tool']:<18} ok {row['ok']:>7,}  failed {row['failed']:>5,}  refused"
+        f" {row['refused']:>5,}  {row['mean_micros']:>7,} us\n"
         for row in rows
     )
     text += "".join(

@@ -49,9 +49,14 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
         help="files, folders, globs, PATH:10-40 for lines, or - for stdin, added after the prompt",
     )  # fmt: skip
     files.add_argument(
-        "-d", "--recurse_depth", "--recurse-depth", type=whole_number, metavar="N", dest="recurse_depth",
+        "-d",
+        "--recurse_depth",
+        "--recurse-depth",
+        type=whole_number,
+        metavar="N",
+        dest="recurse_depth",
         help="levels to descend in folders; 0 is the folder itself (default: all)",
-    )  # fmt: skip
+    )
     files.add_argument(
         "--since", default="", metavar="REV", help="add the files that changed since a revision"
     )

@@ -40,7 +40,8 @@ parameters:
     type: string            # string, number or boolean
     default: this project
 
-# Commands whose output the prompt may use as Context.<name>. They get each parameter as $SUTLER_ARG_<NAME>.
+# Commands whose output the prompt may use as Context.<name>. They get each parameter as
+# $SUTLER_ARG_<NAME>.
 # A project's own scripts run only after 'sutler trust {name}'.
 # context_scripts:
 #   branch: git rev-parse --abbrev-ref HEAD
@@ -105,7 +106,8 @@ def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
     for warning in found.goal.warnings:
         console.note(told(f"warning: {warning}"))
     console.note(
-        f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}: {told(quote(found.folder))}"
+        f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}:"
+        f" {told(quote(found.folder))}"
     )
     return 0
 

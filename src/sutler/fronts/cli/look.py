@@ -121,7 +121,10 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         )
         return 0
     unit = "bytes" if report.tokens is None else "tokens"
-    title = f"{totals['']:>11,}  {_bar(1, 1) if args.bars else ''}{told(quote(project.name))}/  ({unit})"
+    title = (
+        f"{totals['']:>11,}  {_bar(1, 1) if args.bars else ''}{told(quote(project.name))}/ "
+        f" ({unit})"
+    )
     console.answer("\n".join([title, *_rows(report.shown, totals, args)]))
     return 0
 

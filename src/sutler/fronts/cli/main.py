@@ -68,7 +68,8 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
             Command(
                 "ui",
                 "ui",
-                "serve that page live on this machine: select files, approve calls, read the ledger",
+                "serve that page live on this machine: select files, approve calls, read the"
+                " ledger",
             ),
         ),
     ),
@@ -158,8 +159,9 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
 BY_NAME = {command.name: command for _, group in COMMANDS for command in group}
 
 EXIT_CODES = (
-    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict mode, budget, secret),\n"
-    "            4 conflict, 5 denied or approval needed, 6 the model command failed, 130 interrupted"
+    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict mode, budget,"
+    " secret),\n            4 conflict, 5 denied or approval needed, 6 the model command failed,"
+    " 130 interrupted"
 )
 
 
@@ -241,7 +243,7 @@ def _dispatch(words: Sequence[str]) -> int:
         close = difflib.get_close_matches(name, list(BY_NAME), n=1)
         hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
         raise UsageError(f"unknown command '{name}'", next_step=hint)
-    from sutler.fronts.cli.parsing import load
+    from sutler.fronts.cli.options import load
 
     parser, act = load(command)
     own: list[str] = list(words[1:])

@@ -17,8 +17,7 @@ from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.pack import receipts
-from sutler.pack.packing import Packing
-from sutler.pack.project import Project
+from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE, Ask, Report, Shown
 from sutler.paths import quote, wire_path
 from sutler.scan.place import locate
@@ -61,8 +60,11 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--format",
         choices=(*FORMATS, *_OTHER_FORMATS),
-        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the text for a model; "
-        "with --type or --task, json and msgpack are the documents of 'sutler schema'",
+        help=(
+            f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the"
+            " text for a model; with --type or --task, json and msgpack are the documents of"
+            " 'sutler schema'"
+        ),
     )
     text.add_argument(
         "--type",
@@ -408,7 +410,10 @@ def summary(report: Report, destination: str, console: Console) -> str:
     rows = (
         (
             "packed",
-            f"{len(report.shown):,} of {report.scanned:,} files, {report.bytes:,} bytes of {report.format}",
+            (
+                f"{len(report.shown):,} of {report.scanned:,} files, {report.bytes:,} bytes of"
+                f" {report.format}"
+            ),
         ),
         ("out", f"{total:,} files: {out}" if total else "nothing"),
         ("budget", _budget(report)),

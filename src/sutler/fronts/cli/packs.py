@@ -87,9 +87,12 @@ def verify_pack(name: str, console: Console) -> int:
         console.answer(_shown(check))
     if check.altered:
         raise RefusedError(
-            f"{len(check.altered):,} texts are not what their files give, such as {quote(check.altered[0])}",
+            f"{len(check.altered):,} texts are not what their files give, such as"
+            f" {quote(check.altered[0])}",
             rule="a file that has not moved on gives the text the pack shows",
-            next_step="the pack was changed, or made with other redaction settings; pack anew and compare",
+            next_step=(
+                "the pack was changed, or made with other redaction settings; pack anew and compare"
+            ),
         )
     if check.moved:
         raise ConflictError(

@@ -18,8 +18,7 @@ from sutler.formats.document import CleanText, Preamble
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.pack import picks, receipts
-from sutler.pack.packing import Packing
-from sutler.pack.project import Project
+from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE
 from sutler.paths import quote
 from sutler.scan.place import locate, project_config

@@ -22,8 +22,9 @@ from sutler.store.atomic import write_atomic
 
 def configure_report(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Write one HTML page about a pack: a map of its budget, what is in and why, what was left out and by which\n"
-        "rule, its receipt and digests. The page is one file, needs no network and can be passed on."
+        "Write one HTML page about a pack: a map of its budget, what is in and why, what was left"
+        " out and by which\nrule, its receipt and digests. The page is one file, needs no network"
+        " and can be passed on."
     )
     parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
     parser.add_argument(

@@ -19,8 +19,8 @@ from sutler.paths import quote, wire_path
 from sutler.scan.place import locate
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem
-from sutler.secrets import Listed, listing
 from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, told
+from sutler.secrets.sealing import Listed, listing
 
 
 def configure_secrets(parser: argparse.ArgumentParser) -> None:

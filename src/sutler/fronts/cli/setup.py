@@ -224,11 +224,10 @@ def _confinement() -> str:
 
 
 def _tokens() -> str:
-    from sutler.tokens import small_text as little
-    from sutler.tokens.counter import by_tokenizer
+    from sutler.tokens.counter import by_tokenizer, count_small
 
     sample = "def provision(army): return [ration for ration in army]\n"
-    for maker, count in (("splintr-rs", by_tokenizer("o200k_base")), ("sutler", little.count)):
+    for maker, count in (("splintr-rs", by_tokenizer("o200k_base")), ("sutler", count_small)):
         if (found := count(sample)) != 13:
             raise ValueError(
                 f"o200k_base counts {found} tokens where 13 are right: reinstall {maker}"
@@ -281,7 +280,7 @@ def run_completion(args: argparse.Namespace, console: Console) -> int:
     import shtab
 
     from sutler.fronts.cli.goal_options import COMPLETION_PREAMBLE
-    from sutler.fronts.cli.parsing import whole_parser
+    from sutler.fronts.cli.options import whole_parser
 
     script = shtab.complete(whole_parser(), shell=args.shell, preamble=COMPLETION_PREAMBLE)  # type: ignore[arg-type]  # one text or one for each shell
     console.answer_json({"shell": args.shell, "script": script}) if args.json else console.answer(

@@ -6,7 +6,7 @@ import os
 
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
-from sutler.pack.packing import Packing
+from sutler.pack.project import Packing
 from sutler.paths import quote
 
 

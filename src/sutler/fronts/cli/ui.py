@@ -16,8 +16,9 @@ LOOPBACK = "127.0.0.1"
 
 def configure_ui(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Serve the report of this project on loopback: change the selection and see the pack change, approve or deny\n"
-        "what waits, read the ledger. The printed address works once, in one browser. Ctrl-C ends it."
+        "Serve the report of this project on loopback: change the selection and see the pack"
+        " change, approve or deny\nwhat waits, read the ledger. The printed address works once, in"
+        " one browser. Ctrl-C ends it."
     )
     options.add_paths(parser)
     options.add_selection(parser)

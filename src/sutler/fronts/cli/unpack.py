@@ -63,7 +63,8 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
     if shorter:
         shown = ", ".join(quote(one.path) for one in shorter[:5])
         console.note(
-            f"{len(shorter):,} of them are as the pack shows them, not as the project has them: {shown}"
+            f"{len(shorter):,} of them are as the pack shows them, not as the project has them:"
+            f" {shown}"
         )
     return 0
 

@@ -64,11 +64,13 @@ def _shown(console: Console, result: object) -> int:
             what = (
                 "deleted"
                 if not one.after
-                else "created"
-                if not one.before
-                else "same"
-                if one.after == one.before
-                else "changed"
+                else (
+                    "created"
+                    if not one.before
+                    else "same"
+                    if one.after == one.before
+                    else "changed"
+                )
             )
             console.note(f"  {what:<8} {one.path}{'  (merged)' if one.merged else ''}")
     undo = (
@@ -237,7 +239,8 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
         found = door.get_file_history(args.path, max(1, args.n))
     text = "".join(
         f"{one.id:<32}  {one.at[:19]}  {one.origin:<8}  {one.size:>9,}  {one.author}"
-        f"{f'  {one.note}' if one.note else ''}{f'  call {one.call.partition(chr(46))[0]}' if one.call else ''}\n"
+        f"{f'  {one.note}' if one.note else ''}"
+        f"{f'  call {one.call.partition(chr(46))[0]}' if one.call else ''}\n"
         for one in found
     )
     return answer(console, {"versions": found}, text)

@@ -13,8 +13,8 @@ from sutler.fronts.mcp.wire import HEADER_MISMATCH, UNSUPPORTED_VERSION, Fault, 
 
 CLOSE = (("Connection", "close"),)
 _ONCE = (
-    "host", "origin", "authorization", "content-length", "content-type", "mcp-session-id", "mcp-protocol-version",
-    "mcp-method", "mcp-name", "transfer-encoding",
+    "host", "origin", "authorization", "content-length", "content-type", "mcp-session-id",
+    "mcp-protocol-version", "mcp-method", "mcp-name", "transfer-encoding",
 )  # fmt: skip
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _WRAPPED = re.compile(r"=\?base64\?(.*)\?=")

@@ -51,8 +51,13 @@ LINGER = 2.0
 CONNECTIONS = 128
 _DOORS = 256
 _STATUS = {
-    PARSE: 400, INVALID: 400, BAD_PARAMS: 400, HEADER_MISMATCH: 400, UNSUPPORTED_VERSION: 400, NO_METHOD: 404,
-}  # fmt: skip
+    PARSE: 400,
+    INVALID: 400,
+    BAD_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_VERSION: 400,
+    NO_METHOD: 404,
+}
 _EVENTS = (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"))
 _LOOSE = re.compile(rb"(?<!\r)\n|\n[ \t]")
 """A bare line feed or a folded header: h11 allows both, and proxies read them in different ways."""

@@ -93,7 +93,8 @@ def serve_http(plan: Plan, note: Note) -> None:
                 next_step="leave --no-token out, or bind to 127.0.0.1",
             )
         note(
-            "this address can be reached from other machines: put TLS in front of it, the token travels in clear"
+            "this address can be reached from other machines: put TLS in front of it, the token"
+            " travels in clear"
         )
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     try:

@@ -113,10 +113,11 @@ def _added(walk: _Json, at: int, name: str, value: object, step: str, level: int
     """
     members, _ = walk.members(at)
     comma = "," if members else f"\n{step * (level - 1)}"
-    return f"{walk.text[: at + 1]}\n{step * level}{json.dumps(name)}: {_spelled(value, step, level)}{comma}" + (
-        walk.text[at + 1 :].lstrip(" \t\r\n") if not members and walk.text[at + 1 :].lstrip()[:1] == "}"
-        else walk.text[at + 1 :]
-    )  # fmt: skip
+    before, after = walk.text[: at + 1], walk.text[at + 1 :]
+    if not members and after.lstrip()[:1] == "}":
+        after = after.lstrip(" \t\r\n")
+    member = f"{json.dumps(name)}: {_spelled(value, step, level)}"
+    return f"{before}\n{step * level}{member}{comma}{after}"
 
 
 def _spelled(value: object, step: str, level: int) -> str:

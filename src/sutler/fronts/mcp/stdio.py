@@ -32,7 +32,9 @@ from sutler.fronts.mcp.wire import (
 
 _CHUNK = 1 << 16
 _WAITING = 1_000
-"""Writes that are kept while a person is asked; more than that is a flood, and the question ends."""
+"""Writes that are kept while a person is asked; more than that is a flood, and the question
+ends.
+"""
 _SLOW = 32
 """Slow calls that may wait or run at once."""
 

@@ -290,7 +290,8 @@ class Picker(ReportingApp):
             self.say(event.value)
         else:
             self.status(
-                f"{len(self.files_pane.rows):,} rows for '{self.word}'; a picks all, escape ends the search"
+                f"{len(self.files_pane.rows):,} rows for '{self.word}'; a picks all, escape ends"
+                " the search"
             )
 
     def say(self, line: str) -> None:

@@ -149,7 +149,8 @@ def history(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     found = call(door, "get_file_history", {"path": path})
     assert isinstance(found, tuple)  # noqa: S101  # the table of tools says so
     rows = [
-        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8} {one.size:>9,}  {one.author} {one.note}".rstrip()
+        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8} {one.size:>9,}  "
+        f"{one.author} {one.note}".rstrip()
         for one in found
         if isinstance(one, Version)
     ]
@@ -176,8 +177,11 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     session = view.session
     rows += [
         "",
-        f"this session: {session.calls:,} calls, {session.refused:,} refused, {len(session.buffers):,} files read, "
-        f"{len(session.edits):,} written, {len(view.stale):,} out of date",
+        (
+            f"this session: {session.calls:,} calls, {session.refused:,} refused,"
+            f" {len(session.buffers):,} files read, {len(session.edits):,} written,"
+            f" {len(view.stale):,} out of date"
+        ),
     ]
     rows += [
         f"  read  {one.path}{'  (out of date)' if one.path in view.stale else ''}"
@@ -186,7 +190,10 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     rows += [
         f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits
     ]
-    title = f"{len(listing.paths):,} files may be read, {len(scene.files):,} here, {scene.picked:,} picked"
+    title = (
+        f"{len(listing.paths):,} files may be read, {len(scene.files):,} here, {scene.picked:,}"
+        " picked"
+    )
     return Reply(title, "\n".join(rows))
 
 

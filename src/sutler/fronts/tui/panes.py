@@ -25,7 +25,9 @@ LONGEST = 2_000
 
 
 def row_text(row: Row, width: int) -> str:
-    """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right; a name that is too long is cut."""
+    """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right. A name
+    that is too long is cut.
+    """
     arrow = ("▾ " if row.open else "▸ ") if row.folder else "  "
     name = f"{quote(row.name)}{'/' if row.folder else ''}"
     indent = " " * min(INDENT * row.depth, max(width // 3, 0))

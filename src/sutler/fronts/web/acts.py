@@ -18,10 +18,9 @@ from sutler.edits.consent import settle, waiting
 from sutler.errors import UsageError
 from sutler.pack import receipts
 from sutler.pack.options import Options
-from sutler.pack.packing import Packing
 from sutler.pack.page.build import view_of_run, watch_for
 from sutler.pack.page.shapes import View
-from sutler.pack.project import Project
+from sutler.pack.project import Packing, Project
 from sutler.paths import quote, unquote
 from sutler.secrets.cleaner import told
 from sutler.store.records import PROFILES, Caller, unseal

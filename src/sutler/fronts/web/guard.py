@@ -29,7 +29,10 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-USED = "this address was used already, or is not the one that was printed; start 'sutler ui' again for a new one\n"
+USED = (
+    "this address was used already, or is not the one that was printed; start 'sutler ui' again for"
+    " a new one\n"
+)
 
 
 class Keys:

@@ -182,7 +182,10 @@ def receipt_rows(receipt: Receipt) -> tuple[tuple[str, str], ...]:
         ("content", f"{info['content_bytes']:,} bytes"),
         (
             "files",
-            f"{info['files_included']:,} of {info['files_scanned']:,}; left out: {groups or 'none'}",
+            (
+                f"{info['files_included']:,} of {info['files_scanned']:,}; left out:"
+                f" {groups or 'none'}"
+            ),
         ),
         ("cut", f"{info['truncated_files']:,} files"),
         ("redaction", "on" if receipt.redacted else "OFF"),
@@ -215,7 +218,10 @@ def view_of_pack(
     receipt = _receipt_for(pack_id, project, environ)
     totals = _file_totals(pack, data, rows)
     left, unnamed = stage.left_of(pack)
-    note = "The pack names these files; the rules behind others are known only in the folder it came from."
+    note = (
+        "The pack names these files; the rules behind others are known only in the folder it came"
+        " from."
+    )
     if receipt is not None:
         seen = project.scan().excluded
         left += [_left(item) for item in seen if item.rule.source != "git"]
@@ -233,9 +239,11 @@ def view_of_pack(
         unnamed=unnamed,
         against=_against(other, pack, rows) if other is not None else None,
         receipt=receipt_rows(receipt) if receipt else (),
-        notes=()
-        if receipt
-        else ("No receipt of this pack in this folder's ledger: its limit is not known here.",),
+        notes=(
+            ()
+            if receipt
+            else ("No receipt of this pack in this folder's ledger: its limit is not known here.",)
+        ),
         version=VERSION,
     )
 

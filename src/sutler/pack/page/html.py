@@ -85,9 +85,15 @@ def page(view: View, *, live: bool = False, first: str = "") -> str:
     return "".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(code, style, live=live))}">\n',
+            (
+                '<meta http-equiv="Content-Security-Policy"'
+                f' content="{escape(policy(code, style, live=live))}">\n'
+            ),
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n',
+            (
+                '<meta name="color-scheme" content="light dark">\n<meta name="referrer"'
+                ' content="no-referrer">\n'
+            ),
             f"<title>{escape(view.project)}: sutler report</title>\n",
             f'<link rel="icon" href="data:,">\n<style>{style}</style>\n</head>\n',
             f"<body{' data-live' if live else ''}>\n{body}",
@@ -103,7 +109,7 @@ def _words(view: View) -> str:
     """What the page says where scripts are switched off."""
     whole = view.measures[0]
     said = (
-        f"{view.project}: pack {view.pack_id[:16]}, {len(view.files):,} files, {whole.total:,} {whole.name}. "
-        "The map and the tables need scripts, which this page carries itself."
+        f"{view.project}: pack {view.pack_id[:16]}, {len(view.files):,} files, {whole.total:,}"
+        f" {whole.name}. The map and the tables need scripts, which this page carries itself."
     )
     return f"<p>{escape(said)}</p>"

@@ -39,7 +39,8 @@ Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
 """Path and text to structural lines: (line, level, text)."""
 
 _POINTED = re.compile(
-    r"the (?:title|task) names this path|a stack frame of the task|a dotted name of the task|it defines |"
+    r"the (?:title|task) names this path|a stack frame of the task|a dotted name of the task|it"
+    r" defines |"
     r"it holds (?:a text that the task quotes|what the task puts)"
 )
 _LINKS = (

@@ -10,21 +10,22 @@ from functools import cache
 import pytest
 
 from bench.secrets.samples import lines_for
-from sutler.secrets import (
+from sutler.secrets import credential_files as files
+from sutler.secrets import verdict
+from sutler.secrets.credential_files import rules_for
+from sutler.secrets.engines import (
+    _NAMED,
+    BASE,
+    RUN,
     Engine,
     compile_database,
     hyperscan_engine,
-    redact,
+    probes,
     stdlib_engine,
-    verdict,
 )
-from sutler.secrets import (
-    credential_files as files,
-)
-from sutler.secrets.credential_files import rules_for
 from sutler.secrets.format_table import Format, formats
 from sutler.secrets.grammar import NAMES
-from sutler.secrets.probes import _NAMED, BASE, RUN, probes
+from sutler.secrets.redactor import redact
 from tests.unit.secrets.test_hostile_input import cpu_seconds, fill
 
 KEY = b"k" * 32
