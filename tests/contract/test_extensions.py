@@ -189,7 +189,7 @@ def test_the_example_of_a_tool_answers(copy: Copy, plant: Plant) -> None:
     add_row(copy, recipe("Tool"))
     folder = plant({"a.py": "x = 1\n" * 20})
     answer = copy.sutler("call", "read_head", '{"path": "a.py"}', cwd=folder)
-    assert 'lines="1-10/20"' in answer
+    assert 'at="a.py:1-10"' in answer
     assert answer.count("x = 1\n") == 10
 
 
