@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from sutler.errors import UsageError
 from sutler.formats import parse
 from sutler.pack.project import Project
+from tests.conftest import Sutler
 
 GOAL = "`refund_order` pays twice\n\nCalling refund_order of the ledger pays the refund twice."
 LEDGER = (
@@ -115,3 +117,41 @@ def test_nothing_fits(project: Project, format: str) -> None:
 def test_a_path_of_the_tree_in_the_goal_is_enough(project: Project) -> None:
     text = project.pack(goal="Look at shop/door.py, please").text()
     assert "def open_door" in text
+
+
+def test_reasons_name_their_evidence(project: Project) -> None:
+    """Names, words and lines that a person can check, in `rank` and in the manifest."""
+    best = project.ranking(project.scan(), GOAL).ranked[0]
+    number = LEDGER.split("\n").index("def refund_order(order):") + 1
+    assert best.reasons[0] == "defines `refund_order`, named in the task"
+    assert "`refund_order`" in best.reasons[1]
+    assert f"(lines {number}-{number + 2})" in best.reasons[1]
+    (section, *_) = parse(project.pack(goal=GOAL).text()).sections
+    assert "defines `refund_order`" in section.reason
+
+
+def test_cite_prints_ranges_and_reasons_only(project: Project, sutler: Sutler) -> None:
+    ran = sutler("pack", "--goal", GOAL, "--cite", cwd=Path(project.place.root))
+    first = ran.out.decode().splitlines()[0]
+    number = LEDGER.split("\n").index("def refund_order(order):") + 1
+    place, _, reason = first.partition("  ")
+    path, _, lines = place.partition(":")
+    start, end = map(int, lines.split("-"))
+    assert path == "shop/ledger.py"
+    assert start <= number <= end
+    assert "refund_order" in reason
+    assert b"order.pay" not in ran.out
+
+
+def test_rank_gives_regions_of_the_file(project: Project, sutler: Sutler) -> None:
+    ran = sutler("rank", "--goal", GOAL, "--lines", "--json", cwd=Path(project.place.root))
+    region = json.loads(ran.out)["ranked"][0]["regions"][0]
+    number = LEDGER.split("\n").index("def refund_order(order):") + 1
+    assert (region["name"], region["start"]) == ("refund_order", number)
+    assert 0 < region["chance"] < 1
+
+
+def test_cite_wants_a_goal(sutler: Sutler, tmp_path: Path) -> None:
+    ran = sutler("pack", "--cite", cwd=tmp_path)
+    assert ran.code == 2
+    assert "--goal" in ran.err

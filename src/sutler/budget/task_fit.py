@@ -23,6 +23,7 @@ from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
 from sutler.paths import Span, quote
 from sutler.ranking.index import Reader
+from sutler.ranking.region_worth import scores_of, traits_of
 from sutler.ranking.score import Ranked
 from sutler.scan.snapshot import Excluded
 
@@ -44,6 +45,39 @@ class Ranking(Struct, frozen=True):
     task: str
     reader: Reader
     ranked: tuple[Ranked, ...]
+
+
+class RankedRegion(Struct, frozen=True):
+    """A region of a ranked file: its lines, its name, and the probability that it is useful."""
+
+    start: int
+    end: int
+    name: str
+    chance: float
+
+
+def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[RankedRegion, ...]]:
+    """The most probable regions of each of the first files, from the index alone."""
+    reader, chosen = ranking.reader, ranking.ranked[:files]
+    lens = lens_for(reader, ranking.task)
+    numbers = {doc.path: number for number, doc in reader.docs.items()}
+    candidates = []
+    for file in chosen:
+        regions = reader.regions(numbers[file.path])
+        candidates.append(
+            Candidate(
+                file.score,
+                {one.name: one.value for one in file.signals},
+                regions,
+                scores_of(regions, lens, file.lines),
+                traits_of(regions, lens, file.lines),
+            )
+        )
+    found = []
+    for candidate, odds in zip(candidates, chances(candidates), strict=True):
+        pairs = sorted(zip(candidate.regions, odds, strict=True), key=lambda pair: -pair[1])[:most]
+        found.append(tuple(RankedRegion(r.start, r.end, r.name, round(p, 4)) for r, p in pairs))
+    return found
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:

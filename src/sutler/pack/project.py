@@ -384,7 +384,7 @@ class Project:
             classified = [pair for pair in classified if pair[0].path not in written]
         scores = None
         if ranking is not None:
-            scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranking.ranked}
+            scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
         since = f"changed since {changed.since}" if changed else ""
         pins = {str(path): since for path in changed.paths} if changed else None
         selection = choose(classified, request, scores, pins)

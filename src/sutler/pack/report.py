@@ -33,6 +33,7 @@ class Shown(Struct, frozen=True, gc=False):
     sha256: str = ""
     rules: tuple[str, ...] = ()  # of the secrets that were replaced, one each
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, by kind
+    lines: str = ""  # of the file, such as `40-62, 80-95`; empty if it is shown whole
 
     @property
     def findings(self) -> int:
@@ -123,6 +124,7 @@ class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
     rules: tuple[str, ...]
     hidden: tuple[tuple[str, int], ...]
     record: CachedFile | None
+    lines: str = ""
 
 
 class Batch(Struct, frozen=True, array_like=True):

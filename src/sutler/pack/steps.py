@@ -23,6 +23,7 @@ from sutler.budget.fit import (
 )
 from sutler.budget.selection import Choice, Request, Selection, display_key
 from sutler.formats import Framed, SectionFrame, assembled, frame_text, joined, section_frame, shape
+from sutler.formats.assembly import ranges
 from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
@@ -354,6 +355,7 @@ class PackRun:
             file.sha256,
             file.rules,
             file.hidden,
+            file.lines,
         )
 
     def _built(self, section: Section, frame: SectionFrame) -> BuiltFile:
@@ -369,6 +371,7 @@ class PackRun:
             tuple(rules),
             section.body.hidden,
             self.cache.learned(section.path),
+            ranges(section.spans),
         )
 
     def _section_tokens(self, section: Section, frame: SectionFrame) -> int:

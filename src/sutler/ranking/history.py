@@ -83,6 +83,18 @@ def message_scores(
     return {doc: _fading_sum(likes) for doc, likes in likeness.items()}
 
 
+def similar_commits(past: Past, terms: Iterable[str], paths: Mapping[int, str]) -> dict[str, int]:
+    """How many commits whose message has at least two of these terms changed each path."""
+    wanted = frozenset(terms)
+    counts: dict[str, int] = {}
+    for message, touched in zip(past.messages, past.touched, strict=True):
+        mine = [paths[number] for number in touched if number in paths]
+        if mine and len(wanted.intersection(message.split(" "))) > 1:
+            for path in mine:
+                counts[path] = counts.get(path, 0) + 1
+    return counts
+
+
 def _fading_sum(values: list[float]) -> float:
     return sum(value * 0.5**i for i, value in enumerate(sorted(values, reverse=True)[:8]))
 

@@ -48,7 +48,19 @@ def lexical(region: Region, lens: Lens) -> float:
 
 def passage(regions: Sequence[Region], lens: Lens) -> float:
     """The best region's words, long ones held back: how well a file's best place fits a task."""
-    return max((lexical(r, lens) / math.sqrt(6 + r.end - r.start) for r in regions), default=0.0)
+    return max((density(region, lens) for region in regions), default=0.0)
+
+
+def density(region: Region, lens: Lens) -> float:
+    """The worth of the words that a region holds, long regions held back."""
+    return lexical(region, lens) / math.sqrt(6 + region.end - region.start)
+
+
+def held_by(region: Region) -> frozenset[int]:
+    """The check sums of a region's terms."""
+    sums = array("I")
+    sums.frombytes(region.terms)
+    return frozenset(sums)
 
 
 def scores_of(

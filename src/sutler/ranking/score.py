@@ -4,18 +4,18 @@ explained.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import nsmallest
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from sutler.languages.terms import whole
+from sutler.languages.terms import checksum, split, whole, words
 from sutler.ranking import history, signals
 from sutler.ranking.history import Past
 from sutler.ranking.index import Index, Reader
-from sutler.ranking.query import Query, analyse, with_compounds
-from sutler.ranking.region_worth import lens_of, passage
+from sutler.ranking.query import MAX_CHARS, Query, analyse, with_compounds
+from sutler.ranking.region_worth import Lens, density, held_by, lens_of, passage
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import Scores, idf
 from sutler.ranking.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
@@ -83,18 +83,70 @@ def rank(
         (-score, reader.docs[doc].path, doc) for doc, score in totals(evidence).items() if score > 0
     ]
     first = sorted(scored) if limit is None else nsmallest(limit, scored)
-    return tuple(_ranked(evidence, table, reader, doc, -negative) for negative, _, doc in first)
+    explained = [doc for _, _, doc in first[:_EXPLAINED]]
+    proofs = _proofs(reader, query, past or Past(), explained, _words_of(task))
+    return tuple(
+        _ranked(evidence, table, reader, doc, -negative, proofs.get(doc, _NO_PROOF))
+        for negative, _, doc in first
+    )
+
+
+class Proof(Struct, frozen=True):
+    """What a reason quotes: the task's words that the best region holds, its lines, and how many
+    commits with words of the task changed the file.
+    """
+
+    words: tuple[str, ...] = ()
+    lines: str = ""
+    commits: int = 0
+
+
+_NO_PROOF = Proof()
+
+
+def _proofs(
+    reader: Reader, query: Query, past: Past, docs: Sequence[int], spelled: Mapping[str, str]
+) -> dict[int, Proof]:
+    lens = _lens(reader, query)
+    worth = sorted(lens.worth, key=lambda term: (-lens.worth[term], term))
+    paths = {reader.docs[doc].path for doc in docs}
+    numbers = {number: path for number, path in enumerate(past.paths) if path in paths}
+    commits = history.similar_commits(past, worth[:_TELLING], numbers)
+    found = {}
+    for doc in docs:
+        best = max(reader.regions(doc), key=lambda one: density(one, lens), default=None)
+        sums = held_by(best) if best is not None else frozenset()
+        matched = [spelled.get(term, term) for term in worth if checksum(term) in sums]
+        lines = f"{best.start}-{best.end}" if best is not None and matched else ""
+        quoted = tuple(dict.fromkeys(matched))[:_QUOTED]
+        found[doc] = Proof(quoted, lines, commits.get(reader.docs[doc].path, 0))
+    return found
+
+
+def _words_of(task: str) -> dict[str, str]:
+    """How the task spells each term first."""
+    found: dict[str, str] = {}
+    for word in words(task[:MAX_CHARS]):
+        parts = split(word)
+        for term in parts:
+            found.setdefault(term, word if len(parts) == 1 or term == whole(word) else term)
+    return found
 
 
 def _ranked(
-    evidence: Evidence, table: dict[str, float], reader: Reader, doc: int, score: float
+    evidence: Evidence,
+    table: dict[str, float],
+    reader: Reader,
+    doc: int,
+    score: float,
+    proof: Proof,
 ) -> Ranked:
     shares = _shares(evidence, table, doc)
     kind, prior = reader.docs[doc].kind, evidence.priors.get(doc, 1.0)
     return Ranked(
         path=reader.docs[doc].path,
         score=score,
-        reasons=sentences(shares, evidence.names.get(doc, ()), kind, prior),
+        reasons=sentences(shares, evidence.names.get(doc, ()), proof, kind, prior),
         signals=shares,
         lines=tuple(sorted(set(evidence.lines.get(doc, ())))),
     )
@@ -187,13 +239,17 @@ def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, floa
 
 
 def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
+    lens = _lens(reader, query)
+    return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
+
+
+def _lens(reader: Reader, query: Query) -> Lens:
     total = len(reader.docs)
     worth = {
         term: weight * idf(len(reader.postings(term)[0]), total)
         for term, weight in query.terms.items()
     }
-    lens = lens_of(query, worth)
-    return _scaled({doc: passage(reader.regions(doc), lens) for doc in docs})
+    return lens_of(query, worth)
 
 
 def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Weights) -> Scores:
@@ -243,25 +299,25 @@ def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Si
 
 
 _SENTENCES = {
-    "lexical": "its text shares the task's words",
-    "passage": "one place in it holds many of the task's words",
+    "lexical": "matches {words}",
+    "passage": "matches {words}",
     "path": "its path has words of the task",
     "symbols": "its definitions are named with words of the task",
     "title_path": "its path has words of the title",
     "title_symbols": "its definitions have words of the title",
-    "title_body": "its text has words of the title",
-    "ticked": "it holds what the task puts in back-ticks",
+    "title_body": "matches {words}",
+    "ticked": "matches {words}",
     "named": "the title names this path",
     "mention": "the task names this path",
     "frame": "a stack frame of the task lies here",
     "dotted": "a dotted name of the task leads here",
-    "defines": "it defines {names}",
-    "title_defines": "it defines {names}, which the title names",
+    "defines": "defines {names}, named in the task",
+    "title_defines": "defines {names}, named in the task",
     "phrase": "it holds a text that the task quotes",
     "imports": "it imports a file that ranks high",
     "imported": "a file that ranks high imports it",
     "tested": "tests or examples that match the task exercise it",
-    "message": "commits that read like the task touched it",
+    "message": "changed by {commits} about the task's words",
     "recent": "it changed lately or often",
     "cochange": "it changes together with files that rank high",
     "beside": "it stands beside a file that ranks high",
@@ -279,18 +335,33 @@ _CLASSES = {
     "generated": "it is generated",
     "ci": "it belongs to continuous integration",
 }
+_FIRST = frozenset({"named", "mention", "frame", "defines", "title_defines"})
+"""The evidence that is told first: names and places are easier to check than words."""
 _MOST = 4
+_EXPLAINED = 40  # files whose evidence is looked up
+_TELLING = 12  # terms that make a commit message similar
+_QUOTED = 4
 _LEAST_SHARE = 0.06
 
 
 def sentences(
-    shares: Sequence[Signal], names: Sequence[str], kind: str, prior: float
+    shares: Sequence[Signal], names: Sequence[str], proof: Proof, kind: str, prior: float
 ) -> tuple[str, ...]:
-    """The strongest signals as sentences, and the class where it holds the file back."""
+    """The strongest signals as sentences that name their evidence, and the class where it holds the
+    file back.
+    """
     total = sum(signal.share for signal in shares) or 1.0
-    listed = ", ".join(names[:3]) or "a name the task uses"
-    strong = [signal for signal in shares if signal.share >= _LEAST_SHARE * total][:_MOST]
-    found = [_SENTENCES[signal.name].format(names=listed) for signal in strong]
+    quoted = ", ".join(f"`{word}`" for word in proof.words) or "words of the task"
+    lines = f" (lines {proof.lines})" if proof.lines else ""
+    commits = f"{proof.commits} commits" if proof.commits > 1 else "a commit"
+    parts = {
+        "names": ", ".join(f"`{name}`" for name in names[:3]) or "a name",
+        "words": f"{quoted}{lines}",
+        "commits": commits,
+    }
+    strong = [signal.name for signal in shares if signal.share >= _LEAST_SHARE * total]
+    strong.sort(key=lambda name: name not in _FIRST)
+    found = list(dict.fromkeys(_SENTENCES[name].format(**parts) for name in strong))[:_MOST]
     if prior < 1 and kind in _CLASSES:
         found.append(f"{_CLASSES[kind]} (× {prior:g})")
     return tuple(found)

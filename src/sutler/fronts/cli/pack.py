@@ -14,12 +14,13 @@ import msgspec
 import sutler.config as config
 from sutler.errors import RefusedError, UsageError
 from sutler.formats import FORMATS
+from sutler.formats.document import Section
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE, Ask, Report, Shown
-from sutler.paths import quote, wire_path
+from sutler.paths import Span, quote, wire_path
 from sutler.scan.place import locate
 from sutler.scan.snapshot import Problem
 from sutler.store.atomic import write_atomic
@@ -47,6 +48,11 @@ def configure_pack(parser: argparse.ArgumentParser) -> None:
         "--stop",
         metavar="P",
         help="with --goal: show regions whose probability of being useful is at least P (0 to 1)",
+    )
+    text.add_argument(
+        "--cite",
+        action="store_true",
+        help="with --goal: print only path:start-end and the reasons, no text",
     )
     text.add_argument(
         "--stable-order",
@@ -232,8 +238,8 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
         from sutler.fronts.cli.clipboard import copy
 
         return copy(packing.text())
-    if args.assign and not args.json:
-        blocks = _assigned(packing)
+    if (args.assign or args.cite) and not args.json:
+        blocks = _cited(packing) if args.cite else _assigned(packing)
         if args.output and args.output != "-":
             write_atomic(args.output, blocks)
             return quote(args.output)
@@ -247,6 +253,19 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
         return "nowhere"
     console.stream(packing.encoded())
     return "stdout"
+
+
+def _cited(packing: Packing) -> Iterator[bytes]:
+    """The lines that the pack would show, one range a line, with the reason of the file."""
+    sections: list[Section] = []
+    packing.watch = sections.append
+    packing.text()
+    for section in sections:
+        text = section.body.text
+        whole = Span(1, max(1, text.count("\n") + (not text.endswith("\n"))))
+        for span in section.spans or (whole,):
+            place = f"{quote(section.path)}:{span.start}-{span.end}"
+            yield harmless(f"{place}  {section.reason}").encode("utf-8", "replace") + b"\n"
 
 
 def _check_assign(args: argparse.Namespace) -> None:
@@ -284,6 +303,11 @@ def _check_destination(args: argparse.Namespace) -> None:
         raise UsageError("-o names no file", next_step="give a name, or '-' for stdout")
     if args.report in ("", "-"):
         raise UsageError("--report names no file", next_step="give a name, such as report.html")
+    if args.cite and (args.copy or args.split or not args.goal):
+        raise UsageError(
+            "--cite prints ranges of a pack for a goal",
+            next_step="give --goal, and leave --copy and --split out",
+        )
     if args.copy and (args.output or args.split):
         raise UsageError("--copy and a file are given together", next_step="keep one destination")
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
@@ -16,6 +20,9 @@ from sutler.scan.place import locate
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.scan.text import decode
+
+if TYPE_CHECKING:
+    from sutler.budget.task_fit import RankedRegion, Ranking
 
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +42,14 @@ def configure_rank(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of files to show (default 20)",
     )
-    parser.add_argument("--signals", action="store_true", help="show each ranking signal")
+    parser.add_argument(
+        "--signals", action="store_true", help="show each ranking signal with its share"
+    )
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="show the most probable regions of each file, with their probability",
+    )
 
 
 def run_rank(args: argparse.Namespace, console: Console) -> int:
@@ -44,12 +58,18 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
     with console.progress("indexing") as bar:
         project.tell = bar.tell if bar else None
-        ranked = project.ranking(project.scan(), goal).ranked[: max(args.top, 0)]
+        ranking = project.ranking(project.scan(), goal)
+    ranked = ranking.ranked[: max(args.top, 0)]
+    regions = _regions(ranking, len(ranked)) if args.lines else [()] * len(ranked)
     if args.json:
-        console.answer_json({"ranked": ranked})
+        body = [
+            msgspec.to_builtins(one) | ({"regions": mine} if args.lines else {})
+            for one, mine in zip(ranked, regions, strict=True)
+        ]
+        console.answer_json({"ranked": body})
         return 0
     rows = []
-    for number, one in enumerate(ranked, 1):
+    for number, (one, mine) in enumerate(zip(ranked, regions, strict=True), 1):
         rows.append(f"{number:>3}  {one.score:6.3f}  {quote(one.path)}\n")
         rows += [f"               {reason}\n" for reason in one.reasons[:3]]
         if args.signals:
@@ -57,8 +77,20 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
                 f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n"
                 for signal in one.signals
             ]
+        rows += [
+            f"               {quote(one.path)}:{part.start}-{part.end}  {part.chance:.2f}  "
+            f"{quote(part.name) if part.name else ''}".rstrip()
+            + "\n"
+            for part in mine
+        ]
     console.answer("".join(rows))
     return 0
+
+
+def _regions(ranking: Ranking, count: int) -> Sequence[tuple[RankedRegion, ...]]:
+    from sutler.budget.task_fit import ranked_regions
+
+    return ranked_regions(ranking, count)
 
 
 def configure_outline(parser: argparse.ArgumentParser) -> None:
