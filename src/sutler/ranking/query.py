@@ -58,7 +58,7 @@ _AT_FRAME = re.compile(
     r" ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})",
     re.M,
 )
-_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#)[A-Za-z_]\w{0,100})+")
+_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#|\\)[A-Za-z_]\w{0,100})+")
 _ERROR = re.compile(
     r"^[ \t]{0,20}(?:E[ \t]{1,8})?"
     r"([\w.]{0,100}(?:Error|Exception|Warning|Panic|panic|Failure|fatal|FATAL"
@@ -276,7 +276,7 @@ def _dotted(zones: list[tuple[str, str]]) -> tuple[str, ...]:
     found = {
         name: None for zone, text in zones if zone != "setup" for name in _DOTTED.findall(text)
     }
-    return tuple(name.replace("::", ".").replace("#", ".") for name in found)[:100]
+    return tuple(re.sub(r"::|#|\\", ".", name) for name in found)[:100]
 
 
 def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], float], ...]:

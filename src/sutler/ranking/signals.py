@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sutler.ranking.index import Doc, Reader, target_stem
 from sutler.ranking.query import Query
-from sutler.ranking.resolution import Links
+from sutler.ranking.resolution import Links, module_parts
 from sutler.ranking.weights import FIELDS, K1
 
 Scores = dict[int, float]
@@ -167,6 +167,10 @@ def feedback(reader: Reader, best: list[tuple[int, float]], norms: Norms, query:
 
 
 _MAX_DEFINERS = 30
+_MAX_CANDIDATES = 300  # definers of one part of a qualified name that are looked at
+_MAX_QUALIFIED = 6  # files that a qualified name may mean
+_LEAST_QUALIFIED = 0.5  # share of the parts before that must occur
+_DEEPEST = 12  # parts of a path that are compared
 _MAX_IMPORTERS = 60  # what everybody imports tells nothing
 _AFFIXES = (
     "test_",
@@ -222,6 +226,50 @@ def dotted(query: Query, links: Links, reader: Reader) -> Scores:
                 if number in holders:
                     found[number] = found.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
     return found
+
+
+def qualified(query: Query, links: Links, reader: Reader) -> Scores:
+    """Qualified names of any language: `a::b::C`, `A\\B\\C`, `pkg.Type.method`. Of the files that
+    define a part of the name, or are named like it, those count in whose path, or among whose
+    definitions, the parts before it occur.
+    """
+    found: Scores = {}
+    for name in query.dotted:
+        parts = name.split(".")
+        for last in range(len(parts) - 1, max(0, len(parts) - 3), -1):
+            hits = _qualified_by(parts, last, links, reader)
+            if hits and len(hits) <= _MAX_QUALIFIED:
+                for number, share in hits.items():
+                    each = share * math.sqrt(last) / math.sqrt(len(hits))
+                    found[number] = max(found.get(number, 0.0), each)
+                break
+    return found
+
+
+def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> Scores:
+    """The files for part `last` that match the most of the parts before it, with their share."""
+    definers = reader.postings(f"={parts[last]}")[0]
+    numbers = {*definers} if len(definers) <= _MAX_CANDIDATES else set[int]()
+    numbers.update(links.by_stem(parts[last]), links.by_stem(parts[last].lower()))
+    wanted = [bare(part) for part in parts[:last]]
+    best: Scores = {}
+    top = _LEAST_QUALIFIED
+    for number in sorted(numbers):
+        path = {bare(part) for part in module_parts(reader.docs[number].path)[-_DEEPEST:]}
+        share = sum(
+            part in path or number in reader.postings(f"={parts[i]}")[0]
+            for i, part in enumerate(wanted)
+        ) / len(wanted)
+        if share > top:
+            best, top = {}, share
+        if share == top:
+            best[number] = share
+    return best
+
+
+def bare(part: str) -> str:
+    """A part of a name or of a path, as both spell it: `HttpClient` and `http_client` alike."""
+    return part.replace("_", "").replace("-", "").lower()
 
 
 def definitions(

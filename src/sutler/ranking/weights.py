@@ -25,6 +25,7 @@ class Weights(Struct, frozen=True):
     mention: float = 1.9  # a path that the task names
     frame: float = 0.5  # a stack frame in the file
     dotted: float = 0.05  # a dotted name that leads to the file
+    qualified: float = 0.3  # a qualified name leads to the file through its folders and owners
     defines: float = 0.3  # defines a name the task uses; the rarer the name, the stronger
     title_defines: float = 0.1
     phrase: float = 0.3  # holds a string literal that the task quotes
