@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from bench.selection import measure
+from bench.selection import lines, measure
 from bench.selection.baseline import bm25
 from bench.selection.data import (
     Blob,
@@ -30,10 +30,12 @@ from bench.selection.data import (
 )
 from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
-from sutler.pack.project import RANKED
+from sutler.formats import parse
+from sutler.pack.project import GOAL_LIMIT, RANKED
 from sutler.ranking import WEIGHTS, Index, Weights, rank
 from sutler.ranking.index import Reader
 from sutler.ranking.score import Ranked
+from sutler.tokens.counter import counter_for
 
 Row = dict[str, float]
 PLACES = 300
@@ -170,10 +172,47 @@ def _pack_row(
             row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
             if text:
                 row[fill] = len(text) / budget
+        row |= _line_row(bench, instance, ranked)
+    return row
+
+
+def _line_row(bench: Bench, instance: Instance, ranked: tuple[Ranked, ...]) -> Row:
+    """Line figures of the pack that stops by itself, and of packs that are filled."""
+    gold = lines.gold_lines(instance.wanted, bench.texts(item.path for item in instance.wanted))
+    text = bench.pack(ranked, GOAL_LIMIT[True][0], "tokens", fill=False)
+    row = lines.line_figures(visible_lines(text, bench), gold, lines.STOP)
+    row["tokens"] = float(counter_for("tokens", "o200k_base")(text))
+    row["abstained"] = float(bool(text) and parse(text).listing.abstained)
+    for limit in lines.FIXED:
+        text = bench.pack(ranked, limit, "tokens")
+        row |= lines.line_figures(visible_lines(text, bench), gold, f"{limit // 1000}k")
     return row
 
 
 def _print(records: Sequence[Record]) -> None:
+    _print_files(records)
+    _print_lines(records)
+
+
+def _print_lines(records: Sequence[Record]) -> None:
+    """Line figures of each split: at the stop, then at fixed budgets."""
+    for split in ("tune", "dev"):
+        mine = [r.row for r in records if (r.split, r.variant) == (split, "sutler")]
+        mine = [row for row in mine if f"R@{lines.STOP}" in row]
+        if not mine:
+            continue
+        print(f"{split} lines    " + "  ".join(f"{name:>6}" for name in lines.NAMES))
+        for place in (lines.STOP, *(f"{limit // 1000}k" for limit in lines.FIXED)):
+            names = [f"{name}@{place}" for name in lines.NAMES]
+            print(f"{place:>12}  " + measure.table(mine, names))
+        tokens = sorted(row["tokens"] for row in mine)
+        refused = measure.mean(mine, "abstained")
+        print(
+            f"at the stop: median {tokens[len(tokens) // 2]:,.0f} tokens, {refused:.1f} % abstain"
+        )
+
+
+def _print_files(records: Sequence[Record]) -> None:
     names = (*measure.RANKING, *measure.VISIBLE, *measure.FILLED)
     variants = dict.fromkeys(["plain BM25", *(record.variant for record in records)])
     print(f"{'':18}" + "  ".join(f"{name:>6}" for name in names))

@@ -9,14 +9,14 @@ line, never from what was granted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from bench.selection.data import Blob, Blobs, Instance, text_of
 from sutler.budget.fit import Ledger, Loaded, Material, fit_whole_text
 from sutler.budget.selection import Budget, Choice, Cut, Request, choose
 from sutler.budget.task_fit import Ranking, task_order
-from sutler.config import resolve
+from sutler.config import Unit, resolve
 from sutler.errors import RefusedError
 from sutler.formats import parse
 from sutler.formats.document import CleanText, Preamble, Section
@@ -28,6 +28,7 @@ from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule
 from sutler.secrets.cleaner import cleaner
+from sutler.tokens.counter import counter_for
 
 _MARKER = re.compile(r"\[… (\d+)(?:-(\d+))?\]")
 
@@ -55,19 +56,23 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self._blobs.close()
 
-    def pack(self, ranked: tuple[Ranked, ...], limit: int) -> str:
-        """The text of `pack --goal QUERY --max-chars LIMIT`, or nothing where the goal alone is
-        over the limit.
+    def pack(
+        self, ranked: tuple[Ranked, ...], limit: int, unit: Unit = "chars", *, fill: bool = True
+    ) -> str:
+        """The text of `pack --goal QUERY --fill` with a limit, or without `fill` that of the pack
+        that stops by itself; nothing where the goal alone is over the limit.
         """
         query = self._instance.query
-        request = Request(goal=query, budget=Budget(limit, "chars"), cut=Cut(max_file_bytes=0))
-        scores = {one.path: (one.score, "; ".join(one.reasons[:1])) for one in ranked}
+        budget = Budget(limit, unit)
+        request = Request(goal=query, budget=budget, cut=Cut(max_file_bytes=0), fill=fill)
+        count = counter_for(unit, budget.counter)
+        scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranked}
         selection = choose(self._files, request, scores)
-        drawing = drawn_within(self._paths, len, drawing_limit(limit, task=True))
+        drawing = drawn_within(self._paths, count, drawing_limit(limit, task=True))
         preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
         ranking = Ranking(query, Reader(self._index), ranked)
         try:
-            ledger = Ledger(request, len, preamble, len(selection.choices))
+            ledger = Ledger(request, count, preamble, len(selection.choices))
             materials = map(self._fetch, task_order(selection.choices, ranking))
             return fit_whole_text(selection.choices, materials, ledger, preamble, ranking).text
         except RefusedError:
@@ -87,6 +92,16 @@ class Bench:
             return Excluded(path, "binary", Rule("content", "not text"))
         loaded = Loaded(path, text, sha256(raw).hexdigest(), len(raw), "utf-8")
         return Material(choice, loaded, self._clean(text, path))
+
+    def texts(self, paths: Iterable[str]) -> dict[str, str]:
+        """The texts of those of these files that are in the tree."""
+        found = {}
+        for path in paths:
+            raw = self._blobs.read(self._tree[path].id) if path in self._tree else None
+            text = None if raw is None else text_of(raw)
+            if text is not None:
+                found[path] = text
+        return found
 
     def source(self, path: str) -> list[str]:
         """A file's lines as they may leave."""
