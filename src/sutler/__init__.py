@@ -13,6 +13,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # importing typing would cost more than everything else here
 if TYPE_CHECKING:
     from sutler.budget.selection import Request
+    from sutler.edits.file_access import FileAccessInterface, FileVersionMeta, PatchResult
     from sutler.errors import SutlerError
     from sutler.formats import parse
     from sutler.formats.document import Pack, Section
@@ -25,18 +26,22 @@ if TYPE_CHECKING:
     from sutler.scan.snapshot import Excluded, FileEntry, Problem, Snapshot
     from sutler.survey.wire import FullPack, PackConstraints, ProjectSnapshot, SummaryPack
     from sutler.tasks.wire import ContextPack, TaskSpec
+    from sutler.tools.interface import open
     from sutler.version import VERSION as __version__
 
 _HOMES = {
     "ContextPack": "sutler.tasks.wire",
     "ContextPacker": "sutler.pack.task_packs",
     "Excluded": "sutler.scan.snapshot",
+    "FileAccessInterface": "sutler.edits.file_access",
     "FileEntry": "sutler.scan.snapshot",
+    "FileVersionMeta": "sutler.edits.file_access",
     "FullPack": "sutler.survey.wire",
     "Options": "sutler.pack.options",
     "Pack": "sutler.formats.document",
     "PackConstraints": "sutler.survey.wire",
     "Packing": "sutler.pack.project",
+    "PatchResult": "sutler.edits.file_access",
     "Problem": "sutler.scan.snapshot",
     "Project": "sutler.pack.project",
     "ProjectSnapshot": "sutler.survey.wire",
@@ -50,6 +55,7 @@ _HOMES = {
     "TaskSpec": "sutler.tasks.wire",
     "deserialize": "sutler.pack.serial",
     "diff_packs": "sutler.pack.diff",
+    "open": "sutler.tools.interface",
     "parse": "sutler.formats",
     "serialize": "sutler.pack.serial",
 }
@@ -58,12 +64,15 @@ __all__ = [
     "ContextPack",
     "ContextPacker",
     "Excluded",
+    "FileAccessInterface",
     "FileEntry",
+    "FileVersionMeta",
     "FullPack",
     "Options",
     "Pack",
     "PackConstraints",
     "Packing",
+    "PatchResult",
     "Problem",
     "Project",
     "ProjectSnapshot",
@@ -78,6 +87,7 @@ __all__ = [
     "__version__",
     "deserialize",
     "diff_packs",
+    "open",
     "parse",
     "serialize",
 ]

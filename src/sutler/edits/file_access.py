@@ -5,20 +5,45 @@ delimiters.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Self, TypedDict
 
 from sutler.access.door import Door, marker
 from sutler.edits.version_diff import get_diff
 from sutler.edits.writer import Mode, Writer
 from sutler.errors import ConflictError
 from sutler.paths import quote
-from sutler.store.records import PatchResult, Reading, Version
+from sutler.store.records import PatchResult as Written
+from sutler.store.records import Reading, Version
 
 
-class FileAccess:
-    """Plain types in, plain types out. Where an answer is cut it says so in its last line."""
+class PatchResult(TypedDict):
+    """Seed 003's answer to a write."""
+
+    success: bool
+    message: str
+    conflict: bool
+    diff: str
+    version_id: str
+
+
+FileVersionMeta = Version
+"""A recorded version of a file: id, digest, size, time, author, origin."""
+
+
+class FileAccessInterface:
+    """Seed 003's nine methods: plain types in, plain types out. Where an answer is cut it says so
+    in its last line. Use it in a `with` block, or call `close`, which signs the ledger's head.
+    """
 
     def __init__(self, door: Door) -> None:
         self._door = door
+        self.close: Callable[[], object] = lambda: None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def list_files(self, globs: list[str] | None = None) -> list[str]:
         found = self._door.list_files(tuple(globs or ()))
@@ -42,7 +67,7 @@ class FileAccess:
     ) -> str:
         return get_diff(self._door, filepath, version1, version2)
 
-    def get_file_history(self, filepath: str) -> list[Version]:
+    def get_file_history(self, filepath: str) -> list[FileVersionMeta]:
         return list(self._door.get_file_history(filepath))
 
     def write_file(self, filepath: str, content: str, mode: Mode = "truncate") -> PatchResult:
@@ -55,12 +80,21 @@ class FileAccess:
         return self._door.summarize_file(filepath, max_tokens)
 
 
-def _conflicts(write: Callable[[], PatchResult]) -> PatchResult:
+def _conflicts(write: Callable[[], Written]) -> PatchResult:
     """In the seed's interface a conflict is an answer; every other refusal stays an error."""
     try:
-        return write()
+        written = write()
     except ConflictError as conflict:
-        return PatchResult(success=False, message=str(conflict), conflict=True)
+        return PatchResult(
+            success=False, message=str(conflict), conflict=True, diff="", version_id=""
+        )
+    return PatchResult(
+        success=written.success,
+        message=written.message,
+        conflict=written.conflict,
+        diff=written.diff,
+        version_id=written.version_id,
+    )
 
 
 def _plain(reading: Reading) -> str:

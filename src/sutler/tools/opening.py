@@ -171,9 +171,10 @@ def open_door(
     ask: Ask | None = None,
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
+    writable: tuple[str, ...] = (),
 ) -> Iterator[Door]:
     """A door into the project at `path` for one caller; closing it signs the ledger's head."""
-    with open_doors(path, environ=environ, clock=clock) as (door_for, _):
+    with open_doors(path, environ=environ, clock=clock, writable=writable) as (door_for, _):
         door = door_for(caller, ask)
         recover(door)
         yield door

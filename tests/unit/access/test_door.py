@@ -9,7 +9,7 @@ import pytest
 from sutler.access.door import Door
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.registry import opening, refresh
-from sutler.edits.file_access import FileAccess, delimited
+from sutler.edits.file_access import FileAccessInterface, delimited
 from sutler.edits.version_diff import get_diff
 from sutler.errors import ConflictError, DeniedError, RefusedError, SutlerError, UsageError
 from sutler.store.records import LOCAL, REVIEW, Limits, unseal
@@ -401,7 +401,7 @@ def test_a_session_opens_with_the_entry_documents(open_door: OpenDoor) -> None:
 
 
 def test_the_interface_has_the_signatures_of_the_seed(open_door: OpenDoor) -> None:
-    files = FileAccess(open_door({"a.py": NUMBERS, "b.md": "# B\n"}, profile=LOCAL))
+    files = FileAccessInterface(open_door({"a.py": NUMBERS, "b.md": "# B\n"}, profile=LOCAL))
     assert files.list_files(["*.md"]) == ["b.md"]
     assert files.read_lines("a.py", 2, 3) == "line 2\nline 3\n"
     assert files.read_file("a.py").splitlines()[-1].endswith("cut after line 80 of 200]")
