@@ -52,6 +52,8 @@ _ENTRY = {
     "bytes": "bytes handed out",
     "tokens": "tokens handed out",
     "micros": "duration until the row was written, in microseconds",
+    "client": "name and version of the client program, as it names itself; absent if unknown",
+    "trace": "W3C `traceparent` of the call; absent if the client sent none",
 }
 
 

@@ -20,9 +20,11 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from sutler.access import grants
 from sutler.access.audit import Clock, Ledger
+from sutler.access.origin import current
 from sutler.access.policy import Rules, decide, least
 from sutler.errors import ConflictError, DeniedError, SutlerError
 from sutler.formats.document import CleanText
@@ -336,7 +338,7 @@ class Gate:
         approval: str,
         started: float,
     ) -> AuditEntry:
-        at = stamp(self.clock())
+        at, origin = stamp(self.clock()), current.get()
         judged = AuditEntry(
             call=call.id,
             phase=phase,
@@ -350,6 +352,8 @@ class Gate:
             verdict=decision.verdict,
             rule=decision.rule,
             approval=approval,
+            client=self._arg(origin.client, "") or UNSET,
+            trace=origin.trace or UNSET,
         )
         return _ended(judged, phase, at, outcome, _micros(started))
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from sutler.paths import RelPath
 from sutler.scan.snapshot import Tag
@@ -318,6 +318,8 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     bytes: int = 0
     tokens: int = 0
     micros: int = 0
+    client: str | UnsetType = UNSET  # left out when unknown, so that older rows keep their hash
+    trace: str | UnsetType = UNSET
 
 
 class AuditRow(Struct, frozen=True, gc=False):

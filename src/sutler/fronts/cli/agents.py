@@ -62,6 +62,9 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         help="files that agents may write without asking, as 'src/**' (repeatable); control files ask",
     )
+    parser.add_argument(
+        "--log-json", action="store_true", help="log each request to stderr as one line of JSON"
+    )
     http = parser.add_argument_group("over HTTP")
     http.add_argument("--http", action="store_true", help="serve Streamable HTTP instead of stdio")
     http.add_argument("--host", default="127.0.0.1", help="address to bind (default 127.0.0.1)")
@@ -134,6 +137,7 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
         max_tokens=max(1_000, args.max_tokens),
         strict=args.strict_ledger,
         writable=tuple(args.writable),
+        log_json=args.log_json,
         host=args.host,
         port=args.port,
         token_file=args.token_file,

@@ -44,6 +44,8 @@ from sutler.store.records import BackendProfile, Caller
 from sutler.tools import Opener
 
 PATH = "/mcp"
+HEALTH = "/healthz"
+METRICS = "/metrics"
 MAX_HEAD = 32 << 10
 SECONDS = 30.0
 IDLE = 120.0
@@ -162,6 +164,11 @@ class HttpServer:
             talk.respond(refusal.status, refusal.headers, refusal.text.encode())
             talk.linger()
             return False
+        if head.path in (HEALTH, METRICS):
+            talk.respond(
+                200, (), b"ok\n" if head.path == HEALTH else self._server.metrics().encode()
+            )
+            return False
         self._reply(talk, head, talk.body())
         return talk.next()
 
@@ -173,12 +180,16 @@ class HttpServer:
         origin = head.get("origin")
         if origin and origin.lower() not in site.origins:
             raise Refusal(403, "this Origin may not call")
+        if head.path == HEALTH and head.method == "GET":
+            return
         if site.token:
             given = head.get("authorization")
             if not hmac.compare_digest(
                 given.encode("latin-1"), f"Bearer {site.token}".encode("latin-1")
             ):
                 raise Refusal(401, "a bearer token is needed", (("WWW-Authenticate", "Bearer"),))
+        if head.path == METRICS and head.method == "GET":
+            return
         if head.path != PATH:
             raise Refusal(404, f"only {PATH} is served")
         if head.method != "POST":

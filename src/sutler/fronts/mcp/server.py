@@ -10,22 +10,25 @@ alone.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from sutler.access import grants
+from sutler.access import grants, origin
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
 from sutler.access.gate import DECLINED, DO_NOT_RETRY
 from sutler.access.grants import grantable
+from sutler.access.origin import Origin, client_of, trace_of
 from sutler.access.setup import Progress
 from sutler.errors import SutlerError
 from sutler.fronts import bug_report
-from sutler.fronts.mcp import child, resources
+from sutler.fronts.mcp import child, metrics, resources
 from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
 from sutler.fronts.mcp.child import CancelledError
 from sutler.fronts.mcp.exchange import Exchange, Peer, current
+from sutler.fronts.mcp.metrics import Metrics, Served
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
     INTERNAL,
@@ -67,8 +70,15 @@ Method = Callable[[Message, Peer], dict[str, object]]
 
 
 class Server:
-    def __init__(self, ledger: Ledger, listed: tuple[Tool, ...], served: tuple[Tool, ...]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        listed: tuple[Tool, ...],
+        served: tuple[Tool, ...],
+        metrics: Metrics | None = None,
+    ) -> None:
         self._key = ledger.key
+        self._metrics = metrics or Metrics()
         self._served = {name for tool in served for name in (tool.name, *tool.aliases)}
         self._tools = [definition(tool) for tool in listed]
         self._lock = threading.Lock()
@@ -87,6 +97,7 @@ class Server:
                 _text(message, "name"), message.params
             ),
         }
+        self._known = {*self._methods, "initialize", "ping", "server/discover"}
 
     def slow(self, message: Message) -> bool:
         """Whether a request may take seconds, so that a transport answers it beside others."""
@@ -113,12 +124,40 @@ class Server:
     def answer(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
         """The result of a request, or a Fault."""
         self.expect(message, peer, exchange)
-        token = current.set(exchange)
+        here = self._origin(message, peer)
+        tokens = current.set(exchange), origin.current.set(here)
+        begun, outcome = time.perf_counter(), "error"
         try:
-            return self._answered(message, peer, exchange)
+            answered = self._answered(message, peer, exchange)
+            outcome = "failed" if answered.get("isError") else "ok"
+            return answered
         finally:
-            current.reset(token)
+            current.reset(tokens[0])
+            origin.current.reset(tokens[1])
             self._underway.pop((peer.door.gate.caller.session, message.id), None)
+            tool = _tool_of(message)
+            self._metrics.add(
+                Served(
+                    at=metrics.now(),
+                    method=message.method if message.method in self._known else "other",
+                    outcome="cancelled" if exchange.cancelled.is_set() else outcome,
+                    milliseconds=round((time.perf_counter() - begun) * 1_000, 3),
+                    tool=tool.name if tool else "",
+                    session=peer.door.gate.caller.session,
+                    client=here.client,
+                    trace=here.trace,
+                )
+            )
+
+    def metrics(self) -> str:
+        return self._metrics.text(len(self._underway))
+
+    def _origin(self, message: Message, peer: Peer) -> Origin:
+        """The client as it names itself, in this request or at the handshake, and its trace."""
+        if message.method == "initialize":
+            peer.client = client_of(message.params.get("clientInfo"))
+        client = client_of(message.meta.get(f"{META}clientInfo")) or peer.client
+        return Origin(client, trace_of(message.meta.get("traceparent")))
 
     def _answered(self, message: Message, peer: Peer, exchange: Exchange) -> dict[str, object]:
         new = f"{META}protocolVersion" in message.meta

@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Sequence
 
@@ -20,6 +21,7 @@ from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp.exchange import Peer
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
+from sutler.fronts.mcp.metrics import Metrics
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
@@ -43,6 +45,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     max_tokens: int = 25_000
     strict: bool = False
     writable: tuple[str, ...] = ()
+    log_json: bool = False
     host: str = "127.0.0.1"
     port: int = 0
     token_file: str = ""
@@ -70,7 +73,7 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
     with open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger):
-        server = Server(ledger, *tools)
+        server = Server(ledger, *tools, _metrics(plan))
         stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
@@ -107,7 +110,7 @@ def serve_http(plan: Plan, note: Note) -> None:
     ):
         site = _site(plan, token, listener.getsockname()[1])
         doors = Doors(door_for, ledger.key, site, plan.backend)
-        server = Server(ledger, *tools)
+        server = Server(ledger, *tools, _metrics(plan))
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
@@ -115,6 +118,14 @@ def serve_http(plan: Plan, note: Note) -> None:
         bug_report.guard_threads(["mcp", "--http"])
         HttpServer(server, doors, site, listener).serve()
         server.finish()
+
+
+def _metrics(plan: Plan) -> Metrics:
+    return Metrics(_log_line if plan.log_json else None)
+
+
+def _log_line(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _settle_in() -> None:
