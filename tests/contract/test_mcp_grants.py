@@ -107,8 +107,9 @@ def test_the_model_reads_that_the_person_declined(plant: Plant) -> None:
         assert "do not repeat this call" in text
 
 
-def test_the_newer_era_grants_too(plant: Plant) -> None:
-    with stdio(plant(TREE)) as wire:
+def test_the_newer_era_grants_too(plant: Plant, sutler: Sutler) -> None:
+    """An answer that is sent again, for this call or another, gives nothing."""
+    with stdio(project := plant(TREE)) as wire:
         able = {**ENVELOPE, f"{META}clientCapabilities": {"elicitation": {}}}
 
         def given(path: str) -> dict[str, Any]:
@@ -123,6 +124,9 @@ def test_the_newer_era_grants_too(plant: Plant) -> None:
         assert again["structuredContent"]["success"]
         replayed = wire.ask("tools/call", _meta=able, **given("docs/b.md"), **answer)["result"]
         assert replayed["isError"]
+        assert sutler("approve", "--revoke", "all", cwd=project).code == 0
+        wire.ask("tools/call", _meta=able, **given("src/a.py"), **answer)
+        assert "requestState" in wire.ask("tools/call", _meta=able, **given("src/c.py"))["result"]
 
 
 def test_the_preview_shows_counts_and_the_diff_in_place(plant: Plant) -> None:

@@ -19,7 +19,6 @@ from sutler.access import grants, origin
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
 from sutler.access.gate import DECLINED, DO_NOT_RETRY
-from sutler.access.grants import grantable
 from sutler.access.origin import Origin, client_of, trace_of
 from sutler.access.setup import Progress
 from sutler.errors import SutlerError
@@ -38,6 +37,7 @@ from sutler.fronts.mcp.wire import (
     Id,
     Message,
 )
+from sutler.store.records import stamp
 from sutler.tools import ALIASES, BY_NAME, Tool, call
 from sutler.tools.declaration import Failure, Trouble, as_object, failure, text_of
 from sutler.tools.spelling import definition
@@ -320,9 +320,19 @@ class Server:
             return _failure("approval_needed", "the person has not answered", waits, id)
         gate, now = peer.door.gate, peer.door.gate.clock()
         by = f"front:{gate.caller.id}"
-        settled = gate.store.settle(id, "approved" if said else "denied", by)
+        # Looked at before it is settled: the same answer, sent again, must give no second grant.
         approval = gate.store.approval(id)
-        if settled and said == "session" and approval is not None and grantable(approval):
+        settled = gate.store.settle(id, "approved" if said else "denied", by)
+        fresh = (
+            approval is not None and approval.state == "pending" and stamp(now) < approval.expires
+        )
+        if (
+            approval is not None
+            and settled
+            and fresh
+            and said == "session"
+            and grants.grantable(approval)
+        ):
             grants.give(gate.store, approval, by, now)
         return None if said else _failure("denied", DECLINED, DO_NOT_RETRY)
 
