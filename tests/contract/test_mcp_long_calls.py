@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -13,10 +14,10 @@ import pytest
 
 from tests.conftest import grow
 from tests.limits import until
-from tests.mcpkit import ENVELOPE, NEW, Wire, body, http_server, stdio
+from tests.mcpkit import ENVELOPE, META, NEW, Wire, body, http_server, stdio
 
 FILES = 1_500
-GOAL = {"goal": "parse the date when the year is missing", "max_tokens": 20_000}
+GOAL = {"goal": "parse_missing_year returns the wrong year", "max_tokens": 20_000}
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return "".join(lines)
 
     tree = {f"src/p{n % 30}/m{n}.py": module(n) for n in range(FILES)}
+    tree["src/clock.py"] = "def parse_missing_year(text):\n    return 1970\n"
     return grow(tmp_path_factory.mktemp("large") / "project", tree)
 
 
@@ -203,3 +205,57 @@ def test_over_http_the_older_era_cancels_by_notification(site: Any) -> None:
     answer = json.loads(connection.getresponse().read())
     assert answer["error"]["message"].endswith("CancelledError")
     connection.close()
+
+
+TASKS = {**ENVELOPE, f"{META}clientCapabilities": {"extensions": {f"{META}tasks": {}}}}
+
+
+@pytest.fixture
+def impatient(large: Path, cold: dict[str, str], tmp_path: Path) -> Iterator[Wire]:
+    """A server that makes a task of a call after a tenth of a second."""
+    (tmp_path / "hook").mkdir()
+    hook = "import sutler.fronts.mcp.background as background\nbackground.AFTER = 0.1\n"
+    (tmp_path / "hook" / "sitecustomize.py").write_text(hook)
+    paths = [str(tmp_path / "hook"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    with stdio(large, env={**cold, "PYTHONPATH": os.pathsep.join(paths)}) as wire:
+        yield wire
+
+
+def asked(wire: Wire, method: str, meta: dict[str, Any], **params: Any) -> dict[str, Any]:
+    return dict(wire.ask(method, _meta=meta, **params)["result"])
+
+
+def test_a_long_call_becomes_a_task(impatient: Wire) -> None:
+    """With the extension: a handle at once, the call's own result later."""
+    told = asked(impatient, "server/discover", TASKS)
+    assert f"{META}tasks" in told["capabilities"]["extensions"]
+    task = asked(impatient, "tools/call", TASKS, name="pack", arguments=GOAL)
+    assert (task["resultType"], task["status"]) == ("task", "working")
+    deadline = time.monotonic() + 120
+    while (state := asked(impatient, "tasks/get", TASKS, taskId=task["taskId"]))[
+        "status"
+    ] == "working":
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert (state["status"], state["resultType"]) == ("completed", "complete")
+    assert state["result"]["structuredContent"]["files"] > 0
+    assert asked(impatient, "tasks/update", TASKS, taskId=task["taskId"], inputResponses={})
+    unknown = impatient.ask("tasks/get", _meta=TASKS, taskId="0" * 32)
+    assert unknown["error"]["code"] == -32602
+
+
+def test_a_cancelled_task_ends_its_process(impatient: Wire) -> None:
+    task = asked(impatient, "tools/call", TASKS, name="pack", arguments=GOAL)
+    until(lambda: bool(children(impatient.process.pid)), "a child process")
+    begun = time.perf_counter()
+    asked(impatient, "tasks/cancel", TASKS, taskId=task["taskId"])
+    until(lambda: not children(impatient.process.pid), "the end of the child")
+    assert time.perf_counter() - begun <= 0.5
+    until(
+        lambda: asked(impatient, "tasks/get", TASKS, taskId=task["taskId"])["status"] == "cancelled"
+    )
+
+
+def test_without_the_extension_a_long_call_stays_a_call(impatient: Wire) -> None:
+    found = asked(impatient, "tools/call", ENVELOPE, name="rank", arguments={"goal": "date"})
+    assert (found["resultType"], bool(found.get("isError"))) == ("complete", False)

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from sutler.fronts.cli.agents import CLIENTS
-from sutler.fronts.mcp.server import INSTRUCTIONS
+from sutler.fronts.mcp.instructions import INSTRUCTIONS
 from sutler.fronts.mcp.settings import read_json
 from sutler.tokens.counter import token_counter
 from sutler.tools import ALIASES, BY_NAME, DEFAULT, MOST

@@ -92,6 +92,7 @@ class Peer:
 
     def __init__(self, door_for: Opener, caller: Caller) -> None:
         self.door = door_for(caller, self.ask)
+        self.session = caller.session
         self.shows_forms = False
         self.client = ""
         self._questions: dict[Id, queue.SimpleQueue[object]] = {}
