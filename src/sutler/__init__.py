@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from sutler.errors import SutlerError
     from sutler.formats import parse
     from sutler.formats.document import Pack, Section
+    from sutler.goals.gather import Gathering
+    from sutler.goals.project_goals import GoalRun, Project
     from sutler.pack.diff import diff_packs
     from sutler.pack.options import Options
-    from sutler.pack.project import Packing, Project
+    from sutler.pack.project import Packing
     from sutler.pack.report import Report, Shown
     from sutler.pack.serial import deserialize, serialize
     from sutler.pack.task_packs import ContextPacker
@@ -43,7 +45,9 @@ _HOMES = {
     "Packing": "sutler.pack.project",
     "PatchResult": "sutler.edits.file_access",
     "Problem": "sutler.scan.snapshot",
-    "Project": "sutler.pack.project",
+    "GoalRun": "sutler.goals.project_goals",
+    "Gathering": "sutler.goals.gather",
+    "Project": "sutler.goals.project_goals",
     "ProjectSnapshot": "sutler.survey.wire",
     "Report": "sutler.pack.report",
     "Request": "sutler.budget.selection",
@@ -68,6 +72,8 @@ __all__ = [
     "FileEntry",
     "FileVersionMeta",
     "FullPack",
+    "Gathering",
+    "GoalRun",
     "Options",
     "Pack",
     "PackConstraints",

@@ -17,7 +17,11 @@ from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.model_command import command_model
 from sutler.goals.send import Target
+from sutler.pack.project import Project
 from sutler.pack.receipts import receipts
+from sutler.pack.why import verdict
+from sutler.paths import RelPath
+from sutler.scan.root import Root
 from tests.conftest import Plant
 from tests.goalkit import Capture, Files, cli, program
 
@@ -410,14 +414,24 @@ def test_a_hostile_model_gets_no_denied_file(plant: Plant) -> None:
     asked += [f"{path}{tail}" for path in paths for tail in ("\0", "%00", " ", "\n", "*", "?", "~")]
     asked += [path.upper() for path in paths] + [f"../{folder.name}/{path}" for path in paths]
     asked += [path.replace("/", "\\") for path in paths] + [f"file://{path}" for path in paths]
-    asked += [f"{path}:1-5" for path in paths] + [f"~/{path}" for path in paths]
-    assert len(asked) >= 180
+    asked += (
+        [f"{path}:1-5" for path in paths]
+        + [f"./././{path}" for path in paths]
+        + [f"~/{path}" for path in paths]
+    )
+    asked += [f"./{path}/../{path.rsplit('/')[-1]}" for path in paths] + [f"\t{p}" for p in paths]
+    asked = list(dict.fromkeys(asked))
+    assert len(asked) >= 200
+    with Root(str(folder)) as root:
+        for path in paths:
+            assert verdict(Project(folder), root, RelPath(path), "gather").state == "out"
     model = Scripted(wants(*asked), DONE)
     result = loop(folder, "x", model)
     assert not any("CANARY" in prompt for prompt in model.prompts)
     assert "CANARY" not in result.text
     listing = model.prompts[0].split("<listing>")[1].split("</listing>")[0].split()
     assert listing == [".aiexclude", ".gitignore", "src", "src/ok.py"]
+    assert not [path for path in listing if path in paths]
     assert result.paths == ()
 
 

@@ -40,6 +40,9 @@ class Chosen(Struct, frozen=True, kw_only=True):
     files: tuple[ContextFile, ...] = ()
 
 
+NOTHING_CHOSEN = Chosen()
+
+
 class Job(Struct, frozen=True, kw_only=True):
     """The input of a run; `trust_file` is the user's own, outside every project. `stdin` is the
     text that the path `-` stands for.
@@ -56,7 +59,7 @@ class Job(Struct, frozen=True, kw_only=True):
     compat: bool = False
     script_seconds: float = DEFAULT_SECONDS
     stdin: str | None = None
-    chosen: Chosen = Chosen()
+    chosen: Chosen = NOTHING_CHOSEN
     ceiling: Ceiling | None = None
     settings: Settings | None = None
 
@@ -110,7 +113,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     arguments = validate(found.goal, job.goal, parse_words(job.words), compat=job.compat)
     for note in (*claw.warnings, *found.goal.warnings, *arguments.notes):
         hooks.note(note)
-    if found.goal.needs_files and not job.paths and job.chosen == Chosen():
+    if found.goal.needs_files and not job.paths and job.chosen == NOTHING_CHOSEN:
         raise UsageError(
             f"goal '{job.goal}' needs files",
             rule="context_files: required",
@@ -132,7 +135,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
     if hooks.clean:
         text = hooks.clean(text, PROMPT)
     files: tuple[ContextFile, ...] = ()
-    if job.paths or job.chosen != Chosen():
+    if job.paths or job.chosen != NOTHING_CHOSEN:
         claw = replace(claw, error_handling_mode=job.mode or claw.error_handling_mode)
         files = context_files(job, claw, hooks, text)
         text = _whole_of(text, claw, job, files)

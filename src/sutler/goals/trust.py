@@ -30,6 +30,18 @@ def digest_of(files: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
+def trust_file_of(environ: Mapping[str, str]) -> str:
+    """The user's own record of what is trusted, in the private state directory."""
+    from sutler.store import home
+    from sutler.store.state import state_home
+
+    try:
+        folder = home.home(environ)
+    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
+        folder = state_home(environ)
+    return os.path.join(folder, "trust.json")
+
+
 class TrustStore:
     """A small file of the user's, `{place: digest}`, outside every project."""
 

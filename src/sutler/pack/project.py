@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Self, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -170,7 +170,7 @@ class Project:
         self._numbering: Numbering | None = None
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
-    def writing_to(self, *paths: str) -> Project:
+    def writing_to(self, *paths: str) -> Self:
         """The project without the files that this run writes: a pack must not pack the pack before
         it.
         """
@@ -180,13 +180,13 @@ class Project:
         )
         return copy
 
-    def only(self, paths: Iterable[str]) -> Project:
+    def only(self, paths: Iterable[str]) -> Self:
         """The project reduced to these files of it, as if each had been named."""
         copy = self._copy(self.settings)
         copy.place = Place(self.place.root, tuple(RelPath(path) for path in sorted(set(paths))))
         return copy
 
-    def seen_by(self, readable: Readable) -> Project:
+    def seen_by(self, readable: Readable) -> Self:
         """The project as a caller sees it who may read only what `readable` keeps: asked anew of
         every scan, so that a file which comes between two of them is judged too.
         """
@@ -206,14 +206,14 @@ class Project:
         copy._numbering = Numbering()
         return copy
 
-    def unticking(self, paths: Iterable[str]) -> Project:
+    def unticking(self, paths: Iterable[str]) -> Self:
         """The project without these very files, as a person who looks at a list unticks them."""
         copy = self._copy(self.settings)
         copy.unticked = frozenset(paths)
         return copy
 
-    def _copy(self, settings: Settings) -> Project:
-        copy = Project.__new__(Project)
+    def _copy(self, settings: Settings) -> Self:
+        copy = type(self).__new__(type(self))
         copy.place, copy.settings, copy.outputs = self.place, settings, self.outputs
         copy.unticked, copy.tell = self.unticked, self.tell
         copy._private, copy._readable = self._private, self._readable

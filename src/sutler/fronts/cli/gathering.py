@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -30,15 +30,13 @@ from sutler.goals.claw import load_claw
 from sutler.goals.context_files import ContextFile
 from sutler.goals.gather import Gathering, UnreadableAnswerError, Watch
 from sutler.goals.model_command import command_model
+from sutler.goals.project_goals import Project
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Job
-from sutler.pack.project import Project
 from sutler.paths import quote
 from sutler.scan.doors import rules_for
 from sutler.secrets.cleaner import told, told_all
 
-PROPOSED = 8
-"""Files that `gather --rank` proposes before the model is asked."""
 FORMATS = {"md": "markdown", "xml": "xml", "json": "json"}
 
 
@@ -101,7 +99,7 @@ def run_gather(args: argparse.Namespace, console: Console) -> int:
     )
     try:
         result = gather.gather(
-            text, ground, model, first=_proposed(project) if args.rank else None, watch=watch
+            text, ground, model, first=project.proposed if args.rank else None, watch=watch
         )
     except UnreadableAnswerError as error:
         if error.partial.files:
@@ -187,15 +185,6 @@ def _contents(result: Gathering) -> list[str]:
     from sutler.goals.loader import Marker
 
     return [content for content in result.files.values() if not isinstance(content, Marker)]
-
-
-def _proposed(project: Project) -> Callable[[str], Sequence[str]]:
-    """Our ranking as the first batch: what the model would ask for, before it has to ask."""
-
-    def first(prompt: str) -> Sequence[str]:
-        return [row.path for row in project.ranking(project.scan(), prompt).ranked[:PROPOSED]]
-
-    return first
 
 
 def _answering(job: Job) -> send.Target:

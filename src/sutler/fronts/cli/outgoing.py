@@ -22,6 +22,7 @@ from sutler.goals import discovery, runner, send
 from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Hooks, Job
+from sutler.goals.trust import trust_file_of
 from sutler.paths import quote
 from sutler.secrets.cleaner import Numbering, cleaner, numbered, told
 
@@ -64,15 +65,7 @@ def target_from(args: argparse.Namespace, settings: Settings) -> send.Target | N
 
 
 def trust_file() -> str:
-    """The user's own record of what is trusted, in the private state directory."""
-    from sutler.store import home
-    from sutler.store.state import state_home
-
-    try:
-        folder = home.home(os.environ)
-    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
-        folder = state_home(os.environ)
-    return os.path.join(folder, "trust.json")
+    return trust_file_of(os.environ)
 
 
 def bases_here(compat: bool) -> tuple[discovery.Base, ...]:
