@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sutler.errors import SutlerError
+from sutler.goals.claw import COMPAT_FILE
+from sutler.goals.context_compat import gather_files
+from sutler.goals.context_files import Wanted
 from tests.conftest import Plant
-from tests.goalkit import Capture, cli, program, write_goal
+from tests.goalkit import Capture, cli, program, without_privileges, write_goal
 from tests.terminals import on_terminal
 
 SCOPED = """\
@@ -220,3 +224,17 @@ def test_compat_outside_a_repository(folder: Path, capfdbinary: Capture) -> None
     assert shown() == ["src/a.py", "src/git.py"]
     os.system(f"git init -q {shlex.quote(str(folder))}")  # noqa: S605  # a path of this test
     assert shown() == ["src/a.py"]
+
+
+def test_compat_stops_at_an_unreadable_folder(folder: Path) -> None:
+    """claw's walk ends with an error there, in every mode."""
+    closed = folder / "src/closed"
+    closed.mkdir()
+    closed.chmod(0)
+    wanted = Wanted(("src",), str(folder), COMPAT_FILE)
+    try:
+        with without_privileges(folder), pytest.raises(SutlerError) as caught:
+            gather_files(wanted)
+    finally:
+        closed.chmod(0o755)
+    assert caught.value.what == "Permission denied: src/closed"

@@ -376,7 +376,8 @@ def test_a_ceiling_binds_every_question(plant: Plant) -> None:
     assert "more, not listed here]" in model.prompts[0]
     assert (result.files["a"], result.files["c"]) == ("x" * 60, "z" * 10)
     assert (
-        result.files["b"] == "[Skipped: 5,000 chars do not fit in the ceiling of 2,000 characters]"
+        result.files["b"]
+        == "[Skipped: 5,000 characters do not fit in the ceiling of 2,000 characters]"
     )
     assert "## Too Large To Load\nb\n" in model.prompts[1]
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sutler.errors import RefusedError, UsageError
 from sutler.goals.answers import Answer, Unreadable, read_answer, read_original
-from sutler.goals.ceiling import Ceiling
+from sutler.goals.ceiling import UNIT_NAMES, Ceiling
 from sutler.goals.gather_listing import list_directory
 from sutler.goals.gather_options import Options, constraints_section, parse_input
 from sutler.goals.gather_prompt import Loaded, Parts, question, room_for_files, within
@@ -30,6 +30,7 @@ from sutler.goals.loader import (
     resolve,
 )
 from sutler.goals.model_command import Model
+from sutler.goals.redactions import Redactions
 from sutler.scan.snapshot import ScanRules
 
 MAX_ROUNDS = 5
@@ -198,11 +199,19 @@ class _Dialogue:
             ceiling = self.ground.ceiling
             if ceiling and path in self.files and not self._fits():
                 self.skipped.append(path)
+                if isinstance(self.ground.clean, Redactions):
+                    self.ground.clean.discard(self._below(path))
                 size = ceiling.count(self.files[path])
                 self.files[path] = Marker(
-                    f"[Skipped: {size:,} {ceiling.unit} do not fit in the ceiling of {ceiling}]"
+                    f"[Skipped: {size:,} {UNIT_NAMES[ceiling.unit]} do not fit in the ceiling of {ceiling}]"
                 )
         return len(self.files) - before
+
+    def _below(self, path: str) -> str:
+        try:
+            return resolve(self.ground.root, self.options.dir, path)
+        except RefusedError:
+            return path
 
     def _fits(self) -> bool:
         ceiling = self.ground.ceiling

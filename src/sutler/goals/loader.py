@@ -285,6 +285,8 @@ def build_context_assign_string(
 
 
 def _shown(root: str, dir: str, file_path: str) -> str:
+    """A path from the root; what lies outside keeps the spelling that was asked for."""
     host = os.path.abspath(root)
     full = os.path.normpath(os.path.join(host, dir, file_path))
-    return os.path.relpath(full, host).replace(os.sep, "/")
+    shown = os.path.relpath(full, host).replace(os.sep, "/")
+    return file_path if shown.startswith("../") else shown

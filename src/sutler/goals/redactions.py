@@ -34,6 +34,10 @@ class Redactions:
         if rules:
             self.by_path.setdefault(path, Counter()).update(rules)
 
+    def discard(self, path: str) -> None:
+        """Forget a file that does not leave after all."""
+        self.by_path.pop(path, None)
+
     @property
     def total(self) -> int:
         return sum(counts.total() for counts in self.by_path.values())

@@ -24,6 +24,8 @@ from sutler.scan.root import Root
 from sutler.scan.snapshot import Problem, ScanRules, Snapshot
 from sutler.scan.walk import scan
 
+MAX_COMPARED = 64 * 1024 * 1024
+"""Bytes of a file in the working tree above which it is not compared."""
 Texts = Mapping[str, bytes | None]
 """Contents by path; None where a file is too large to compare."""
 
@@ -101,15 +103,16 @@ def _index(git: str, prefix: str) -> dict[str, Blob]:
 def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapshot) -> str:
     """Tracked files whose bytes differ from what is staged; line ends alone are no difference."""
     here = {str(entry.path) for entry in snapshot.entries}
+    closed = frozenset(item.path for item in snapshot.excluded)
     old: dict[str, Blob] = {}
     new: dict[str, bytes | None] = {}
     with root.reader() as reader:
         for path, blob in index.items():
             if path not in here:
-                if not _left_out(path, snapshot):
+                if not _left_out(path, closed):
                     old[path] = blob
                 continue
-            read = reader.read(RelPath(path))
+            read = reader.read(RelPath(path), MAX_COMPARED)
             if isinstance(read, Problem):
                 continue
             plain = read.data.replace(b"\r\n", b"\n")
@@ -121,10 +124,11 @@ def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapsho
 
 def _diff(git: str, old: Mapping[str, Blob], new: Mapping[str, Blob], snapshot: Snapshot) -> str:
     """The difference of two lists of stored files."""
+    closed = frozenset(item.path for item in snapshot.excluded)
     paths = [
         path
         for path in sorted({*old, *new})
-        if not _left_out(path, snapshot) and _id(old, path) != _id(new, path)
+        if not _left_out(path, closed) and _id(old, path) != _id(new, path)
     ]
     before, after = (
         contents(git, [files[path] for path in paths if path in files]) for files in (old, new)
@@ -139,8 +143,7 @@ def _id(files: Mapping[str, Blob], path: str) -> str:
     return files[path].id if path in files else ""
 
 
-def _left_out(path: str, snapshot: Snapshot) -> bool:
-    closed = {item.path for item in snapshot.excluded}
+def _left_out(path: str, closed: frozenset[str]) -> bool:
     folders = path.split("/")
     return path in closed or any(
         "/".join(folders[:depth]) + "/" in closed for depth in range(1, len(folders))

@@ -109,6 +109,11 @@ class Console:
         self._progress = Progress(what, wanted=not self.quiet and sys.stderr.isatty())
         return self._progress
 
+    def end_progress(self) -> None:
+        """Erase the bar, if there is one, before something else is written."""
+        if self._progress:
+            self._progress.stop()
+
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 

@@ -29,6 +29,7 @@ from sutler.goals import discovery, gather, runner, send
 from sutler.goals.claw import load_claw
 from sutler.goals.context_files import ContextFile
 from sutler.goals.gather import Gathering, UnreadableAnswerError, Watch
+from sutler.goals.loader import Marker
 from sutler.goals.model_command import command_model
 from sutler.goals.project_goals import Project
 from sutler.goals.redactions import Redactions
@@ -127,6 +128,7 @@ class _Leaving:
         self.ground, self.console = ground, console
 
     def put(self, name: str, where: str, text: str, files: Mapping[str, str]) -> None:
+        files = {path: body for path, body in files.items() if not isinstance(body, Marker)}
         outgoing = Outgoing(text, files, where, self.settings, self.redactions, self.ground.ceiling)
         outgoing.announce(self.console)
         outgoing.record(sent_text(name, where.strip("`"), text, files), self.job, self.console)
@@ -182,8 +184,6 @@ def _continue(
 
 
 def _contents(result: Gathering) -> list[str]:
-    from sutler.goals.loader import Marker
-
     return [content for content in result.files.values() if not isinstance(content, Marker)]
 
 

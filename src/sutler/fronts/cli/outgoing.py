@@ -77,13 +77,22 @@ def hooks_of(
 ) -> tuple[Hooks, Redactions]:
     """The callbacks of a run, and the redactor behind them, which counts what it replaces."""
     redactions = Redactions(numbered(cleaner(settings), Numbering()))
-    progress = console.progress("reading context files:")
+    progress = console.progress("reading context files:").__enter__()
+
+    def note(text: str) -> None:
+        console.end_progress()
+        console.note(f"sutler: {redactions(text, '')}")
+
+    def ask(report: str) -> bool:
+        console.end_progress()
+        return _continue(redactions(report, ""))
+
     hooks = Hooks(
-        note=lambda text: console.note(f"sutler: {redactions(text, '')}"),
-        ask=(lambda report: _continue(redactions(report, ""))) if compat or can_ask() else None,
+        note=note,
+        ask=ask if compat or can_ask() else None,
         clean=redactions,
         count=redactions.count,
-        tell=(lambda count: progress(count, 0)) if sys.stderr and sys.stderr.isatty() else None,
+        tell=(lambda count: progress(count, 0)) if progress else None,
     )
     return hooks, redactions
 
@@ -145,6 +154,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     def announce(self, console: Console) -> None:
         """`12 files, 18,204 tokens, 2 redacted, to ...`, and what was redacted where."""
+        console.end_progress()
         tokens = tokens_of(self.text, self.settings)
         number = len(self.files)
         parts = [f"{number:,} {'file' if number == 1 else 'files'}"]
