@@ -194,7 +194,7 @@ class Project:
         copy._readable = readable
         return copy
 
-    def numbered(self) -> Project:
+    def numbered(self) -> Self:
         """The project whose clean texts carry ordinals instead of tags, counted over all texts of
         one document.
         """
