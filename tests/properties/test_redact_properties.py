@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sutler.secrets import grammar, readers
+from sutler.secrets import apart, readers
 from sutler.secrets import redactor as clean
 from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
 from sutler.secrets.redactor import redact
@@ -81,11 +81,8 @@ def test_every_line_that_holds_a_candidate_is_pointed_at(text: str) -> None:
     for line, content in enumerate(text.split("\n")):
         stop = start + len(content)
         at = readers.stretch(text, start, stop, stop)
-        for number in range(grammar.BLOCK):
-            assert (number, line) in pointed or not list(readers.read(number, at)), (
-                number,
-                content,
-            )
+        for number, read in enumerate((*readers.READERS, *apart.READERS)):
+            assert (number, line) in pointed or not list(read(at)), (number, content)
         start = stop + 1
 
 

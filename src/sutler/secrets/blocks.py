@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 
 _BEGIN = re.compile(
-    r"-{4,5}[ ]?BEGIN[ ](?P<label>[\w .-]{0,40}(?:PRIVATE[ ]KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
+    r"-{4,5}[ ]?BEGIN(?:[ +]|%20)(?P<label>[\w .+%-]{0,40}(?:PRIVATE(?:[ +]|%20)KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
     r"|(?P<putty>PuTTY-User-Key-File-[0-9])",
     re.ASCII,
 )
-_END = re.compile(r"-{4,6}[ ]?END[ ][\w .-]{0,50}-{4,6}", re.ASCII)
+_END = re.compile(r"-{4,6}[ ]?END(?:[ +]|%20)[\w .+%-]{0,50}-{4,6}", re.ASCII)
 _MATERIAL = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
 _LAST = re.compile(r"(?P<value>[A-Za-z0-9+/]{1,15}={0,2})(?:\\n)?[\"'\s,;+\\)]{0,8}\Z")
 _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}|[(){};]|[A-Za-z]\.[A-Za-z]")
@@ -52,7 +52,7 @@ def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int
 
 def _end_on_line(text: str, at: int, end: int) -> int:
     end = min(end, at + _MOST_INLINE)
-    hint = text.find("END ", at, end)
+    hint = text.find("END", at, end)
     found = _END.search(text, max(at, hint - 8), end) if hint >= 0 else None
     return found.start() if found else -1
 

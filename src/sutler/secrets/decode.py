@@ -17,12 +17,21 @@ _MARKED = bytes(97 if byte in _LETTERS else 32 for byte in range(256))
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _ESCAPED = re.compile(r"(?:\\u00[0-7][0-9a-fA-F]|\\x[0-7][0-9a-fA-F])++")
 _PERCENT = re.compile(r"(?:%[0-7][0-9A-Fa-f]|[\w.~-])++", re.ASCII)
-_LONGEST_PREFIX = 400
+_BYTES = re.compile(
+    r"(?:(?:0[xX][0-9a-fA-F]{2}|[0-9]{2,3})[uU]?\s{0,80},\s{0,80})++(?:0[xX][0-9a-fA-F]{2}|[0-9]{2,3})?"
+)
+_LONGEST_PREFIX = 1000
 _READABLE = b"\t\n\r" + bytes(range(0x20, 0x7F))
 
 BASE64_RUN = rf"[A-Za-z0-9+/_-]{{{_SHORTEST}}}(?:[^A-Za-z0-9+/_-]|\z)"
 """A long run and what ends it: one match for each."""
 ESCAPED_HEAD = r"(?:\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]){8}"
+BYTES_OF = "(?:byte|u8|char|uint8|buffer)"
+"""Words without which a list of decimal numbers is not read as text."""
+BYTES_HEAD = (
+    r"(?:0x[2-7][0-9a-f],[ ]?){12}"
+    rf"|{BYTES_OF}[\w.\[\]()<> =*&:;]{{0,60}}[\[{{(][ \n]{{0,8}}(?:(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?){{12}}"
+)
 PERCENT_HEAD = r"%(?:2[bdf]|3[ad]|40|5f|7e)[\w.~-]{0,200}%[0-7][0-9a-f]"
 
 
@@ -70,7 +79,11 @@ def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
     """(start, end, decoded) of the run that a trigger of this kind (escapes, percent) ended in at
     `end`.
     """
-    pattern, decode = ((_ESCAPED, _from_escapes), (_PERCENT, _from_percent))[kind]
+    pattern, decode = (
+        (_ESCAPED, _from_escapes),
+        (_PERCENT, _from_percent),
+        (_BYTES, _from_numbers),
+    )[kind]
     for found in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
         if found.end() >= end:
             return (*found.span(), decode(found.group()))
@@ -100,3 +113,10 @@ def _from_escapes(run: str) -> str:
 
 def _from_percent(run: str) -> str:
     return re.sub(r"%([0-7][0-9A-Fa-f])", lambda one: chr(int(one[1], 16)), run)
+
+
+def _from_numbers(run: str) -> str:
+    codes = [int(one, 0) for one in re.findall(r"0[xX][0-9a-fA-F]{2}|[1-9][0-9]{1,2}", run)]
+    return (
+        "".join(map(chr, codes)) if all(code < 256 and code in _READABLE for code in codes) else ""
+    )

@@ -105,15 +105,15 @@ def widened(source: str) -> str:
 # hyperscan cannot look back but knows a word's beginning; nor ahead, so what a word must not go on
 # with is spelled out.
 _NAMES = (
-    grammar.NAMES.replace(r"|(?<!\w.)(?:w|in|at(?!h|ch))", "")
+    grammar.NAMES.replace(r"|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t))", "")
     .replace(r"|(?<!\w.)id(?!e)", "")
     .replace(r"uth(?:orization|(?!or))|", "")
-    + r"|\bp(?:w|in)"
+    + r"|(?:\b|_)p(?:w|in)"
 )
 _MORE = r"[\w.-]*"
 _NAMED = (
     rf"(?:(?:{_NAMES}){_MORE}"
-    rf"|\bpat(?:c|(?:[abd-gi-z0-9_.-]|c[a-gi-z0-9_.-]){_MORE})?"
+    rf"|(?:\b|_)pat(?:c|(?:[abd-gi-z0-9_.-]|c[a-gi-z0-9_.-]){_MORE})?"
     rf"|\bsid(?:[a-df-z0-9_.-]{_MORE})?"
     rf"|auth(?:o|(?:[a-np-z0-9_.-]|o(?:[a-qs-z0-9_.-]|rization)){_MORE})?)"
 )
@@ -122,6 +122,9 @@ _NAME = rf"{_NAMED}(?:[\\\"'`\])*\x7d]|&quot;|&#3[49];|&apos;)*[ \t]*"
 # closely.
 _SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*)?[:=!?]*[:=]>?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
 _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
+
+_T, _Q = r"[\w/+=~-]", "[\"'`]"
+_HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (rf"{_NAME}{_SEP}{_TO_QUOTE}",),
@@ -137,6 +140,20 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
         rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?[\w.-]*(?:{grammar.NAMES})",
     ),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
+    grammar.JOIN: (
+        rf"{_T}{_Q}[ \t]*(?:\+|\.|&|<>|\|\||~)[ \t.]*(?:concat\()?\\?\r?\n?[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_T}{_Q}[ \t]*\\?\r?\n[ \t]*[+.&<>|~]*[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_T}{_Q}[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_T}\\\r?\n[ \t]*{_T}",
+        rf"{_T}{_Q}\}}{_T}",
+        rf"{_T}[$#]?\{{{_Q}{_T}",
+        rf"(?:join|concat)\([\[(]?[\"']{_T}+[\"'],[ ]?[\"']{_T}",
+        r"[\"']\]\.join",
+    ),
+    grammar.ENCODED[2]: (
+        rf"{_HEX}{_HEX}{_HEX}{_HEX}",
+        rf"{decode.BYTES_OF}[\w.\[\]()<> =*&:;]*[\[{{(][ \n]*{_CODE}{_CODE}",
+    ),
     grammar.VENDOR: tuple(
         map(re.escape, grammar.VENDORS)
     ),  # the engine looks itself at what follows a name

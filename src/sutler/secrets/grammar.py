@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from sutler.secrets import decode
+from sutler.secrets import decode, joins
 from sutler.secrets.format_table import words
 
 # Names that may hold a secret. `(?<!\w.)` after a first letter means: at the start of a word. What
 # source code is full
 # of and never holds one, such as path, patch, side and author, is passed over here already.
 NAMES = (
-    r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<!\w.)(?:w|in|at(?!h|ch)))"
+    r"p(?:ass(?:w(?:or)?ds?|wort|phrase|code|wd|e)?|wd|swd|sw|assw?rd|(?<![a-z0-9].)(?:w(?![a-z])|in|at(?!h|ch|t)))"
     r"|s(?:ecrets?|ession_?-?id|(?<!\w.)id(?!e)|ignature|alt|eed|enha)|t(?:okens?|otp)|keys?"
     r"|a(?:uth(?:orization|(?!or))|pi_?-?keys?)"
     r"|c(?:red(?:ential)?s?|ookie|ipher|onnection_?string|ontrase)|jwt|otp|hotp|n(?:once|key)|bearer|webhook|dsn|license"
@@ -63,8 +63,14 @@ PAIR_HEAD = rf"(?:name|key|id|variable|env)[\"']?[ ]?[:=][ ]?[\"']?(?P<name>[\w.
 SPACED_HEAD = rf"(?:env|set|setx|arg)[ \t]{{1,8}}(?P<name>[\w.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})[ \t]{{1,8}}(?P<open>[\"']?)(?=[!-~]{{3}})"
 VENDOR_HEAD = rf"(?P<name>(?:{_VENDOR}){_VENDOR_REST}){_VENDOR_SEP}"
 VENDOR_TAIL = _VENDOR_REST + _VENDOR_SEP
-BLOCK_HEAD = (
-    r"-{4,5}[ ]?begin[ ][\w .-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
+BLOCK_HEAD = r"-{4,5}[ ]?begin(?:[ +]|%20)[\w .+%-]{0,40}(?:private|static|seed|encrypted)|putty-user-key-file-[0-9]"
+VALUE_HEAD = r"(?<![\w-])(?:value|val|default(?:_?value)?|content|plaintext|secret_?string)[\"']?[ \t]{0,24}[:=]>?[ \t]{0,24}(?P<open>[\"']?)(?=[!-~]{6})"
+SECURE_HEAD = r"convertto-securestring[ ]{1,4}"
+LOGIN_HEAD = r"(?<![\w-])(?P<word>password)[ \t]{1,8}(?=[!-~]{3})"
+JWK_HEAD = r"kty[\"']?[ \t]{0,4}[:=]"
+TABLE_HEAD = rf"{_NAME}[`* \t]{{0,12}}\|(?!\|)"
+INSERT_HEAD = (
+    r"insert[ ]{1,4}(?:ignore[ ])?into[ ]{1,4}[^\s()]{1,80}[ ]{0,4}\((?P<columns>[^()\n]{1,600})\)"
 )
 
 TRIGGERS = (
@@ -79,9 +85,17 @@ TRIGGERS = (
     PAIR_HEAD,
     SPACED_HEAD,
     VENDOR_HEAD,
+    VALUE_HEAD,
+    SECURE_HEAD,
+    LOGIN_HEAD,
+    JWK_HEAD,
+    TABLE_HEAD,
+    INSERT_HEAD,
+    joins.JOIN_HEAD,
     BLOCK_HEAD,
     decode.ESCAPED_HEAD,
     decode.PERCENT_HEAD,
+    decode.BYTES_HEAD,
 )
 
 
@@ -91,9 +105,9 @@ def head(trigger: int) -> re.Pattern[str]:
     return re.compile(TRIGGERS[trigger], re.ASCII)
 
 
-QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR, BLOCK, *_ENCODED = range(
-    14
-)
+QUOTED, BARE, HEADER, URL, DSN, FLAG, SQL, ELEMENT, PAIR, SPACED, VENDOR = range(11)
+VALUE, SECURE, LOGIN, JWK, TABLE, INSERT, JOIN, BLOCK = range(11, 19)
+_ENCODED = range(19, len(TRIGGERS))
 ENCODED = tuple(_ENCODED)
 
 GATES: dict[int, tuple[str, ...]] = {
@@ -115,11 +129,18 @@ GATES: dict[int, tuple[str, ...]] = {
     FLAG: (" -", "'-", '"-', "`-", "(-", "\n-", "\t-"),
     SQL: ("identified", "password", "passwd"),
     ELEMENT: ("</",),
-    PAIR: ("value", "default", "content", "val"),
+    PAIR: ("value", "default", "content", "val", "</"),
+    VALUE: ("value", "val", "default", "content", "plaintext", "secret"),
+    SECURE: ("convertto-",),
+    LOGIN: ("password ", "password\t"),
+    JWK: ("kty",),
+    TABLE: ("|",),
+    INSERT: ("insert ",),
     SPACED: ("env", "set", "arg"),
-    BLOCK: ("begin ", "putty"),
+    BLOCK: ("begin", "putty"),
     _ENCODED[0]: ("\\u00", "\\x"),
     _ENCODED[1]: ("%",),
+    _ENCODED[2]: (",",),
 }
 """Words without which a trigger cannot fire: the stdlib engine's gate."""
 

@@ -18,7 +18,18 @@ LONGEST = 8192
 """No value on one line is longer than this."""
 
 How = Literal[
-    "quoted", "bare", "call", "compare", "header", "url", "flag", "sql", "element", "vendor"
+    "quoted",
+    "bare",
+    "call",
+    "compare",
+    "header",
+    "url",
+    "flag",
+    "sql",
+    "element",
+    "vendor",
+    "apart",
+    "prose",
 ]
 
 
@@ -59,7 +70,8 @@ def stretch(text: str, start: int, limit: int, end: int) -> Stretch:
 _BACK = 8
 """No head looks back further than this."""
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
-_BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
+BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
+_MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(]")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
 _FLAG_VALUE = re.compile(r"[^\s\"'`<>|&;-][^\s\"'`<>]{2,400}")
@@ -68,6 +80,7 @@ _PAIR_REST = re.compile(
     r"[\"']?,?\s{0,40}[\"']?(?:value|val|default|defaultvalue|content)[\"']?[ ]?[:=]>?[ ]?(?P<open>[\"']?)",
     re.IGNORECASE,
 )
+_PAIR_ELEMENT = re.compile(r"[\"'][^<>\n]{0,60}>[ ]?(?P<value>[^<>\s]{1,400})[ ]?</")
 _COMMANDS = re.compile(
     r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
     r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b",
@@ -94,11 +107,6 @@ _STRING_BODY = {
 }
 
 
-def read(trigger: int, at: Stretch) -> Iterator[Candidate]:
-    """The candidates of one construct on this stretch."""
-    return _READERS[trigger](at)
-
-
 def closing(text: str, opener: str, at: int, end: int) -> int:
     """Where a string opened by `opener` ends on this line, or -1."""
     end = min(end, at + LONGEST)
@@ -119,7 +127,7 @@ def _search(trigger: int, at: Stretch, here: int) -> re.Match[str] | None:
     return grammar.head(trigger).search(at.low, here - at.base, at.limit - at.base)
 
 
-def _heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
+def heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
     return grammar.head(trigger).finditer(at.low, start - at.base, at.limit - at.base)
 
 
@@ -157,15 +165,26 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
     here = at.start
     while found := _search(grammar.BARE, at, here):
         here = found.end() + at.base
-        value = _BARE_VALUE.match(at.text, here, at.end)
+        value = BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
         raw = value.group()
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
         raw = raw.rstrip(",;)}].")
         if raw:
-            yield Candidate(here, here + len(raw), at.name(found), "bare")
+            how: How = "prose" if _is_prose(at, found, here + len(raw)) else "bare"
+            yield Candidate(here, here + len(raw), at.name(found), how)
             here += len(raw)
+
+
+def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
+    """Whether words go on after the value, or `pass:` ends a phrase: there a plain word is a
+    word.
+    """
+    if _MORE_WORDS.match(at.text, stop, at.end):
+        return True
+    before = at.text[max(0, head.start() + at.base - 2) : head.start() + at.base]
+    return head["name"] == "pass" and ":" in head[0] and before[-1:] == " " and before[:1].isalpha()
 
 
 def _read_header(at: Stretch) -> Iterator[Candidate]:
@@ -180,21 +199,21 @@ def _read_header(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_url(at: Stretch) -> Iterator[Candidate]:
-    for found in _heads(grammar.URL, at, at.start):
+    for found in heads(grammar.URL, at, at.start):
         value = _URL_VALUE.match(at.text, found.end() + at.base, at.end)
         if value:
             yield Candidate(value.start(), value.end(), found["user"], "url")
 
 
 def _read_dsn(at: Stretch) -> Iterator[Candidate]:
-    for found in _heads(grammar.DSN, at, at.start):
+    for found in heads(grammar.DSN, at, at.start):
         start, stop = found.span("value")
         user = _left(at.text, found.start() + at.base, at.start)
         yield Candidate(start + at.base, stop + at.base, user, "url")
 
 
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
-    for found in _heads(grammar.FLAG, at, max(0, at.start - 1)):
+    for found in heads(grammar.FLAG, at, max(0, at.start - 1)):
         value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
         if value is None:
             continue
@@ -225,7 +244,7 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_sql(at: Stretch) -> Iterator[Candidate]:
-    for found in _heads(grammar.SQL, at, at.start):
+    for found in heads(grammar.SQL, at, at.start):
         start = found.end() + at.base
         stop = closing(at.text, found["open"], start, at.end)
         if stop > 0:
@@ -233,7 +252,7 @@ def _read_sql(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_element(at: Stretch) -> Iterator[Candidate]:
-    for found in _heads(grammar.ELEMENT, at, at.start):
+    for found in heads(grammar.ELEMENT, at, at.start):
         value = _ELEMENT_VALUE.match(at.text, found.end() + at.base, at.end)
         if value:
             yield Candidate(value.start(), value.end(), at.name(found), "element")
@@ -243,9 +262,12 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
     """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of
     settings.
     """
-    for found in _heads(grammar.PAIR, at, at.start):
+    for found in heads(grammar.PAIR, at, at.start):
         rest = _PAIR_REST.match(at.text, found.end() + at.base)
         if rest is None:
+            inside = _PAIR_ELEMENT.match(at.text, found.end() + at.base, at.end)
+            if inside:
+                yield Candidate(*inside.span("value"), at.name(found), "element")
             continue
         end = at.text.find("\n", rest.end())
         end = len(at.text) if end < 0 else end
@@ -253,7 +275,7 @@ def _read_pair(at: Stretch) -> Iterator[Candidate]:
             stop = closing(at.text, rest["open"], rest.end(), end)
             if stop > 0:
                 yield Candidate(rest.end(), stop, at.name(found), "quoted")
-        elif value := _BARE_VALUE.match(at.text, rest.end(), end):
+        elif value := BARE_VALUE.match(at.text, rest.end(), end):
             yield Candidate(value.start(), value.end(), at.name(found), "bare")
 
 
@@ -261,7 +283,7 @@ def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between
     them.
     """
-    for found in _heads(grammar.SPACED, at, at.start):
+    for found in heads(grammar.SPACED, at, at.start):
         value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
         start, stop = found.span("name")
         if value and at.text[start + at.base : stop + at.base].isupper():
@@ -274,12 +296,14 @@ def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     while found := _search(grammar.VENDOR, at, here):
         here = found.end() + at.base
         value = _VENDOR_VALUE.match(at.text, here, at.end)
-        if value:
+        if value and not found["name"].startswith("tiktoken"):  # a tokenizer, not TikTok
             here = value.end()
             yield Candidate(value.start(), value.end(), at.name(found), "vendor")
 
 
-_READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
+Reader = Callable[[Stretch], Iterator[Candidate]]
+
+READERS: tuple[Reader, ...] = (
     _read_quoted,
     _read_bare,
     _read_header,
@@ -292,3 +316,4 @@ _READERS: tuple[Callable[[Stretch], Iterator[Candidate]], ...] = (
     _read_spaced,
     _read_vendor,
 )
+"""By the number of the trigger in `grammar`; those in `apart` follow."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sutler.formats.document import CleanText, Finding
-from sutler.secrets import blocks, checksums, decode, grammar, readers, verdict
+from sutler.secrets import apart, blocks, checksums, decode, grammar, joins, readers, verdict
 from sutler.secrets import credential_files as files
 from sutler.secrets.credential_files import quotes_only
 from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
@@ -22,6 +22,8 @@ _PASSES = 4
 LONG_LINE, STRETCH = 4000, 2000
 _NEXT = 64  # characters; a name and its value on another line are not further apart
 _FIRST_ENCODED = grammar.ENCODED[0]
+_UNQUOTED = (grammar.BARE, grammar.VALUE)
+_READERS = (*readers.READERS, *apart.READERS)
 
 
 class Allow(Struct, frozen=True):
@@ -115,6 +117,16 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
         if inner:
             best = min(inner, key=lambda hit: (-hit.confidence, *hit))
             hits.append(Hit(start, end, f"encoded-{best.rule}", best.confidence))
+    for joined in _joined_literals(text, seen):
+        found = scan(joined.text, joined.text.encode("utf-8", "surrogatepass"))
+        for hit in _plain_hits(joined.text, path, found):
+            spans = joined.spans(hit.start, hit.end)
+            if len(spans) > 1:
+                hits += [Hit(*span, hit.rule, hit.confidence) for span in spans]
+    for candidate in apart.columns(text) if path.lower().endswith(apart.TABLES) else ():
+        confidence, rule = _judge(text, candidate, False)
+        if confidence >= THRESHOLD:
+            hits.append(Hit(candidate.start, candidate.end, rule, confidence))
     for start, end, rule in files.read(text, path):
         if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
             hits.append(Hit(start, end, rule, 0.9))
@@ -132,6 +144,15 @@ def _encoded_runs(text: str, raw: bytes, seen: Sightings) -> Iterator[tuple[int,
             done[kind] = stop
             if decoded:
                 yield start, stop, decoded
+
+
+def _joined_literals(text: str, seen: Sightings) -> Iterator[joins.Joined]:
+    done = 0
+    for number, end in seen.triggers:
+        if number == grammar.JOIN and end > done:
+            joined, done = joins.joined_at(text, done, end)
+            if joined is not None:
+                yield joined
 
 
 def _plain_hits(text: str, path: str, seen: Sightings) -> list[Hit]:
@@ -183,7 +204,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
     at: readers.Stretch | None = None
     line = stop = -1
     for number, end in triggers:
-        if number >= _FIRST_ENCODED:
+        if number == grammar.JOIN or number >= _FIRST_ENCODED:
             continue
         if end > stop:
             line, stop = _line_at(text, end)
@@ -191,7 +212,7 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
             if (number, unit) in done:
                 continue
             done.add((number, unit))
-            if strict and number == grammar.BARE and not _may_quote(text, line, stop):
+            if strict and number in _UNQUOTED and not _may_hold(text, line, stop):
                 continue
             if at is None or at.start != unit:
                 limit = (
@@ -219,7 +240,7 @@ def _read_unit(number: int, at: readers.Stretch, strict: bool) -> Iterator[Hit]:
             for start, stop in blocks.read(at.text, at.start, at.limit, at.end)
         )
         return
-    for candidate in readers.read(number, at):
+    for candidate in _READERS[number](at):
         confidence, rule = _judge(at.text, candidate, strict)
         if confidence >= THRESHOLD:
             yield Hit(candidate.start, candidate.end, rule, confidence)
@@ -236,8 +257,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     kind = verdict.kind_of(candidate.name)
     if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
         return 0.0, ""
-    loose = candidate.how == "bare" and strict
-    if loose and not _inside_string(text, candidate.start):
+    loose = candidate.how in ("bare", "prose") and strict
+    if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
     return verdict.judge(value, kind, candidate.how, loose), kind
 
@@ -245,14 +266,20 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 
-def _may_quote(text: str, line: int, stop: int) -> bool:
-    """The line has a string or is a comment: only there a bare value in code can be one."""
+def _may_hold(text: str, line: int, stop: int) -> bool:
+    """Whether a bare value in code can be one: in a string, in a comment, or a long run with a
+    digit.
+    """
     return (
         text.find('"', line, stop) >= 0
         or text.find("'", line, stop) >= 0
         or text.find("`", line, stop) >= 0
         or _COMMENT.match(text, line, stop) is not None
+        or _LONG_RUN.search(text, line, stop) is not None
     )
+
+
+_LONG_RUN = re.compile(r"[:=][ \t]{0,24}(?=[A-Za-z/+=_-]{0,40}[0-9])[\w/+=-]{14}")
 
 
 def _inside_string(text: str, at: int) -> bool:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from sutler.secrets.format_table import words
+from sutler.secrets.harmless import is_address, is_compound_name, is_harmless
 
 Kind = Literal["password", "secret", "weak", "none"]
 
@@ -89,6 +90,8 @@ def kind_of(name: str) -> Kind:
     if not parts:
         return "none"
     last = parts[-1]
+    if "public" in parts and last in ("key", "keys", "token"):
+        return "none"
     if last in _NEGATIVE_LAST or (
         len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
     ):
@@ -224,6 +227,20 @@ def is_random(value: str, least: int) -> bool:
     return odd >= 4.6 and letters >= max(8, least - 4)
 
 
+def is_scrambled(value: str) -> bool:
+    """Plainly generated, so that it cannot be a name in code: letters of either case and digits in
+    turns, or a long run of hex that has many digits.
+    """
+    if len(value) < 14 or not value.isascii() or _CODE_MARK.search(value):
+        return False
+    if _HEXLIKE.match(value):
+        digits = sum(char.isdigit() for char in value)
+        return len(value) >= 24 and digits * 5 >= len(value) and digits < len(value)
+    runs = len(re.findall(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", value))
+    return classes(value) >= 3 and bool(re.search("[0-9]", value)) and runs * 2.6 >= len(value)
+
+
+_CODE_MARK = re.compile(r"[()\[\]{},;.:<>|&?*\"'`$@#\\]|->|::")
 _DIGITS = {"password": 5, "secret": 12, "weak": 64, "none": 64}
 
 
@@ -238,7 +255,9 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if how in ("quoted", "call") and is_noise(value):
         return 0.8
-    if is_placeholder(value):
+    if is_placeholder(value) or is_harmless(value) or is_address(value):
+        return 0.0
+    if is_compound_name(value):
         return 0.0
     if value.isdigit():
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
@@ -291,7 +310,7 @@ def judge_vendor(value: str) -> float:
     """Beside a service's name a value counts when it is plainly generated: long, mixed, no path and
     no version.
     """
-    if is_placeholder(value) or _CODE.match(value) or _NUMBER.match(value):
+    if is_placeholder(value) or is_harmless(value) or _CODE.match(value) or _NUMBER.match(value):
         return 0.0
     if _UUID.match(value):
         return 0.6

@@ -1,0 +1,255 @@
+"""Readers for a name and a value that stand apart: in a nested object, beside each other in a list
+of settings, in the columns of a table.
+
+A plain word is never taken here: the further a name is from its value, the more the value itself
+must say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sutler.secrets import grammar, verdict
+from sutler.secrets.readers import BARE_VALUE, Candidate, Reader, Stretch, closing, heads
+
+_BACK, _AHEAD = 600, 300
+"""Characters around a value in which its name is looked for."""
+_ROWS = 5000
+_SIBLING = re.compile(
+    r"(?<![\w-])(?:name|key|id|variable|env|field|param(?:eter)?)(?:_?name|key)?[\"']?[ \t]*(?:[:=]>?|,)[ \t]*[\"']?(?P<name>[\w.-]{2,80})",
+    re.IGNORECASE,
+)
+_PARENT = re.compile(r"(?P<name>[\w.-]{2,80})[\"'\])]{0,3}[ \t]*(?::|=|=>)?\s*\Z")
+_YAML_PARENT = re.compile(r"[\s-]*[\"']?(?P<name>[\w.-]{2,80})[\"']?:[ \t]*\Z")
+_SECURE_FLAG = re.compile(r"-\w{3,12}[ ]{1,4}")
+_MACHINE = re.compile(
+    r"\b(?:machine[ \t]+\S+|default)\s+(?:login[ \t]+\S+\s+)?(?:account[ \t]+\S+\s+)?\Z"
+)
+_JWK_MEMBER = re.compile(
+    r"[\"']?(?<![\w-])(?:d|p|q|dp|dq|qi|k)[\"']?[ \t]*[:=][ \t]*[\"'](?P<value>[\w+/=-]{16,2000})[\"']"
+)
+_SEPARATOR_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?:\n|\Z)")
+_SQL_ITEM = re.compile(
+    r"\s*(?P<open>')?(?P<value>(?(open)(?:[^'\\]|\\.|'')*|[^,()'\s]*))(?(open)')\s*(?P<end>[,)])"
+)
+TABLES = (".csv", ".tsv")
+"""Endings of files that `columns` reads."""
+
+
+def read_value(at: Stretch) -> Iterator[Candidate]:
+    """`value: V`, `default = "V"`: the name is that of the object around it, or of a sibling."""
+    for found in heads(grammar.VALUE, at, at.start):
+        start, opener = found.end() + at.base, found["open"]
+        stop = closing(at.text, opener, start, at.end) if opener else -1
+        if not opener and (bare := BARE_VALUE.match(at.text, start, at.end)):
+            stop = start + len(bare.group().rstrip(",;)}]"))
+        if stop - start < _SHORTEST:
+            continue
+        value = at.text[start:stop]
+        if (
+            not any(map(str.isdigit, value))
+            or verdict.judge(value, "password", "apart", False) < 0.5
+        ):
+            continue
+        name = next(
+            (one for one in _names(at.text, found.start() + at.base, stop) if _tells(one)), ""
+        )
+        if name:
+            yield Candidate(start, stop, name, "apart" if opener else "bare")
+
+
+_SHORTEST = 6
+
+
+def _tells(name: str) -> bool:
+    return verdict.kind_of(name) in ("password", "secret")
+
+
+def _names(text: str, start: int, stop: int) -> Iterator[str]:
+    """What names the value in [start, stop): siblings in the same object, then the object itself."""
+    before, after = text[max(0, start - _BACK) : start], text[stop : stop + _AHEAD]
+    if before.rfind("<") > before.rfind(">"):
+        tag = before[before.rfind("<") :] + "\n" + after.partition(">")[0]
+        yield from (found["name"] for found in _SIBLING.finditer(tag))
+        return
+    opening = _unclosed(before)
+    if opening >= 0:
+        inside = before[opening + 1 :] + "\n" + re.split(r"[{}]", after, maxsplit=1)[0]
+        yield from (found["name"] for found in _SIBLING.finditer(inside))
+        if parent := _PARENT.search(before[:opening]):
+            yield parent["name"]
+        return
+    yield from _yaml_names(before, after)
+
+
+def _unclosed(before: str) -> int:
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        if before[at] == "}":
+            depth += 1
+        elif before[at] == "{":
+            if not depth:
+                return at
+            depth -= 1
+    return -1
+
+
+def _yaml_names(before: str, after: str) -> Iterator[str]:
+    lines = before.split("\n")
+    indent = _indent(lines[-1] + "x")
+    first = lines[-1].lstrip().startswith("-")
+    for line in reversed(lines[:-1]) if not first else ():
+        if not line.strip() or _indent(line) > indent:
+            continue
+        if _indent(line) < indent:
+            if parent := _YAML_PARENT.match(line):
+                yield parent["name"]
+            break
+        yield from (found["name"] for found in _SIBLING.finditer(line))
+        if line.lstrip().startswith("-"):
+            break
+    for line in after.split("\n")[1:4]:
+        if _indent(line) != indent or line.lstrip().startswith("-"):
+            break
+        yield from (found["name"] for found in _SIBLING.finditer(line))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t-"))
+
+
+def read_secure(at: Stretch) -> Iterator[Candidate]:
+    """PowerShell's `ConvertTo-SecureString`, whose argument is a password in plain text."""
+    for found in heads(grammar.SECURE, at, at.start):
+        here = found.end() + at.base
+        while flag := _SECURE_FLAG.match(at.text, here, at.end):
+            here = flag.end()
+        opener = at.text[here : here + 1]
+        if opener in ("'", '"') and opener:
+            stop = closing(at.text, opener, here + 1, at.end)
+            if stop > 0:
+                yield Candidate(here + 1, stop, "password", "quoted")
+        elif opener and opener not in "$(@-" and (bare := BARE_VALUE.match(at.text, here, at.end)):
+            yield Candidate(here, bare.end(), "password", "flag")
+
+
+def read_login(at: Stretch) -> Iterator[Candidate]:
+    """A line of netrc in any file: `machine host login name password V`, also over lines."""
+    for found in heads(grammar.LOGIN, at, at.start):
+        start = found.end() + at.base
+        before = at.text[max(0, start - _AHEAD) : found.start("word") + at.base]
+        bare = BARE_VALUE.match(at.text, start, at.end)
+        if bare and _MACHINE.search(before):
+            yield Candidate(start, bare.end(), "password", "flag")
+
+
+def read_jwk(at: Stretch) -> Iterator[Candidate]:
+    """The private members of a JSON web key."""
+    for found in heads(grammar.JWK, at, at.start):
+        here = found.start() + at.base
+        before = at.text[max(0, here - 8 * _BACK) : here]
+        start = here - len(before) + max(0, _unclosed(before))
+        stop = at.text.find("}", here, here + 8 * _BACK)
+        for member in _JWK_MEMBER.finditer(at.text, start, stop if stop > 0 else here + _BACK):
+            yield Candidate(*member.span("value"), "private_key", "quoted")
+
+
+def read_table(at: Stretch) -> Iterator[Candidate]:
+    """Markdown: a column whose head is such a name, or a name with its value in the next cell."""
+    line = at.text[at.start : at.end]
+    if not line.lstrip().startswith("|") and not _SEPARATOR_ROW.match(at.text, at.end + 1):
+        return
+    cells = _cells(at.text, at.start, at.end)
+    if _SEPARATOR_ROW.match(at.text, at.end + 1):
+        for place, (start, stop) in enumerate(cells):
+            if _tells(name := at.text[start:stop]):
+                yield from _column(at.text, at.end + 1, place, name)
+        return
+    for (start, stop), value in pairwise(cells):
+        if _tells(name := at.text[start:stop]) and " " not in name:
+            yield Candidate(*value, name, "apart")
+
+
+def _column(text: str, at: int, place: int, name: str) -> Iterator[Candidate]:
+    at = text.find("\n", at) + 1
+    for _ in range(_ROWS):
+        stop = text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        if not at or "|" not in text[at:stop]:
+            return
+        cells = _cells(text, at, stop)
+        if place < len(cells):
+            yield Candidate(*cells[place], name, "apart")
+        at = stop + 1
+        if at > len(text):
+            return
+
+
+def _cells(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """The spans of the cells of a row, without blanks, stars and backticks around them."""
+    spans = []
+    at = start
+    for cell in text[start:stop].split("|"):
+        inner = cell.strip(" \t\r`*")
+        left = at + (cell.find(inner) if inner else 0)
+        spans.append((left, left + len(inner)))
+        at += len(cell) + 1
+    return spans[1:] if spans and spans[0][0] == spans[0][1] else spans
+
+
+def read_insert(at: Stretch) -> Iterator[Candidate]:
+    """SQL: the values of a column whose name says password, in every row of an INSERT."""
+    for found in heads(grammar.INSERT, at, at.start):
+        columns = [part.strip(" \t\"'`[]") for part in found["columns"].split(",")]
+        wanted = {n: name for n, name in enumerate(columns) if _tells(name)}
+        values = re.compile(r"\s{0,40}values\s{0,40}", re.IGNORECASE).match(
+            at.text, found.end() + at.base
+        )
+        if wanted and values:
+            yield from _tuples(at.text, values.end(), wanted)
+
+
+def _tuples(text: str, at: int, wanted: dict[int, str]) -> Iterator[Candidate]:
+    row = re.compile(r"\s{0,40},?\s{0,40}\(")
+    for _ in range(_ROWS):
+        begin = row.match(text, at)
+        if begin is None:
+            return
+        at, place = begin.end(), 0
+        while item := _SQL_ITEM.match(text, at):
+            if place in wanted and item["open"]:
+                yield Candidate(*item.span("value"), wanted[place], "sql")
+            at, place = item.end(), place + 1
+            if item["end"] == ")":
+                break
+        else:
+            return
+
+
+def columns(text: str) -> Iterator[Candidate]:
+    """CSV: the cells below a head that says password."""
+    head, _, _ = text.partition("\n")
+    mark = max(",;\t|", key=head.count)
+    names = [name.strip(" \t\r\"'") for name in head.split(mark)]
+    wanted = [(place, name) for place, name in enumerate(names) if _tells(name)]
+    at = len(head) + 1
+    for line in text[at:].split("\n", _ROWS)[:_ROWS] if wanted and len(names) > 1 else ():
+        cells = line.split(mark)
+        for place, name in wanted if len(cells) == len(names) else ():
+            cell = cells[place].strip(" \t\r\"'")
+            start = at + sum(len(one) + 1 for one in cells[:place]) + cells[place].find(cell)
+            yield Candidate(start, start + len(cell), name, "apart")
+        at += len(line) + 1
+
+
+READERS: tuple[Reader, ...] = (
+    read_value,
+    read_secure,
+    read_login,
+    read_jwk,
+    read_table,
+    read_insert,
+)
+"""By the number of the trigger in `grammar`, after those in `readers`."""

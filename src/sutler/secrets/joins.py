@@ -1,0 +1,132 @@
+"""String literals that code puts together from parts, read as the one text that they become.
+
+`"ghs_36DS" + "Dm5p"`, literals side by side or on following lines, a backslash at the end of a
+line, a literal inside a template. The parts are joined, the result is searched like any other text,
+and what is found there is replaced in each part.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_MOST = 64  # parts of one literal
+_NEAR = 400  # characters of the first and the last line that are read
+_OPERATOR = r"(?:(?:\+|\.{1,2}|&|<>|\|\||~|\.concat\()[ \t]{0,8})?"
+_LINE_END = r"\\?(?:\r?\n[ \t]{0,80})?"
+_BETWEEN = rf"[\"'`][ \t]{{0,8}}{_OPERATOR}{_LINE_END}{_OPERATOR}[rbfuRBFU@]?[\"'`]"
+_CONTINUED = r"\\\r?\n[ \t]{0,80}"
+_NESTED = r"[\"'`]\}|[$#]?\{[\"'`]"
+_LISTED = r"[\"'],[ ]?[\"']"
+_RUN = r"[\w/+=~-]{3,80}"
+JOIN_HEAD = (
+    rf"[\w/+=~-]{{3}}(?:{_BETWEEN}|{_CONTINUED}|{_NESTED})[\w/+=~-]{{3}}"
+    rf"|(?:join|concat)\([\[(]?[\"']{_RUN}{_LISTED}[\w/+=~-]{{3}}"
+    rf"|{_LISTED}{_RUN}[\"']\]\.join"
+)
+"""Three characters of a token, what joins two literals, and three more."""
+_LONGEST_SEAM = 120
+_SEAM = re.compile(rf"{_BETWEEN}|{_CONTINUED}|{_NESTED}")
+_COMMA = re.compile(_LISTED)
+_BEFORE = re.compile(r"[^\s\"'`]{1,80}\Z")
+_AFTER = re.compile(r"[^\s\"'`]{1,80}")
+_DIGIT = re.compile("[0-9]")
+_LEAST = 10  # characters on both sides of a seam, without a blank
+_TOKEN = re.compile(r"[\w/+=~.-]{0,400}")
+_OPENING = re.compile(r"[$#]?\{[\"'`](?=[\w/+=~.-]*\Z)")
+_BEFORE_FIRST = re.compile(
+    r"[=:](?P<drop>(?:\s|\(|\[|[\"']{2}\.join|(?i:concat))*)(?=[\"'`][^\"'`\n]*\Z)"
+)
+
+
+class Joined(NamedTuple):
+    """A text in which the parts of a literal stand together, and where each part came from:
+    (start in the joined text, start in the file, length).
+    """
+
+    text: str
+    parts: tuple[tuple[int, int, int], ...]
+
+    def spans(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The spans in the file that [start, end) of the joined text came from."""
+        return [
+            (there + max(start, here) - here, there + min(end, here + length) - here)
+            for here, there, length in self.parts
+            if max(start, here) < min(end, here + length)
+        ]
+
+
+def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
+    """The literal whose first seam is the one that a trigger ended behind at `end`, read from the
+    line before it; and how far it goes. Nothing before `after` is a seam. None if nothing is
+    joined.
+    """
+    if not _DIGIT.search(text, max(0, end - 80), end + 80):
+        return None, end
+    seam = _seam_before(text, max(after, end - _LONGEST_SEAM, 0), end)
+    if seam is None:
+        return None, end
+    line = text.rfind("\n", 0, seam.start())
+    at = max(text.rfind("\n", 0, max(0, line)) + 1, seam.start() - _NEAR)
+    spans = _first_part(text, at, seam)
+    commas = seam.re is _COMMA
+    at = seam.end()
+    for _ in range(_MOST):
+        token = _TOKEN.match(text, at)
+        here = token.end() if token else at
+        following = _SEAM.match(text, here) or (_COMMA.match(text, here) if commas else None)
+        if following is None:
+            break
+        spans.append((at, here))
+        at = following.end()
+    stop = text.find("\n", at)
+    spans.append((at, min(len(text) if stop < 0 else stop, at + _NEAR)))
+    return _put_together(text, spans), at
+
+
+def _put_together(text: str, spans: list[tuple[int, int]]) -> Joined:
+    parts, length = [], 0
+    for start, stop in spans:
+        parts.append((length, start, stop - start))
+        length += stop - start
+    return Joined("".join(text[start:stop] for start, stop in spans), tuple(parts))
+
+
+def _seam_before(text: str, start: int, end: int) -> re.Match[str] | None:
+    for kind in (_SEAM, _COMMA):
+        for found in kind.finditer(text, start, end):
+            if _looks_generated(text, found) and (kind is _SEAM or _in_call(text, found)):
+                return found
+    return None
+
+
+def _looks_generated(text: str, seam: re.Match[str]) -> bool:
+    """Whether what meets at a seam may be one value: long, without blanks, with a digit."""
+    before = _BEFORE.search(text[max(0, seam.start() - 80) : seam.start()])
+    after = _AFTER.match(text, seam.end())
+    if before is None or after is None:
+        return False
+    whole = before[0] + after[0]
+    return len(whole) >= _LEAST and any(map(str.isdigit, whole))
+
+
+def _in_call(text: str, seam: re.Match[str]) -> bool:
+    """Whether literals with a comma between them are joined: `join([…])`, `[…].join("")`."""
+    before = text[max(0, seam.start() - 120) : seam.start()].lower()
+    return (
+        any(word in before for word in ("join([", "join((", "concat("))
+        or "].join(" in text[seam.end() : seam.end() + 200]
+    )
+
+
+def _first_part(text: str, at: int, seam: re.Match[str]) -> list[tuple[int, int]]:
+    """What stands before the first seam, without what parts a name from its literal."""
+    spans = []
+    first = text[at : seam.start()]
+    if drop := _BEFORE_FIRST.search(first):
+        spans.append((at, at + drop.start("drop")))
+        at += drop.end("drop")
+    if seam.group().endswith("}") and (opening := _OPENING.search(text[at : seam.start()])):
+        spans.append((at, at + opening.start()))
+        at += opening.end()
+    return [*spans, (at, seam.start())]

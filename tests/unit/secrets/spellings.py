@@ -1,0 +1,206 @@
+"""Spellings of secrets that the redactor must see: a seeded generator, one row for each way to write.
+
+`{v}` is a whole value. `{a}` and `{b}` are its halves, for literals that are put together from parts.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import quote
+
+_WORDS = string.ascii_letters + string.digits
+
+
+class Spelling(NamedTuple):
+    """A family of ways to write, a path, and a template."""
+
+    family: str
+    path: str
+    text: str
+
+
+class Planted(NamedTuple):
+    family: str
+    path: str
+    text: str
+    parts: tuple[str, ...]
+    """None of these may be left in the text."""
+
+
+def _rows(family: str, path: str, *texts: str) -> list[Spelling]:
+    return [Spelling(family, path, text) for text in texts]
+
+
+SPELLINGS = (
+    *_rows(
+        "bare in code",
+        "app/settings.py",
+        "aws_secret_access_key={v}\n",
+        'CONF = """\n[default]\naws_secret_access_key={v}\n"""\n',
+        "CONF = '''\n[db]\npassword = {v}\n'''\n",
+        'def env():\n    """Example:\n\n        export API_TOKEN={v}\n    """\n',
+        "# DB_PASSWORD={v}\n",
+        'x = "host=db user=app password={v}"\n',
+    ),
+    *_rows("bare in code", "web/env.js", "const env = `\nDB_PASSWORD={v}\nDEBUG=1\n`;\n"),
+    *_rows("bare in code", "cmd/env.go", "const env = `\nAPI_TOKEN={v}\n`\n"),
+    *_rows("bare in code", "lib/env.rb", "ENV_FILE = <<~EOS\n  SECRET_TOKEN={v}\nEOS\n"),
+    *_rows("bare in code", "lib/env.php", "$e = <<<EOT\nDB_PASSWORD={v}\nEOT;\n"),
+    *_rows("bare in code", "run.sh", "cat > .env <<EOF\nDB_PASSWORD={v}\nEOF\n"),
+    *_rows(
+        "joined",
+        "app/main.py",
+        'token = "{a}" + "{b}"\n',
+        "token = '{a}' + '{b}'\n",
+        'token = ("{a}"\n         "{b}")\n',
+        'token = "{a}" \\\n    "{b}"\n',
+        'token = "{a}\\\n{b}"\n',
+        "token = f\"{'{a}'}{b}\"\n".replace("{'{a}'}", "{{'{a}'}}"),
+        'token = "".join(["{a}", "{b}"])\n',
+    ),
+    *_rows(
+        "joined",
+        "app/main.js",
+        'const token = "{a}" + "{b}";\n',
+        'const token =\n  "{a}" +\n  "{b}";\n',
+        "const token = `${{'{a}'}}{b}`;\n",
+        'const token = ["{a}", "{b}"].join("");\n',
+        'const token = "{a}".concat("{b}");\n',
+    ),
+    *_rows("joined", "app/main.php", "$token = '{a}' . '{b}';\n"),
+    *_rows("joined", "app/main.lua", 'token = "{a}" .. "{b}"\n'),
+    *_rows("joined", "app/main.vb", 'token = "{a}" & "{b}"\n'),
+    *_rows("joined", "app/main.c", 'const char *token = "{a}"\n    "{b}";\n'),
+    *_rows("joined", "app/main.java", 'String token = "{a}" +\n    "{b}";\n'),
+    *_rows("joined", "app/main.ex", 'token = "{a}" <> "{b}"\n'),
+    *_rows("joined", "run.sh", 'TOKEN="{a}"\\\n"{b}"\n', "TOKEN='{a}''{b}'\n"),
+    *_rows(
+        "name apart",
+        "config.json",
+        '{{"db_password": {{"value": "{v}"}}}}\n',
+        '{{\n  "db_password": {{\n    "type": "string",\n    "value": "{v}"\n  }}\n}}\n',
+        '{{"name": "DB_PASSWORD", "value": "{v}"}}\n',
+        '{{"value": "{v}", "name": "DB_PASSWORD"}}\n',
+        '[{{"key": "API_TOKEN",\n  "type": "text",\n  "value": "{v}"}}]\n',
+    ),
+    *_rows(
+        "name apart",
+        "main.tf",
+        'variable "db_password" {{\n  type    = string\n  default = "{v}"\n}}\n',
+        'variable "db_password" {{\n  description = "for the database"\n  default     = "{v}"\n}}\n',
+    ),
+    *_rows(
+        "name apart",
+        "deploy.yaml",
+        "env:\n  - name: API_TOKEN\n    value: {v}\n",
+        'env:\n  - name: API_TOKEN\n    value: "{v}"\n',
+        "env:\n  - value: {v}\n    name: API_TOKEN\n",
+        "db_password:\n  value: {v}\n",
+        "db_password:\n  description: of the database\n  default: '{v}'\n",
+    ),
+    *_rows(
+        "name apart",
+        "web.config",
+        '<add key="DbPassword" value="{v}" />\n',
+        '<add value="{v}" key="DbPassword" />\n',
+        '<property name="password">{v}</property>\n',
+        '<user name="app" password="{v}"/>\n',
+    ),
+    *_rows(
+        "name apart",
+        "users.csv",
+        "id,login,password\n1,bob,{v}\n",
+        'id;login;password;mail\n1;bob;"{v}";b@x.org\n',
+    ),
+    *_rows(
+        "name apart",
+        "seed.sql",
+        "INSERT INTO users (id, login, password) VALUES (1, 'bob', '{v}');\n",
+        "INSERT INTO users (login, password, mail)\nVALUES\n  ('bob', '{v}', 'b@x.org');\n",
+    ),
+    *_rows(
+        "name apart",
+        "README.md",
+        "| name | value |\n|---|---|\n| DB_PASSWORD | {v} |\n",
+        "| name | value |\n|---|---|\n| `DB_PASSWORD` | `{v}` |\n",
+        "| user | password |\n|---|---|\n| bob | {v} |\n",
+        "- **Password**: `{v}`\n",
+    ),
+    *_rows(
+        "commands",
+        "setup.ps1",
+        '$p = ConvertTo-SecureString "{v}" -AsPlainText -Force\n',
+        "$p = ConvertTo-SecureString -String '{v}' -AsPlainText -Force\n",
+        "ConvertTo-SecureString -AsPlainText -Force -String '{v}'\n",
+        "ConvertTo-SecureString {v} -AsPlainText -Force\n",
+    ),
+    *_rows(
+        "commands",
+        "docs/setup.md",
+        "machine api.corp.net login bob password {v}\n",
+        "machine api.corp.net\n  login bob\n  password {v}\n",
+        "default login bob password {v}\n",
+    ),
+    *_rows(
+        "queries",
+        "client.py",
+        'URL = "https://git.corp.net/api?private_token={v}"\n',
+        'URL = "https://git.corp.net/api?x=1&token={v}&y=2"\n',
+        'URL = "https://a.blob.core.windows.net/c?sv=2021-08-06&sig={v}{v}%3D"\n',
+        'URL = "https://a.corp.net/?access_token={v}"\n',
+    ),
+    *_rows("queries", "notes.txt", "https://git.corp.net/api?private_token={v}\n", "sig={v}{v}%3D&se=2026\n"),
+    *_rows("names", "env.txt", "DB_PW={v}\n", "export ADMIN_PW='{v}'\n", "ROOT_PW: {v}\n"),
+    *_rows("names", "app.py", 'DB_PW = "{v}"\n', 'connect(user="a", pw="{v}")\n', 'GITHUB_PAT = "{v}"\n'),
+)  # fmt: skip
+
+
+def value(draw: random.Random, length: int = 22) -> str:
+    """A generated value: letters of either case and digits, as a password manager makes it."""
+    while True:
+        made = "".join(draw.choice(_WORDS) for _ in range(length))
+        if sum(map(str.isdigit, made)) >= 3 and made[: length // 2].lower() != made[: length // 2]:
+            return made
+
+
+def planted(seed: int, count: int = 1) -> Iterator[Planted]:
+    """Every spelling `count` times, each with a value of its own."""
+    draw = random.Random(seed)
+    for family, path, text in SPELLINGS:
+        for _ in range(count):
+            whole = f"ghs_{value(draw, 36)}" if family == "joined" else value(draw)
+            half = len(whole) // 2
+            first, second = whole[:half], whole[half:]
+            parts = (first[4:], second) if "{a}" in text else (whole,)
+            yield Planted(family, path, text.format(v=whole, a=first, b=second), parts)
+    yield from _encoded(draw)
+
+
+def _encoded(draw: random.Random) -> Iterator[Planted]:
+    token = f"ghp_{value(draw, 36)}"
+    codes = token.encode()
+    for path, text in (
+        ("key.go", f"var k = []byte{{{', '.join(f'{one:#04x}' for one in codes)}}}\n"),
+        ("Key.java", f"byte[] k = {{{', '.join(map(str, codes))}}};\n"),
+        ("key.py", f"K = bytes([{', '.join(map(str, codes))}])\n"),
+        ("key.c", f"char k[] = {{\n  {', '.join(f'0x{one:02X}' for one in codes)}\n}};\n"),
+    ):
+        listed = text[text.index("{" if "{" in text else "[") + 1 :][:80]
+        yield Planted("bytes", path, text, (listed.strip(),))
+    body = "".join(draw.choice(_WORDS) for _ in range(64))
+    pem = f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{body}\n-----END RSA PRIVATE KEY-----\n"
+    yield Planted("queries", "req.http", f"key={quote(pem, safe='')}\n", (body,))
+    yield Planted("queries", "req.txt", f"key={quote(pem)}\n", (body,))
+    d, q = value(draw, 43), value(draw, 43)
+    for path, text in (
+        (
+            "jwk.js",
+            f'const k = {{kty: "EC", crv: "P-256", x: "{value(draw, 43)}", d: "{d}", q: "{q}"}};\n',
+        ),
+        ("jwk.json", f'{{\n  "kty": "RSA",\n  "d": "{d}",\n  "q": "{q}"\n}}\n'),
+        ("jwk.py", f"KEY = {{'d': '{d}', 'kty': 'oct', 'k': '{q}'}}\n"),
+    ):
+        yield Planted("names", path, text, (d, q))

@@ -1,0 +1,49 @@
+"""Every spelling of `spellings`, by both engines; and lines that must stay as they are."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
+from sutler.secrets.redactor import redact
+from tests.unit.secrets.harmless_lines import HARMLESS
+from tests.unit.secrets.spellings import SPELLINGS, planted
+
+KEY = b"k" * 32
+FAMILIES = sorted({one.family for one in SPELLINGS} | {"bytes"})
+
+
+@pytest.fixture(scope="module", params=["stdlib", "hyperscan"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "stdlib":
+        return stdlib_engine()
+    return hyperscan_engine(compile_database())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_spelling_leaves_a_part_of_the_value(family: str, engine: Engine) -> None:
+    for seed in range(5):
+        for one in planted(seed):
+            if one.family != family:
+                continue
+            shown = redact(one.text, one.path, key=KEY, engine=engine).text
+            assert not [part for part in one.parts if part in shown], (one.path, one.text, shown)
+            assert shown.count("\n") == one.text.count("\n")
+
+
+@pytest.mark.parametrize(("path", "text"), HARMLESS)
+def test_a_harmless_line_stays(path: str, text: str, engine: Engine) -> None:
+    assert redact(text, path, key=KEY, engine=engine).text == text
+
+
+def test_python_still_parses_after_redaction(engine: Engine) -> None:
+    for seed in range(5):
+        for one in planted(seed):
+            if one.path.endswith(".py") and one.family in ("joined", "names", "queries"):
+                try:
+                    ast.parse(one.text)
+                except SyntaxError:
+                    continue
+                ast.parse(redact(one.text, one.path, key=KEY, engine=engine).text)
