@@ -57,6 +57,7 @@ SLOW_FILES = (
     "contract/test_mcp_http.py",
     "contract/test_mcp_killed.py",
     "contract/test_picker_terminal.py",
+    "contract/test_platforms.py",
     "contract/test_processes.py",
     "contract/test_tera_differential.py",
     "contract/test_write_faults.py",

@@ -38,7 +38,6 @@ from sutler.access.door import Door
 from sutler.access.gate import Gate
 from sutler.access.policy import PolicyRule, Rules
 from sutler.access.setup import Setup
-from sutler.edits.replacement import _renameat2
 from sutler.errors import SutlerError
 from sutler.formats.document import CleanText
 from sutler.scan.root import Root
@@ -48,6 +47,7 @@ from sutler.store.records import GENESIS, AuditEntry, AuditRow, Caller, Fact, Ve
 from sutler.store.sql import SqlStore
 from sutler.store.sqlite import SqliteDatabase
 from sutler.store.state import private_dir
+from sutler.system import exchange
 from sutler.tools import TOOLS, Tool, call
 
 OUTSIDE = "canary from outside"
@@ -382,16 +382,13 @@ def swap(project: str, done: Event, swaps: Counted) -> None:
     """Exchange `box` and `trap`, a link to the outside, until told to stop: at every moment the
     name is one of them.
     """
-    rename = _renameat2()
     folder = os.open(project, os.O_RDONLY | os.O_DIRECTORY)
     while not done.is_set():
         for _ in range(100):
-            if rename is None:
+            if not exchange(folder, "box", "trap"):
                 os.rename("box", "aside", src_dir_fd=folder, dst_dir_fd=folder)
                 os.rename("trap", "box", src_dir_fd=folder, dst_dir_fd=folder)
                 os.rename("aside", "trap", src_dir_fd=folder, dst_dir_fd=folder)
-            else:
-                rename(folder, "box", "trap")
         swaps.value += 100
 
 

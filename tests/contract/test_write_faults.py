@@ -7,17 +7,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sutler.access.door import Door
-from sutler.edits import replacement as replace
 from sutler.edits.writer import Writer
 from sutler.errors import SutlerError
 from sutler.store.sql import SqlStore
+from sutler.system import exchange
 from tests.limits import LONG
 from tests.stores import FUZZ
 from tests.writers import check, digest_of, free_door, plant
@@ -104,9 +103,8 @@ def test_every_call_to_the_disk_may_fail(
                     os, name, faults.wrap(getattr(os, name)) if number else getattr(os, name)
                 )
             patched.setattr(os, "write", faults.wrap(os.write, short=True))
-            exchange = replace._renameat2()
-            if exchange is not None and number:
-                patched.setattr(replace, "_renameat2", partial(faults.wrap, exchange))
+            if number:
+                patched.setattr("sutler.edits.replacement.exchange", faults.wrap(exchange))
             if number:
                 patched.setattr(SqlStore, "record", faults.wrap(SqlStore.record))
             with free_door(tree, state) as door:

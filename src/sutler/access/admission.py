@@ -27,6 +27,7 @@ from sutler.scan.judge import Judge
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import FileEntry, ScanRules
 from sutler.store.records import Call, Caller, Decision, Standing
+from sutler.system import fs
 
 MOMENT = 0.25
 """Seconds after which the repository, the user's own ignore rules and the folders above are read
@@ -102,14 +103,14 @@ class Admission:
 def _inode_of_linked(root: Root, path: RelPath) -> int:
     """The inode of a regular file that has several names, else 0."""
     try:
-        fd = root.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = root.open(path, fs.O_PATH | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     except (OSError, ValueError):
         return 0
     try:
-        state = os.fstat(fd)
+        state = fs.fstat(fd)
         return state.st_ino if state.st_nlink > 1 and stat.S_ISREG(state.st_mode) else 0
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 class Ground(NamedTuple):
@@ -135,7 +136,7 @@ def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None =
     if not path:
         return "open"
     judge, node, ground_here = known or ground(root, rules)
-    fd, prefix, ignored, by_git = os.dup(root.fd), "", False, True
+    fd, prefix, ignored, by_git = fs.dup(root.fd), "", False, True
     parts = path.split("/")
     try:
         for depth, name in enumerate(parts, 1):
@@ -153,7 +154,7 @@ def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None =
                 node, prefix, fd = node.child(name), f"{prefix}{name}/", _step(fd, name)
     finally:
         if fd >= 0:
-            os.close(fd)
+            fs.close(fd)
     if ignored and by_git and ground_here.tracked().file(ground_here.path(path)):
         return "open"
     return "ignored" if ignored else "open"
@@ -164,13 +165,13 @@ def _present(fd: int) -> frozenset[str]:
     names long; and not again while nothing in it has changed, which its own time tells unless it is
     too young to tell.
     """
-    state = os.fstat(fd)
+    state = fs.fstat(fd)
     place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
     known = _seen.get(place)
     if known is not None and known[0] == changed:
         return known[1]
     found = frozenset(
-        name for name in _NAMES if os.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False)
+        name for name in _NAMES if fs.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False)
     )
     if time.time_ns() - changed > _OLD:
         if len(_seen) > _MANY:
@@ -191,7 +192,7 @@ def _is_directory(fd: int, name: str) -> bool:
     if fd < 0:
         return False
     try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+        return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
     except (OSError, ValueError):
         return False
 
@@ -200,8 +201,8 @@ def _step(fd: int, name: str) -> int:
     if fd < 0:
         return fd
     try:
-        return os.open(name, DIRECTORY, dir_fd=fd)
+        return fs.open(name, DIRECTORY, dir_fd=fd)
     except (OSError, ValueError):
         return -1
     finally:
-        os.close(fd)
+        fs.close(fd)

@@ -28,6 +28,7 @@ from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.store.base import Store
 from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha256
 from sutler.store.state import private_file
+from sutler.system import fs
 
 EVERY = 64
 _PAGE = 5_000
@@ -104,15 +105,15 @@ class Ledger:
 
     def _append(self, line: bytes) -> None:
         private_file(self._path)
-        fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = fs.open(self._path, fs.O_RDWR | fs.O_APPEND | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         try:
             _drop_torn(fd)
             left = memoryview(line)
             while left:  # one write as a rule: appends of several processes do not mix
                 left = left[os.write(fd, left) :]
-            os.fsync(fd)
+            fs.fsync(fd)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def _mac(self, checkpoint: Checkpoint) -> str:
         plain = canonical(msgspec.structs.replace(checkpoint, mac=""))
@@ -167,14 +168,14 @@ class Ledger:
         holds.
         """
         try:
-            fd = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = fs.open(self._path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
-            size = os.fstat(fd).st_size
+            size = fs.fstat(fd).st_size
             tail = os.pread(fd, _TAIL, max(0, size - _TAIL)).splitlines()
         finally:
-            os.close(fd)
+            fs.close(fd)
         found: Checkpoint | None = None
         for line in tail if size <= _TAIL else tail[1:]:
             try:
@@ -292,7 +293,7 @@ class Ledger:
 
 def _drop_torn(fd: int) -> None:
     """A power cut or a full disk left the beginning of a line, on which nobody could rely yet."""
-    size = os.fstat(fd).st_size
+    size = fs.fstat(fd).st_size
     tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
     if tail and not tail.endswith(b"\n"):
         os.ftruncate(fd, size - len(tail) + tail.rfind(b"\n") + 1)
@@ -302,11 +303,11 @@ def _write_private(path: str, text: str) -> None:
     temporary = f"{path}.{os.urandom(8).hex()}"
     private_file(temporary, text.encode())
     os.replace(temporary, path)
-    fd = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+    fd = fs.open(os.path.dirname(path), fs.O_RDONLY | fs.O_DIRECTORY)
     try:
-        os.fsync(fd)
+        fs.fsync(fd)
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def chain(rows: Iterable[AuditRow], starts: dict[int, str]) -> Iterator[tuple[int, str]]:

@@ -26,6 +26,7 @@ from sutler.scan.snapshot import Problem
 from sutler.scan.steady import PATIENCE, QUIET, Patience, changing, mark, read_at_rest, rest
 from sutler.scan.text import decode
 from sutler.store.records import version_id
+from sutler.system import fs
 
 WHOLE = 4 << 20
 HASHED = 64 << 20
@@ -113,7 +114,7 @@ class Pages:
         self._linked = linked
         self._root = root
         self._clean = clean
-        self._owner = os.fstat(root.fd).st_uid
+        self._owner = fs.fstat(root.fd).st_uid
         self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
         self._size = 0
 
@@ -122,7 +123,7 @@ class Pages:
         wanted = _Wanted(path, first, last, bounds)
         fd = self._open(path)
         try:
-            notes = self._inspect(path, os.fstat(fd))
+            notes = self._inspect(path, fs.fstat(fd))
             patience = Patience()
             state = rest(fd, patience)
             if state is None:
@@ -134,7 +135,7 @@ class Pages:
                 raise _problem(blob)
             return self._small(blob, wanted, notes)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def blob(self, path: RelPath, patience: Patience) -> Blob | Problem:
         """The bytes of a small file that is at rest."""
@@ -145,7 +146,7 @@ class Pages:
         try:
             return read_at_rest(fd, path, WHOLE, patience)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def _open(self, path: RelPath) -> int:
         try:
@@ -205,10 +206,10 @@ class Pages:
         except SutlerError:
             return ""
         try:
-            state = os.fstat(fd)
+            state = fs.fstat(fd)
             return _digest(fd, state) if stat.S_ISREG(state.st_mode) else ""
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def _small(self, blob: Blob, wanted: _Wanted, notes: tuple[str, ...]) -> Page:
         path, first = wanted.path, wanted.first
@@ -246,7 +247,7 @@ class Pages:
             )
         before = max(0, start - MARGIN)
         window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
-        notes = (*notes, *_grown(path, state, os.fstat(fd)))
+        notes = (*notes, *_grown(path, state, fs.fstat(fd)))
         clean = self._clean(window.decode("utf-8", "replace"), path)
         notes = (*notes, *_hidden(clean))
         lines, partial = _sound_lines(

@@ -9,13 +9,12 @@ through a link.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -23,10 +22,10 @@ from sutler.errors import ConflictError, RefusedError, SutlerError
 from sutler.paths import RelPath, dirname, quote
 from sutler.scan.root import DIRECTORY, TEMPORARY, Root, read_descriptor
 from sutler.scan.snapshot import Problem
+from sutler.system import exchange, fs
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_EXCHANGE = 2
+_NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
+_FILE = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC
 _ACCESS_LIST = "system.posix_acl_access"
 _PREFIX = 18
 # was given to the old bytes; the kernel, too, drops it when a file is written
@@ -64,7 +63,7 @@ def held(root: Root, path: RelPath, limit: int) -> Held:
     except OSError as error:
         raise failed(path, error) from None
     finally:
-        os.close(fd)
+        fs.close(fd)
     if isinstance(blob, Problem):
         raise RefusedError(f"{quote(path)}: {blob.detail}", rule="only plain files are written")
     if blob.links > 1:
@@ -151,15 +150,15 @@ class Replacement:
             sweep(self._root, self.path)
         self._fd = _parent(self._root, self.path, make=self._after is not None)
         if self._after is None:
-            self._writable(os.stat(self._name, dir_fd=self._fd, follow_symlinks=False))
+            self._writable(fs.stat(self._name, dir_fd=self._fd, follow_symlinks=False))
             return
-        fd = os.open(self._temporary, _NEW, 0o600, dir_fd=self._fd)
+        fd = fs.open(self._temporary, _NEW, 0o600, dir_fd=self._fd)
         self._named = True
         try:
             self._fill(fd, self._after)
-            os.fsync(fd)
+            fs.fsync(fd)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def _fill(self, fd: int, after: Held) -> None:
         view = memoryview(after.data)
@@ -177,29 +176,29 @@ class Replacement:
             )
 
     def _like_the_old(self, fd: int, mode: int) -> None:
-        old = os.open(self._name, _FILE, dir_fd=self._fd)
+        old = fs.open(self._name, _FILE, dir_fd=self._fd)
         try:
-            was, now = os.fstat(old), os.fstat(fd)
+            was, now = fs.fstat(old), fs.fstat(fd)
             self._writable(was)
             if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
-                os.fchown(fd, was.st_uid, was.st_gid)
+                fs.fchown(fd, was.st_uid, was.st_gid)
             os.fchmod(fd, mode or _new_mode())
             _same_attributes(old, fd)
         finally:
-            os.close(old)
+            fs.close(old)
 
     def exchange(self) -> None:
         """Exchange the names if the file is still what was expected."""
         if not self._untouched() and self._digest(self._name) != self._before.digest:
             raise self._moved()
         if self._after is None:
-            os.rename(self._name, self._temporary, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            fs.rename(self._name, self._temporary, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             self._named = True
         elif self._before.digest:
             self._exchange()
         else:
             try:
-                os.link(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+                fs.link(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             except FileExistsError:
                 raise self._moved() from None
         self._swapped = True
@@ -209,32 +208,32 @@ class Replacement:
 
     def _untouched(self) -> bool:
         try:
-            state = os.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
+            state = fs.stat(self._name, dir_fd=self._fd, follow_symlinks=False)
             return mark_of(state.st_ino, state.st_ctime_ns) == self._before.mark
         except FileNotFoundError:
             return False
 
     def _exchange(self) -> None:
-        if (exchange := _renameat2()) and exchange(self._fd, self._temporary, self._name):
+        if exchange(self._fd, self._temporary, self._name):
             return
         old = f"{self._temporary[: -len(TEMPORARY)]}-old{TEMPORARY}"
-        os.link(self._name, old, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+        fs.link(self._name, old, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
         try:
-            os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            fs.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except OSError:
-            os.unlink(old, dir_fd=self._fd)
+            fs.unlink(old, dir_fd=self._fd)
             raise
         self._temporary = old
 
     def _digest(self, name: str) -> str:
         try:
-            fd = os.open(name, _FILE, dir_fd=self._fd)
+            fd = fs.open(name, _FILE, dir_fd=self._fd)
         except FileNotFoundError:
             return ""
         try:
             blob = read_descriptor(fd, self.path, None)
         finally:
-            os.close(fd)
+            fs.close(fd)
         return "not a file" if isinstance(blob, Problem) else sha256(blob.data).hexdigest()
 
     def _moved(self) -> ConflictError:
@@ -250,13 +249,13 @@ class Replacement:
             return
         if self._swapped:
             if not self._before.digest:
-                os.unlink(self._name, dir_fd=self._fd)
+                fs.unlink(self._name, dir_fd=self._fd)
             else:
                 if self._after is not None and self._digest(self._name) != self._after.digest:
                     raise self._moved()
-                os.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+                fs.rename(self._temporary, self._name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             self._swapped = False
-            os.fsync(self._fd)
+            fs.fsync(self._fd)
         with suppress(OSError):
             self.finish()
 
@@ -267,15 +266,15 @@ class Replacement:
         try:
             if self._named:
                 self._unlink()
-            os.fsync(self._fd)  # once for both names: a power cut brings neither back
+            fs.fsync(self._fd)  # once for both names: a power cut brings neither back
         finally:
-            os.close(self._fd)
+            fs.close(self._fd)
             self._fd = -1
 
     def _unlink(self) -> None:
         for _ in range(2):
             try:
-                os.unlink(self._temporary, dir_fd=self._fd)
+                fs.unlink(self._temporary, dir_fd=self._fd)
                 return
             except FileNotFoundError:
                 return
@@ -305,16 +304,16 @@ def _same_attributes(old: int, new: int) -> None:
 
 def _parent(root: Root, path: RelPath, *, make: bool) -> int:
     """The directory of `path`, made where it is missing, step by step and never through a link."""
-    fd = os.open(".", DIRECTORY, dir_fd=root.fd)
+    fd = fs.open(".", DIRECTORY, dir_fd=root.fd)
     for part in path.split("/")[:-1]:
         try:
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(part, 0o777, dir_fd=fd)
-                    os.fsync(fd)
-            step = os.open(part, DIRECTORY, dir_fd=fd)
+                    fs.mkdir(part, 0o777, dir_fd=fd)
+                    fs.fsync(fd)
+            step = fs.open(part, DIRECTORY, dir_fd=fd)
         finally:
-            os.close(fd)
+            fs.close(fd)
         fd = step
     return fd
 
@@ -323,28 +322,6 @@ def _new_mode() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
-
-
-@cache
-def _renameat2() -> Callable[[int, str, str], bool] | None:
-    """Exchange two names of a directory in one step, which the standard library does not offer;
-    None without the call. The function returns False where the file system cannot.
-    """
-    try:
-        call = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return None
-    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-
-    def exchange(fd: int, left: str, right: str) -> bool:
-        if call(fd, os.fsencode(left), fd, os.fsencode(right), _EXCHANGE) == 0:
-            return True
-        number = ctypes.get_errno()
-        if number in (errno.EINVAL, errno.ENOSYS, errno.EPERM):
-            return False
-        raise OSError(number, os.strerror(number))
-
-    return exchange
 
 
 # what a replacement that was interrupted leaves beside a file
@@ -367,16 +344,16 @@ def sweep(root: Root, path: RelPath) -> tuple[bytes, ...]:
         return ()
     root.swept.get(folder, set()).discard(prefix)
     try:
-        for name in sorted(os.listdir(fd)):
+        for name in sorted(fs.listdir(fd)):
             if name.startswith(prefix) and name.endswith(TEMPORARY):
                 blob = root.read(RelPath(f"{folder}/{name}".lstrip("/")))
                 if not isinstance(blob, Problem):
                     left.append(blob.data)
                 with suppress(OSError):
-                    os.unlink(name, dir_fd=fd)
-                    os.fsync(fd)
+                    fs.unlink(name, dir_fd=fd)
+                    fs.fsync(fd)
     finally:
-        os.close(fd)
+        fs.close(fd)
     return tuple(left)
 
 
@@ -397,16 +374,16 @@ def _litter(root: Root, directory: str) -> set[str]:
     except OSError:
         return set()
     try:
-        return {name[:_PREFIX] for name in os.listdir(fd) if name.endswith(TEMPORARY)}
+        return {name[:_PREFIX] for name in fs.listdir(fd) if name.endswith(TEMPORARY)}
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def open_directory(root: Root, directory: str) -> int:
     return (
         root.open(RelPath(directory), DIRECTORY)
         if directory
-        else os.open(".", DIRECTORY, dir_fd=root.fd)
+        else fs.open(".", DIRECTORY, dir_fd=root.fd)
     )
 
 
@@ -417,6 +394,6 @@ def sync_parent(root: Root, path: RelPath) -> None:
     with suppress(FileNotFoundError):
         fd = open_directory(root, dirname(path))
         try:
-            os.fsync(fd)
+            fs.fsync(fd)
         finally:
-            os.close(fd)
+            fs.close(fd)

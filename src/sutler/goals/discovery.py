@@ -18,6 +18,7 @@ from sutler.errors import SutlerError, UsageError
 from sutler.goals.claw import ClawFile
 from sutler.goals.goal import Goal, parse_goal
 from sutler.paths import quote
+from sutler.system import fs
 
 Origin = Literal["local", "global", "shipped"]
 
@@ -187,16 +188,16 @@ def _read_inside(path: str, top: str) -> bytes | None:
     if os.path.commonpath([real, top]) != top:
         return None
     try:
-        fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = fs.open(real, fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     except OSError:
         return None
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        if not stat.S_ISREG(fs.fstat(fd).st_mode):
             return None
-        with os.fdopen(os.dup(fd), "rb") as stream:
+        with os.fdopen(fs.dup(fd), "rb") as stream:
             return stream.read(MAX_BYTES + 1)
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
@@ -206,7 +207,7 @@ def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, 
     found: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        for name in sorted(fs.listdir(folder)) if os.path.isdir(folder) else []:
             if os.path.isfile(os.path.join(folder, name, "prompt.yaml")) and not name.startswith(
                 "."
             ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from stat import S_ISDIR, S_ISREG
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from sutler.paths import RelPath
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import ScanRules
 from sutler.scan.walk import scan
+from sutler.system import fs
 
 EXCLUDED = frozenset(("node_modules", ".git", "dist", "build", ".next", "coverage", ".cache"))
 
@@ -68,10 +68,10 @@ def _entries(base: Root, path: str) -> list[tuple[str, int]]:
     except OSError:
         return []
     try:
-        with os.scandir(fd) as listing:
+        with fs.scandir(fd) as listing:
             rows = [(entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in listing]
     except OSError:
         return []
     finally:
-        os.close(fd)
+        fs.close(fd)
     return sorted(rows)

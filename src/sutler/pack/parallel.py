@@ -16,11 +16,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 from sutler.store.atomic import write_run
-from sutler.system import cores, may_fork
+from sutler.system import cores, may_fork, widen
 
 _SIZE = 8  # bytes before each answer: its length
-_PIPE = 1 << 20
-_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ
 
 T = TypeVar("T")
 
@@ -96,7 +94,7 @@ class _Pool(Generic[T]):
 
     def _forked(self, number: int) -> tuple[int, int]:
         out, into = os.pipe()
-        _widen(into)
+        widen(into)
         pid = os.fork()
         if pid:
             os.close(into)
@@ -117,15 +115,6 @@ class _Pool(Generic[T]):
         for index in range(number, self._count, self._workers):
             answer = encode(self._work(index))
             write_run(into, (len(answer).to_bytes(_SIZE, "little"), answer))
-
-
-def _widen(pipe: int) -> None:
-    try:
-        import fcntl
-
-        fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE)
-    except OSError:
-        pass  # over the user's limit for pipes: slower, nothing else
 
 
 def _exactly(pipe: int, size: int) -> bytes | bytearray:

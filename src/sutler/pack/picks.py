@@ -17,6 +17,7 @@ from sutler.scan.place import config_files
 from sutler.store.atomic import write_atomic
 from sutler.store.home import project_folder
 from sutler.store.state import private_file
+from sutler.system import fs
 
 _FILE = "picked.json"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -26,7 +27,7 @@ def kept(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     """The picks of last time; none where there are none, or no state can be kept."""
     try:
         path = os.path.join(project_folder(root, environ)[0], _FILE)
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         with os.fdopen(fd, "rb") as stream:
             found = msgspec.json.decode(stream.read(), type=tuple[str, ...])
     except (OSError, SutlerError, msgspec.DecodeError):

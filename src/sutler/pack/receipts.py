@@ -5,7 +5,6 @@ provable later.
 from __future__ import annotations
 
 import hmac
-import os
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from sutler.pack.report import WHOLE, Report
 from sutler.paths import quote
 from sutler.store import home
 from sutler.store.state import MOST, Row, leave
+from sutler.system import fs
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
         pack_id=report.pack_id,
         at=_now(),
         destination=destination,
-        caller=f"uid {os.getuid()}",
+        caller=f"uid {fs.getuid()}",
         project=quote(project),
         format=report.format,
         counter=budget.counter,
@@ -148,7 +148,7 @@ def receipt_of_prompt(
         pack_id=digest,
         at=_now(),
         destination=destination,
-        caller=f"uid {os.getuid()}",
+        caller=f"uid {fs.getuid()}",
         project=goal,
         format=PROMPT,
         counter="none",

@@ -10,9 +10,10 @@ from contextlib import suppress
 
 from sutler.errors import RefusedError
 from sutler.paths import RelPath, parse_relpath, quote
+from sutler.system import fs
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW | fs.O_CLOEXEC
+_NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
 
 
 def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
@@ -29,7 +30,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
                 f"{quote(path)} is no plain path", rule="unpacked files stay below the directory"
             )
     os.makedirs(directory, exist_ok=True)
-    root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    root = fs.open(directory, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
     try:
         taken = [path for path, _, _ in wanted if _exists(root, path)]
         if taken:
@@ -44,7 +45,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
         for path, data, mode in wanted:
             _create(root, path, data, mode)
     finally:
-        os.close(root)
+        fs.close(root)
     return len(wanted)
 
 
@@ -57,22 +58,22 @@ def _exists(root: int, path: str) -> bool:
     try:
         for parent in parents:
             try:
-                step = os.open(parent, _DIRECTORY, dir_fd=fd)
+                step = fs.open(parent, _DIRECTORY, dir_fd=fd)
             except FileNotFoundError:
                 return False
             except OSError:
                 return True
             if opened:
-                os.close(fd)
+                fs.close(fd)
             fd, opened = step, True
         try:
-            os.stat(name, dir_fd=fd, follow_symlinks=False)
+            fs.stat(name, dir_fd=fd, follow_symlinks=False)
         except FileNotFoundError:
             return False
         return True
     finally:
         if opened:
-            os.close(fd)
+            fs.close(fd)
 
 
 def _create(root: int, path: str, data: bytes, mode: int) -> None:
@@ -81,12 +82,12 @@ def _create(root: int, path: str, data: bytes, mode: int) -> None:
     try:
         for parent in parents:
             with suppress(FileExistsError):
-                os.mkdir(parent, 0o777, dir_fd=fd)
-            step = os.open(parent, _DIRECTORY, dir_fd=fd)
+                fs.mkdir(parent, 0o777, dir_fd=fd)
+            step = fs.open(parent, _DIRECTORY, dir_fd=fd)
             if opened:
-                os.close(fd)
+                fs.close(fd)
             fd, opened = step, True
-        file = os.open(name, _NEW, 0o777 if mode & 0o100 else 0o666, dir_fd=fd)
+        file = fs.open(name, _NEW, 0o777 if mode & 0o100 else 0o666, dir_fd=fd)
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
     except OSError as error:
@@ -96,4 +97,4 @@ def _create(root: int, path: str, data: bytes, mode: int) -> None:
         ) from None
     finally:
         if opened:
-            os.close(fd)
+            fs.close(fd)

@@ -14,6 +14,7 @@ from zlib import crc32
 from sutler.errors import SutlerError
 from sutler.store import home
 from sutler.store.atomic import write_run
+from sutler.system import fs
 
 _CHECK = 4  # bytes before an account: its checksum
 _TAIL = 8  # bytes after it: how long both are
@@ -39,7 +40,7 @@ class Stored:
 
     def __del__(self) -> None:
         if self._fd >= 0:
-            os.close(self._fd)
+            fs.close(self._fd)
             self._fd = -1
 
     def pieces(self, places: bytes) -> Pieces:
@@ -59,7 +60,7 @@ class Stored:
         if len(data) == length and crc32(data) == check:
             return data
         with suppress(OSError):
-            os.unlink(self._path)
+            fs.unlink(self._path)
         raise DamagedError(
             "what the cache holds about this project is damaged, and forgotten now",
             next_step="run the command again",
@@ -68,7 +69,7 @@ class Stored:
     def account(self) -> bytes | None:
         """What stands at the end, if it is whole."""
         try:
-            size = os.fstat(self._fd).st_size
+            size = fs.fstat(self._fd).st_size
             length = int.from_bytes(os.pread(self._fd, _TAIL, max(size - _TAIL, 0)), "little")
             if not _CHECK < length <= size - _TAIL:
                 return None
@@ -123,8 +124,8 @@ class Draft(Stored):
         try:
             self._final = os.path.join(home.cache_home(environ), name)
             path = home.temporary(self._final)
-            fd = os.open(
-                path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            fd = fs.open(
+                path, fs.O_RDWR | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600
             )
         except (OSError, SutlerError):
             fd = -1
@@ -146,7 +147,7 @@ class Draft(Stored):
         """It will not be kept; what is in it can be read as long as it is open."""
         if self._fd >= 0:
             with suppress(OSError):
-                os.unlink(self._path)
+                fs.unlink(self._path)
 
     def finish(self, account: bytes) -> None:
         """It is whole, and takes the place of an older one. A cache that cannot be written is no
@@ -188,6 +189,6 @@ def stored(name: str, environ: Mapping[str, str]) -> Stored | None:
     """A file of the cache, or None: anything odd about it counts as absent."""
     try:
         path = os.path.join(home.cache_home(environ), name)
-        return Stored(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), path)
+        return Stored(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), path)
     except (OSError, SutlerError):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sutler.scan.root import DIRECTORY
+from sutler.system import fs
 
 if TYPE_CHECKING:
     from sutler.scan.ignore import Node
@@ -37,7 +38,7 @@ def listed(fd: int) -> Listed:
     folders: list[str] = []
     files: list[Row] = []
     dotted: list[str] = []
-    with os.scandir(fd) as listing:
+    with fs.scandir(fd) as listing:
         batch = list(listing)
     for entry in batch:
         name = entry.name
@@ -62,15 +63,15 @@ def entered(fd: int, name: str, device: int) -> Entered:
     """The folder of this name in the folder `fd`, if it is a folder and no link. On this device, if
     one is named: -1 is any.
     """
-    below = os.open(name, DIRECTORY, dir_fd=fd)
+    below = fs.open(name, DIRECTORY, dir_fd=fd)
     try:
-        state = os.fstat(below)
+        state = fs.fstat(below)
         content = listed(below) if device in (state.st_dev, -1) else None
     except BaseException:
-        os.close(below)
+        fs.close(below)
         raise
     if content is None or not (content[0] or content[2]):
-        os.close(below)
+        fs.close(below)
         below = -1
     return below, state.st_dev, state.st_ino, content
 
@@ -114,12 +115,12 @@ class Frame:
 
     def close(self) -> None:
         if self.fd >= 0:
-            os.close(self.fd)
+            fs.close(self.fd)
 
 
 def key_of(fd: int) -> Key:
     """Device and inode: which directory this is, whatever its name."""
-    state = os.fstat(fd)
+    state = fs.fstat(fd)
     return state.st_dev, state.st_ino
 
 
@@ -128,23 +129,23 @@ def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
     names; -1 when neither way leads there any more.
     """
     try:
-        above = os.open("..", DIRECTORY, dir_fd=below)
+        above = fs.open("..", DIRECTORY, dir_fd=below)
         if key_of(above) == key:
             return above
-        os.close(above)
-        above = os.dup(root)
+        fs.close(above)
+        above = fs.dup(root)
     except OSError:
         return -1
     try:
         for name in names:
-            above, old = os.open(name, DIRECTORY, dir_fd=above), above
-            os.close(old)
+            above, old = fs.open(name, DIRECTORY, dir_fd=above), above
+            fs.close(old)
     except OSError:
-        os.close(above)
+        fs.close(above)
         return -1
     if key_of(above) == key:
         return above
-    os.close(above)
+    fs.close(above)
     return -1
 
 
@@ -162,7 +163,7 @@ def count_below(fd: int) -> tuple[int, bool]:
     count = visited = 0
     more = False
     levels: list[tuple[int, list[str]]] = []
-    current = os.dup(fd)
+    current = fs.dup(fd)
     try:
         while True:
             files, folders = _listed(current)
@@ -182,9 +183,9 @@ def count_below(fd: int) -> tuple[int, bool]:
                 return count, more
     finally:
         for opened, _ in levels:
-            os.close(opened)
+            fs.close(opened)
         if current >= 0:
-            os.close(current)
+            fs.close(current)
 
 
 def _pending(levels: list[tuple[int, list[str]]]) -> bool:
@@ -196,11 +197,11 @@ def _next(levels: list[tuple[int, list[str]]]) -> int:
     fd, folders = levels[-1]
     while folders:
         try:
-            return os.open(folders.pop(), DIRECTORY, dir_fd=fd)
+            return fs.open(folders.pop(), DIRECTORY, dir_fd=fd)
         except OSError:
             continue
     levels.pop()
-    os.close(fd)
+    fs.close(fd)
     return -1
 
 
@@ -208,7 +209,7 @@ def _listed(fd: int) -> tuple[int, list[str]]:
     folders: list[str] = []
     count = 0
     try:
-        with os.scandir(fd) as listing:
+        with fs.scandir(fd) as listing:
             for entry in listing:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from sutler.scan.snapshot import Problem
+from sutler.system import fs
 
 _SMALL: Final = 1 << 20
 _INDEX_LIMIT: Final = 1 << 29
@@ -68,13 +69,13 @@ NOTHING: Final = Tracked(frozenset(), frozenset(), ())
 
 def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes | None:
     """A small regular file's bytes, or None when it is absent, a link, special or too long."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    flags = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_CLOEXEC | (0 if follow else fs.O_NOFOLLOW)
     try:
-        fd = os.open(path, flags)
+        fd = fs.open(path, flags)
     except (OSError, ValueError):
         return None
     try:
-        state = os.fstat(fd)
+        state = fs.fstat(fd)
         if not stat.S_ISREG(state.st_mode) or state.st_size > limit:
             return None
         parts = []
@@ -84,7 +85,7 @@ def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes
     except OSError:
         return None
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def find_repository(folder: str) -> Repository | None:
@@ -106,7 +107,7 @@ def repository_at(top: str) -> Repository | None:
     """
     git = os.path.join(top, ".git")
     try:
-        mode = os.stat(git).st_mode
+        mode = fs.stat(git).st_mode
     except (OSError, ValueError):
         return None
     if stat.S_ISREG(mode):
@@ -135,14 +136,14 @@ def _is_git_directory(git: str) -> bool:
     head = os.path.join(git, "HEAD")
     try:
         if os.path.islink(head):
-            good = os.readlink(head).startswith("refs/")
+            good = fs.readlink(head).startswith("refs/")
         else:
             good = re.match(_HEAD, read_plain(head) or b"") is not None
     except OSError:
         return False
     common = _common(git)
     return good and all(
-        os.access(os.path.join(common, name), os.X_OK) for name in ("objects", "refs")
+        fs.access(os.path.join(common, name), os.X_OK) for name in ("objects", "refs")
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from sutler.paths import RelPath
 from sutler.scan.root import DIRECTORY, Root
+from sutler.system import fs
 
 MOST_NAMES: Final = 1_000_000
 UNKNOWN: Final = "its other names cannot be listed"
@@ -18,7 +18,7 @@ def names_by_inode(root: Root, inodes: frozenset[int]) -> dict[int, list[str]] |
     version control's folders too. None if a folder cannot be listed or there are too many names.
     """
     names: dict[int, list[str]] = {}
-    device, seen, todo = os.fstat(root.fd).st_dev, 0, [""]
+    device, seen, todo = fs.fstat(root.fd).st_dev, 0, [""]
     while todo:
         folder = todo.pop()
         try:
@@ -28,9 +28,9 @@ def names_by_inode(root: Root, inodes: frozenset[int]) -> dict[int, list[str]] |
         except OSError:
             return None
         try:
-            if os.fstat(fd).st_dev != device:
+            if fs.fstat(fd).st_dev != device:
                 continue  # a hard link cannot lead to another file system
-            with os.scandir(fd) as listing:
+            with fs.scandir(fd) as listing:
                 for entry in listing:
                     path = f"{folder}/{entry.name}" if folder else entry.name
                     seen += 1
@@ -41,7 +41,7 @@ def names_by_inode(root: Root, inodes: frozenset[int]) -> dict[int, list[str]] |
         except OSError:
             return None
         finally:
-            os.close(fd)
+            fs.close(fd)
         if seen > MOST_NAMES:
             return None
     return names

@@ -37,6 +37,7 @@ from sutler.scan.patterns import Live, PatternList, parse_pattern
 from sutler.scan.root import FILE, problem_of, read_descriptor
 from sutler.scan.snapshot import Problem, Rule
 from sutler.scan.wildmatch import unview, view
+from sutler.system import fs
 
 
 class IgnoreFile(NamedTuple):
@@ -233,7 +234,7 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
     except OSError as error:
         return problem_of(shown, error)
     finally:
-        os.close(opened)
+        fs.close(opened)
     if isinstance(found, Problem):
         return found
     if found.data.count(b"\n") > LINE_LIMIT:
@@ -243,21 +244,21 @@ def _read(fd: int, name: str, shown: str) -> bytes | Problem:
 
 def _is_folder(fd: int, name: str) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+        return stat.S_ISDIR(fs.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
     except OSError:
         return False
 
 
 def _open(fd: int, name: str) -> int:
     try:
-        return os.open(name, FILE, dir_fd=fd)
+        return fs.open(name, FILE, dir_fd=fd)
     except OSError as error:
         if error.errno != errno.ELOOP or not _KINDS[name].denies:
             raise
-    target = os.readlink(name, dir_fd=fd)
+    target = fs.readlink(name, dir_fd=fd)
     if "/" in target or target == "..":
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return os.open(target, FILE, dir_fd=fd)
+    return fs.open(target, FILE, dir_fd=fd)
 
 
 class Node:

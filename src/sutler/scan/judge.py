@@ -29,6 +29,7 @@ from sutler.scan.ignore import (
 from sutler.scan.name_rules import INSTALLED, TRACKED_PASS, credential, default_exclusion
 from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, ScanRules, Snapshot
+from sutler.system import fs
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -217,16 +218,16 @@ class Judge:
 
     def _from_parent(self, node: Node, folder: str, shown: str, fold: bool) -> Node:
         try:
-            fd = os.open(folder, DIRECTORY)
+            fd = fs.open(folder, DIRECTORY)
         except OSError:
             return node
         try:
-            present = IGNORE_NAMES.intersection(os.listdir(fd))
+            present = IGNORE_NAMES.intersection(fs.listdir(fd))
             return self.files_in(node, fd, frozenset(present), shown, fold)
         except OSError:
             return node
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def enter_repository(
         self, node: Node, repository: git.Repository, start: str
@@ -335,12 +336,12 @@ class Findings:
         """A directory that is not entered: one exclusion, with a count of the files below it."""
         count, more = 0, False
         try:
-            below = os.open(name, DIRECTORY, dir_fd=fd)
+            below = fs.open(name, DIRECTORY, dir_fd=fd)
         except OSError:
             pass
         else:
             count, more = count_below(below)
-            os.close(below)
+            fs.close(below)
         self.excluded.append(
             Excluded(path + "/", verdict.reason, verdict.rule, count, more, verdict.ignored)
         )

@@ -11,6 +11,7 @@ from msgspec import Struct
 from sutler.config import Layer, parse_toml
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath, quote
+from sutler.system import fs
 
 CONFIG_LIMIT = 1_000_000
 """A configuration file above this many bytes is not one."""
@@ -145,8 +146,8 @@ def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
 
     shown = path if own else os.path.basename(path)
     try:
-        fd = os.open(
-            path, os.O_RDONLY | (0 if own else os.O_NOFOLLOW) | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = fs.open(
+            path, fs.O_RDONLY | (0 if own else fs.O_NOFOLLOW) | fs.O_NONBLOCK | fs.O_CLOEXEC
         )
     except FileNotFoundError:
         return None
@@ -164,7 +165,7 @@ def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
         )
         raise _unreadable(shown, why) from None
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        if not stat.S_ISREG(fs.fstat(fd).st_mode):
             if whole:
                 raise _unreadable(shown, "it is not a regular file")
             return None
@@ -172,7 +173,7 @@ def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
     except OSError as error:
         raise _unreadable(shown, os.strerror(error.errno or 0)) from None
     finally:
-        os.close(fd)
+        fs.close(fd)
     if len(data) > CONFIG_LIMIT:
         raise UsageError(
             f"{quote(path)} is larger than {CONFIG_LIMIT:,} bytes", rule="a config file is small"

@@ -22,11 +22,12 @@ from msgspec import Struct
 from sutler.errors import UsageError
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.snapshot import Problem, ProblemKind
+from sutler.system import fs
 
 Method = Literal["openat2", "descriptor walk"]
 
-DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+DIRECTORY: Final = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW | fs.O_CLOEXEC
+FILE: Final = fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC | fs.O_NOCTTY
 OPEN_DIRECTORIES: Final = 64
 MANY_DIRECTORIES: Final = 256
 """From here on openat2, with one call for each file, wins back what loading ctypes costs."""
@@ -78,7 +79,7 @@ def problem_of(path: str, error: OSError) -> Problem:
 
 def read_descriptor(fd: int, path: str, limit: int | None) -> Blob | Problem:
     """All bytes of a regular file, at most `limit`, however the file grows meanwhile."""
-    state = os.fstat(fd)
+    state = fs.fstat(fd)
     if state.st_mode & 0o170000 != stat.S_IFREG:
         return Problem(path, "special", "not a regular file")
     size = state.st_size
@@ -131,7 +132,7 @@ class Root:
         ] = {}  # per directory, what unfinished replacements left: edits.replacement
         self._openat2: bool | None = None if method is None else method == "openat2"
         try:
-            self.fd = os.open(host_path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self.fd = fs.open(host_path, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
         except (OSError, ValueError) as error:
             reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "not a path"
             raise UsageError(
@@ -153,7 +154,7 @@ class Root:
 
     def close(self) -> None:
         if self.fd >= 0:
-            os.close(self.fd)
+            fs.close(self.fd)
             self.fd = -1
 
     @property
@@ -188,26 +189,26 @@ class Root:
         fd = self.fd
         try:
             for head in heads:
-                fd, old = open_beneath(fd, head, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), fd
+                fd, old = open_beneath(fd, head, fs.O_PATH | fs.O_DIRECTORY | fs.O_CLOEXEC), fd
                 if old != self.fd:
-                    os.close(old)
+                    fs.close(old)
             return open_beneath(fd, last, flags)
         finally:
             if fd != self.fd:
-                os.close(fd)
+                fs.close(fd)
 
     def _open_by_steps(self, path: str, flags: int) -> int:
         *heads, last = path.split("/") if path else ["."]
         fd = self.fd
         try:
             for head in heads:
-                fd, old = os.open(head, DIRECTORY, dir_fd=fd), fd
+                fd, old = fs.open(head, DIRECTORY, dir_fd=fd), fd
                 if old != self.fd:
-                    os.close(old)
-            return os.open(last, flags, dir_fd=fd)
+                    fs.close(old)
+            return fs.open(last, flags, dir_fd=fd)
         finally:
             if fd != self.fd:
-                os.close(fd)
+                fs.close(fd)
 
     def opener(self) -> Callable[[str], int]:
         """Opens many files by openat2, each with one system call."""
@@ -226,7 +227,7 @@ class Root:
         except OSError as error:
             return problem_of(path, error)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     @contextmanager
     def reader(self) -> Iterator[Reader]:
@@ -255,7 +256,7 @@ class Reader:
 
     def close(self) -> None:
         for fd in self._fds.values():
-            os.close(fd)
+            fs.close(fd)
         self._fds = {}
 
     def read(self, path: RelPath, limit: int | None = None) -> Blob | Problem:
@@ -270,7 +271,7 @@ class Reader:
                 if directory != self._directory:
                     self._fd = self._enter(directory)
                     self._directory = directory
-                fd = os.open(path[cut + 1 :], FILE, dir_fd=self._fd)
+                fd = fs.open(path[cut + 1 :], FILE, dir_fd=self._fd)
         except OSError as error:
             return problem_of(path, error)
         try:
@@ -278,7 +279,7 @@ class Reader:
         except OSError as error:
             return problem_of(path, error)
         finally:
-            os.close(fd)
+            fs.close(fd)
 
     def _enter(self, directory: str) -> int:
         """The directory's descriptor, from its nearest open ancestor; the least recent ones are
@@ -302,7 +303,7 @@ class Reader:
         fd = fds[near] if near else self._root.fd
         for name in reversed(missing):
             near = f"{near}/{name}" if near else name
-            fd = self._keep(near, os.open(name, DIRECTORY, dir_fd=fd))
+            fd = self._keep(near, fs.open(name, DIRECTORY, dir_fd=fd))
         return fd
 
     def _keep(self, directory: str, fd: int) -> int:
@@ -312,5 +313,5 @@ class Reader:
             oldest = next(iter(fds))
             if oldest == self._directory:
                 self._directory, self._fd = "", self._root.fd
-            os.close(fds.pop(oldest))
+            fs.close(fds.pop(oldest))
         return fd

@@ -34,11 +34,12 @@ from sutler.scan.name_rules import resembles
 from sutler.scan.passing import is_vendored, opens_below, passes
 from sutler.scan.root import DIRECTORY, Root, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
+from sutler.system import fs, offered
 
 WINDOW: Final = 128
 PATH_LIMIT: Final = 1 << 16
 _UNSEEN: Final = object()
-_PROC: Final = os.path.isdir("/proc/self/fd")
+_PROC: Final = "descriptors" in offered and os.path.isdir("/proc/self/fd")
 
 
 def scan(
@@ -83,13 +84,13 @@ class Walk:
         self.rules = rules
         self.judge = Judge(rules)
         self.by_name = not self.judge.allow  # whether a name alone may decide, in whichever folder
-        self.owner = os.fstat(root.fd).st_uid
+        self.owner = fs.fstat(root.fd).st_uid
         self.found = Findings(rules, self.owner)
         self.directories = 0
         self.tell: Callable[[int], None] | None = None
         self.known: dict[str, tuple[Node, Ground]] = {}
         self.grounds: list[Ground] = []
-        state = os.fstat(root.fd)
+        state = fs.fstat(root.fd)
         self.device = state.st_dev
         self.mounts = mounts_below(root.host_path) if rules.one_filesystem else frozenset[str]()
         self.root_key = (state.st_dev, state.st_ino)
@@ -132,7 +133,7 @@ class Walk:
         if not self.grounds:
             self.known["/"] = self.judge.start(self.root)
             self.grounds.append(self.known["/"][1])
-        return Frame(os.dup(self.root.fd), self.root_key, *self.known["/"])
+        return Frame(fs.dup(self.root.fd), self.root_key, *self.known["/"])
 
     def visit(self, path: str, *, named: bool, enter: bool = True) -> FileEntry | None:
         """Decide one path by walking down to it. A folder is scanned when `enter`, else given
@@ -145,11 +146,11 @@ class Walk:
             if enter:
                 self.descend(frame, "")
             else:
-                os.close(frame.fd)
+                fs.close(frame.fd)
             return FileEntry(RelPath(""), 0, mode=0o040755, named=named)
         for name in heads:
             below = self.step(frame, name, prefix, path, named)
-            os.close(frame.fd)
+            fs.close(frame.fd)
             if below is None:
                 return None
             frame = below
@@ -157,14 +158,14 @@ class Walk:
         try:
             return self.arrive(frame, last, prefix, named, enter)
         finally:
-            os.close(frame.fd)
+            fs.close(frame.fd)
 
     def step(self, frame: Frame, name: str, prefix: str, path: str, named: bool) -> Frame | None:
         """One directory further towards a single path."""
         if not self.prepare(frame, prefix, named):
             return None
         try:
-            mode = os.stat(name, dir_fd=frame.fd, follow_symlinks=False).st_mode
+            mode = fs.stat(name, dir_fd=frame.fd, follow_symlinks=False).st_mode
         except OSError as error:
             self.found.absent(path, error)
             return None
@@ -189,7 +190,7 @@ class Walk:
         """
         if prefix not in self.known:
             try:
-                names = os.listdir(frame.fd)
+                names = fs.listdir(frame.fd)
             except OSError as error:
                 self.found.problems.append(problem_of(prefix.rstrip("/"), error))
                 return False
@@ -213,7 +214,7 @@ class Walk:
             return None
         path = prefix + name
         try:
-            state = os.stat(name, dir_fd=frame.fd, follow_symlinks=False)
+            state = fs.stat(name, dir_fd=frame.fd, follow_symlinks=False)
         except OSError as error:
             self.found.absent(path, error)
             return None
@@ -225,7 +226,7 @@ class Walk:
                 child.depth = 0
                 self.descend(child, path + "/")
             else:
-                os.close(child.fd)
+                fs.close(child.fd)
             return FileEntry(RelPath(path), 0, mode=state.st_mode, named=named)
         if path in self.mounts:
             self.found.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem")))
@@ -267,7 +268,7 @@ class Walk:
             prefix = below
             stack.append(child)
             if len(stack) - closed > WINDOW:
-                os.close(stack[closed].fd)
+                fs.close(stack[closed].fd)
                 stack[closed].fd = -1
                 closed += 1
 
@@ -288,7 +289,7 @@ class Walk:
                         Problem(where, "vanished", "moved while it was scanned")
                     )
                 parent.todo = []
-                parent.fd = os.dup(self.root.fd)
+                parent.fd = fs.dup(self.root.fd)
         left.close()
 
     def enter(self, frame: Frame, name: str, prefix: str, *, alone: bool = False) -> Frame | None:
@@ -340,7 +341,7 @@ class Walk:
         found: Listed | None = None
         try:
             if alone:
-                fd = os.open(name, DIRECTORY, dir_fd=frame.fd)
+                fd = fs.open(name, DIRECTORY, dir_fd=frame.fd)
                 device, inode = key_of(fd)
             else:
                 fd, device, inode, found = entered(

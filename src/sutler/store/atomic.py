@@ -13,6 +13,7 @@ from sutler.errors import SutlerError
 from sutler.formats.document import Octets, Run
 from sutler.paths import quote
 from sutler.scan.root import TEMPORARY
+from sutler.system import fs
 
 _VECTOR: Final = 1024  # pieces that one system call takes
 
@@ -39,17 +40,17 @@ def replacing(path: str) -> Iterator[Write]:
     """
     directory, name = os.path.split(path)
     try:
-        os.stat(path)
+        fs.stat(path)
     except ValueError as error:  # a NUL, or letters that no file name can have
         raise _unwritable(path, error) from None
     except OSError:
         pass
     try:
-        fd = os.open(directory or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = fs.open(directory or ".", fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
     except OSError as error:
         raise _unwritable(path, error) from None
     try:
-        mode, old = _mode_of(fd, name)
+        mode, old = _mode_of(fd, directory, name)
         if mode is None:
             with open(path, "wb", buffering=0) as stream:
                 yield partial(write_run, stream.fileno())
@@ -59,7 +60,7 @@ def replacing(path: str) -> Iterator[Write]:
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def _unwritable(path: str, error: Exception) -> SutlerError:
@@ -71,19 +72,19 @@ def _unwritable(path: str, error: Exception) -> SutlerError:
     )
 
 
-def _mode_of(fd: int, name: str) -> tuple[int | None, bool]:
+def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
     """The mode for the new file, and whether it replaces an old one; no mode for a device or pipe
     such as /dev/null, which is written as it is.
     """
     old = False
     try:
-        state = os.stat(name, dir_fd=fd)
+        state = fs.stat(name, dir_fd=fd)
         if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
             return None, False
-        if f"{os.path.realpath(f'/proc/self/fd/{fd}')}/".startswith(("/dev/", "/proc/")):
+        if f"{os.path.realpath(directory)}/".startswith(("/dev/", "/proc/")):
             return None, False  # /dev/stdout, redirected to a file
         old = True
-        state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        state = fs.stat(name, dir_fd=fd, follow_symlinks=False)
         if stat.S_ISREG(state.st_mode):
             return stat.S_IMODE(state.st_mode), True
     except FileNotFoundError:
@@ -98,7 +99,7 @@ def write_run(fd: int, run: Run) -> None:
     for start in range(0, len(run), _VECTOR):
         rest = run[start : start + _VECTOR]
         while rest:
-            sent, done = os.writev(fd, rest), 0
+            sent, done = fs.writev(fd, rest), 0
             if sent == sum(map(len, rest)):  # nearly always: no need to look where it stopped
                 break
             while done < len(rest) and sent >= len(rest[done]):
@@ -110,19 +111,19 @@ def write_run(fd: int, run: Run) -> None:
 @contextmanager
 def _replaced(fd: int, name: str, mode: int, *, wait: bool) -> Iterator[Write]:
     temporary = f".{name[:60]}.{os.urandom(8).hex()}{TEMPORARY}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    file = os.open(temporary, flags, 0o600, dir_fd=fd)
+    flags = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
+    file = fs.open(temporary, flags, 0o600, dir_fd=fd)
     try:
         try:
             yield partial(write_run, file)
             os.fchmod(file, mode)
             if wait:
-                os.fsync(file)
+                fs.fsync(file)
         finally:
-            os.close(file)
-        os.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
+            fs.close(file)
+        fs.rename(temporary, name, src_dir_fd=fd, dst_dir_fd=fd)
     except BaseException:
-        os.unlink(temporary, dir_fd=fd)
+        fs.unlink(temporary, dir_fd=fd)
         raise
     if wait:
-        os.fsync(fd)
+        fs.fsync(fd)

@@ -23,6 +23,7 @@ from sutler.store.state import (
     refuse_inside,
     state_home,
 )
+from sutler.system import fs
 
 if TYPE_CHECKING:
     from sutler.store.base import Store
@@ -133,7 +134,7 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
 
 def read_kept(path: str) -> bytes:
     """A cached file's bytes, by its full name."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+    with os.fdopen(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), "rb") as stream:
         return stream.read()
 
 
@@ -185,7 +186,7 @@ def cache_files(environ: Mapping[str, str]) -> list[Cached]:
     folder = cache_folder(environ)
     found: list[Cached] = []
     try:
-        with os.scandir(folder) as listing:
+        with fs.scandir(folder) as listing:
             for entry in listing:
                 kind = entry.name.partition("-")[0]
                 if kind in KINDS and entry.is_file(follow_symlinks=False):
@@ -201,7 +202,7 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
     folder = cache_folder(environ)
     for name in names:
         try:
-            os.unlink(os.path.join(folder, name))
+            fs.unlink(os.path.join(folder, name))
         except OSError:
             continue
 

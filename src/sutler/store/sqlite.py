@@ -8,7 +8,6 @@ is upgraded into a deadlock.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -23,6 +22,7 @@ from sutler.store.migrations import migrate
 from sutler.store.sql import SqlStore
 from sutler.store.state import private_file
 from sutler.store.volume import refuse_network
+from sutler.system import fs, try_lock, unlock
 
 if TYPE_CHECKING:
     import apsw
@@ -41,7 +41,6 @@ _PRAGMAS = (
 _CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
-_sync = getattr(os, "fdatasync", os.fsync)  # as SQLite does itself: times of a log are of no use
 _LONGEST = 30.0  # seconds; a queue that long is a fault worth naming
 
 
@@ -67,7 +66,7 @@ class SqliteDatabase:
         self._path = path
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._inode = os.stat(path).st_ino
+        self._inode = fs.stat(path).st_ino
         self._busy = (apsw.BusyError, apsw.LockedError)
         self._failed = apsw.Error
         self._io_failed = apsw.IOError
@@ -90,7 +89,7 @@ class SqliteDatabase:
         self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
             self._retry(partial(self._all, pragma))
-        if os.stat(path).st_size <= _CHECKED:
+        if fs.stat(path).st_size <= _CHECKED:
             self.quick_check()
 
     def _open(self) -> apsw.Connection:
@@ -159,7 +158,7 @@ class SqliteDatabase:
                 next_step="open the store after the fork",
             )
         try:
-            same = os.stat(self._path).st_ino == self._inode
+            same = fs.stat(self._path).st_ino == self._inode
         except FileNotFoundError:
             same = False
         if not same:
@@ -187,11 +186,11 @@ class SqliteDatabase:
         other files, so closing this descriptor frees none of them.
         """
         try:
-            fd = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = fs.open(f"{self._path}-wal", fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
             try:
-                _sync(fd)
+                fs.fdatasync(fd)  # as SQLite does itself: the times of a log are of no use
             finally:
-                os.close(fd)
+                fs.close(fd)
         except OSError:
             self._broken = self._broken or self._unsynced
             raise self._error("the store did not reach the disk") from None
@@ -229,31 +228,36 @@ class SqliteDatabase:
         return _Hold(self, slot, wait)
 
     def take(self, slot: str, wait: float) -> int:
-        fd = self._slot(f"{self._path}.lock-{slot}")
+        name = self._lock_name(slot)
+        fd = self._slot(name)
         until = time.monotonic() + wait
         try:
             while True:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if try_lock(fd, name):
                     return fd
-                except BlockingIOError:
-                    if time.monotonic() >= until:
-                        raise self._error("another process holds this file") from None
-                    time.sleep(_PAUSE)
+                if time.monotonic() >= until:
+                    raise self._error("another process holds this file")
+                time.sleep(_PAUSE)
         except BaseException:
-            os.close(fd)
+            fs.close(fd)
             raise
+
+    def release(self, slot: str, fd: int) -> None:
+        unlock(fd, self._lock_name(slot))
+
+    def _lock_name(self, slot: str) -> str:
+        return f"{self._path}.lock-{slot}"
 
     def _slot(self, name: str) -> int:
         if name not in self._slots:
             private_file(name)
             self._slots.add(name)
         try:
-            return os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return fs.open(name, fs.O_RDWR | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:
             self._slots.discard(name)
             private_file(name)
-            return os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            return fs.open(name, fs.O_RDWR | fs.O_NOFOLLOW | fs.O_CLOEXEC)
 
     def close(self) -> None:
         if os.getpid() != self._pid:
@@ -271,7 +275,7 @@ class SqliteDatabase:
         for ever.
         """
         try:
-            if os.stat(f"{self._path}-wal").st_size > _LONG_LOG:
+            if fs.stat(f"{self._path}-wal").st_size > _LONG_LOG:
                 self._connection.config(self._keep_log, 0)
         except (OSError, self._failed):
             return
@@ -303,4 +307,4 @@ class _Hold:
         self._fd = self._database.take(self._slot, self._wait)
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
+        self._database.release(self._slot, self._fd)

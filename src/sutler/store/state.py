@@ -16,6 +16,7 @@ from contextlib import suppress
 from msgspec import MsgspecError, msgpack
 
 from sutler.errors import RefusedError
+from sutler.system import fs
 
 MARKER = ".sutler-state"
 _MARK = b"sutler state directory 1\n"
@@ -33,15 +34,15 @@ def private_dir(path: str) -> str:
     if not os.path.lexists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
-        os.mkdir(path, 0o700)
+        fs.mkdir(path, 0o700)
         os.chmod(path, 0o700)
     except FileExistsError:
         found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != fs.geteuid():
             raise _refused("is not a directory of this user") from None
         # In this order: another process may be making it just now, and its mark is what it makes
         # first.
-        if os.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
+        if fs.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
             raise _refused("holds files but was not made by sutler") from None
         if found.st_mode & 0o077:
             os.chmod(path, 0o700)
@@ -66,12 +67,12 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
     Unless it is `durable`, a power cut may leave less of it than was written.
     """
     try:
-        fd = os.open(
-            path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        fd = fs.open(
+            path, fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600
         )
     except FileExistsError:
         found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != fs.geteuid():
             raise _refused("holds something that is not a plain file of this user") from None
         if found.st_mode & 0o077:
             os.chmod(path, 0o600)
@@ -83,9 +84,9 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
             while rest:
                 rest = rest[os.write(fd, rest) :]
             if durable:
-                os.fsync(fd)
+                fs.fsync(fd)
     finally:
-        os.close(fd)
+        fs.close(fd)
 
 
 def refuse_inside(state: str, root: str) -> None:
@@ -93,13 +94,13 @@ def refuse_inside(state: str, root: str) -> None:
     their names.
     """
     try:
-        tree = os.stat(root)
+        tree = fs.stat(root)
     except OSError:
         return
     at = os.path.abspath(state)
     while True:
         try:
-            here = os.stat(at)
+            here = fs.stat(at)
             if (here.st_dev, here.st_ino) == (tree.st_dev, tree.st_ino):
                 raise RefusedError(
                     "the state directory lies inside the project",
@@ -120,16 +121,16 @@ def install_key(home: str) -> bytes:
     path = os.path.join(home, "install.key")
     for _ in range(2):
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
         except FileNotFoundError:
             temporary = f"{path}.{os.urandom(8).hex()}"
             private_file(temporary, os.urandom(32))
             try:
-                os.link(temporary, path)  # whole or not at all, and the first one wins
+                fs.link(temporary, path)  # whole or not at all, and the first one wins
             except FileExistsError:
                 pass
             finally:
-                os.unlink(temporary)
+                fs.unlink(temporary)
             continue
         with os.fdopen(fd, "rb") as file:
             key = file.read(33)
@@ -164,11 +165,11 @@ def leave(directory: str, row: Row) -> int:
     """
     folder = os.path.join(directory, FOLDER)
     with suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
+        fs.mkdir(folder, 0o700)
     path = os.path.join(folder, f"{row[0][:16]}-{os.urandom(8).hex()}")
     try:
         private_file(path + _PART, msgpack.encode(row))
-        os.rename(path + _PART, path)
+        fs.rename(path + _PART, path)
     except BaseException:
         _unlink(path + _PART)
         raise
@@ -183,12 +184,12 @@ def take_in(directory: str, put: Callable[[Row], None]) -> None:
     folder = os.path.join(directory, FOLDER)
     for path in _waiting(folder):
         try:
-            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            with os.fdopen(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), "rb") as file:
                 row = msgpack.decode(file.read(), type=Row)
         except FileNotFoundError:  # another process was faster
             continue
         except (OSError, MsgspecError):
-            os.rename(path, path + _DAMAGED)
+            fs.rename(path, path + _DAMAGED)
             continue
         put(row)
         _unlink(path)
@@ -198,7 +199,7 @@ def _waiting(folder: str) -> list[str]:
     """What waits; what a killed process left unfinished goes."""
     found: list[str] = []
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(fs.listdir(folder))
     except FileNotFoundError:
         return []
     for name in names:
@@ -213,17 +214,17 @@ def _waiting(folder: str) -> list[str]:
 def _forget_old(path: str) -> None:
     with suppress(FileNotFoundError):
         if os.lstat(path).st_mtime < time.time() - UNFINISHED:
-            os.unlink(path)
+            fs.unlink(path)
 
 
 def _unlink(path: str) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        fs.unlink(path)
 
 
 def _sync(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = fs.open(folder, fs.O_RDONLY | fs.O_DIRECTORY | fs.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        fs.fsync(fd)
     finally:
-        os.close(fd)
+        fs.close(fd)

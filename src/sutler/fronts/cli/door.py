@@ -38,6 +38,7 @@ from sutler.store.records import (
     stamp,
     unseal,
 )
+from sutler.system import fs
 from sutler.tools import TOOLS, call, open_door, open_store
 
 _RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?$", re.DOTALL)
@@ -45,7 +46,7 @@ _RANGE = re.compile(r"(?P<path>.+?):(?P<start>\d+)(?:-(?P<end>\d+))?$", re.DOTAL
 
 def caller(args: argparse.Namespace) -> Caller:
     profile = PROFILES[getattr(args, "profile", None) or "person"]
-    return Caller(f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "cli"), profile)
+    return Caller(f"cli:uid{fs.getuid()}", os.environ.get("SUTLER_SESSION", "cli"), profile)
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
@@ -371,7 +372,7 @@ def _export(target: str, door: Door, console: Console) -> int:
     if target == "-":
         console.stream(line.encode() for line in lines())
         return 0
-    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = fs.open(target, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "w", encoding="ascii") as file:
         file.writelines(lines())
     return 0
@@ -463,7 +464,7 @@ def _revoke(which: str, args: argparse.Namespace, console: Console) -> int:
         active = grants.active(store, now)
         numbers = range(1, len(active) + 1) if which == "all" else [_number(which, len(active))]
         for number in numbers:
-            grants.revoke(store, active[number - 1], f"person:uid{os.getuid()}", now)
+            grants.revoke(store, active[number - 1], f"person:uid{fs.getuid()}", now)
     ended = [quote(active[number - 1].folder) for number in numbers]
     return answer(console, {"revoked": ended}, f"revoked: {', '.join(ended) or 'nothing'}")
 
@@ -510,7 +511,7 @@ def _settle(
         console.note(describe(found))
         if state == "approved":
             _need_a_person(console)
-        by = f"person:uid{os.getuid()}"
+        by = f"person:uid{fs.getuid()}"
         lasting = state == "approved" and args.session
         if lasting and not grants.grantable(found):
             raise UsageError(

@@ -25,6 +25,7 @@ from sutler.goals.runner import Hooks, Job
 from sutler.goals.trust import trust_file_of
 from sutler.paths import quote
 from sutler.secrets.cleaner import Numbering, cleaner, numbered, told
+from sutler.system import fs
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
 
@@ -104,7 +105,7 @@ def can_ask() -> bool:
     if sys.stderr is None or not sys.stderr.isatty():
         return False
     try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        fs.close(fs.open("/dev/tty", fs.O_RDWR | fs.O_NOCTTY))
     except OSError:
         return False
     return True

@@ -25,6 +25,7 @@ from sutler.scan.place import locate, project_config
 from sutler.secrets.cleaner import told
 from sutler.store.atomic import write_atomic
 from sutler.store.records import PROFILES, Caller
+from sutler.system import fs
 from sutler.tokens.counter import counter_for
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
     from sutler.fronts.tui.app import Picker
 
     caller = Caller(
-        f"cli:uid{os.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"]
+        f"cli:uid{fs.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"]
     )
     app = Picker(place.root, caller, plan, task.budget_now(), task.deeds(args))
     if args.all or args.fresh:
@@ -122,13 +123,13 @@ def _screen_at_stdout() -> Iterator[None]:
     if sys.stdout is None or sys.stdout.isatty():
         yield
         return
-    aside = os.dup(sys.stdout.fileno())
+    aside = fs.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         yield
     finally:
         os.dup2(aside, sys.stdout.fileno())
-        os.close(aside)
+        fs.close(aside)
 
 
 class Task:

@@ -27,6 +27,7 @@ from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
 from sutler.store.records import PROFILES, BackendProfile, Caller
 from sutler.store.state import private_file
+from sutler.system import fs
 from sutler.tokens.counter import expect_much
 from sutler.tools import ALIASES, BY_NAME, DEFAULT, Tool, open_doors
 
@@ -77,7 +78,7 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
         stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
         session = os.environ.get("SUTLER_SESSION") or f"mcp:{secrets.token_hex(16)}"
-        peer = Peer(door_for, Caller(f"mcp-stdio:uid{os.getuid()}", session, plan.backend))
+        peer = Peer(door_for, Caller(f"mcp-stdio:uid{fs.getuid()}", session, plan.backend))
         recover(peer.door)
         _settle_in()
         try:
@@ -179,7 +180,7 @@ def _token(plan: Plan, note: Note) -> str:
 
 
 def _read(path: str) -> str:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     with os.fdopen(fd, encoding="ascii", errors="replace") as file:
         token = file.read(1_000).strip()
     if len(token) < 22 or not token.isprintable() or not token.isascii():

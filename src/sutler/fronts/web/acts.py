@@ -4,7 +4,6 @@ closes it again.
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -24,6 +23,7 @@ from sutler.pack.project import Packing, Project
 from sutler.paths import quote, unquote
 from sutler.secrets.cleaner import told
 from sutler.store.records import PROFILES, Caller, unseal
+from sutler.system import fs
 from sutler.tools import open_door, open_store
 
 PAGE = 200
@@ -59,7 +59,7 @@ class Acts:
         self._environ = environ
         self._busy = threading.Lock()
         self._caller = Caller(
-            f"web:uid{os.getuid()}", f"ui-{secrets.token_hex(4)}", PROFILES["person"]
+            f"web:uid{fs.getuid()}", f"ui-{secrets.token_hex(4)}", PROFILES["person"]
         )
         settings = project.settings
         limit, unit = settings.limit()
