@@ -12,6 +12,7 @@ from sutler.access.gate import Ask
 from sutler.edits.file_access import FileAccessInterface
 from sutler.errors import UsageError
 from sutler.store.records import PROFILES, Caller
+from sutler.system import fs
 from sutler.tools.opening import open_door
 
 
@@ -38,7 +39,7 @@ def open(
             f"no profile {profile[:40]!r}", next_step=f"profiles: {', '.join(sorted(PROFILES))}"
         )
     session = os.environ.get("SUTLER_SESSION") or f"python:{secrets.token_hex(16)}"
-    caller = Caller(f"python:uid{os.getuid()}", session, PROFILES[profile])
+    caller = Caller(f"python:uid{fs.getuid()}", session, PROFILES[profile])
     stack = ExitStack()
     door = stack.enter_context(
         open_door(os.fspath(path), caller, ask=ask, writable=tuple(writable))
