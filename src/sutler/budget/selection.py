@@ -34,6 +34,9 @@ _BY_PATH = attrgetter("entry.path")
 _DEPTH = 20  # bits for the depth of a path
 _PINNED, _ENTRY, _CRITICAL, _HIGH, _CODE, _OTHER, _TEST, _DERIVED = range(8)
 
+_BESIDE = frozenset({"doc", "example", "bench", "ci"})
+"""Roles of code that surrounds the project: it comes after the project's own."""
+
 _STABILITY = {
     "documentation": 0,
     "config": 1,
@@ -106,6 +109,15 @@ class Choice(Struct, frozen=True, gc=False):
         return self.priority == 0
 
 
+class Standing(Struct, frozen=True):
+    """What the project's own texts say about the worth of its files: the key files, and how many
+    files use each.
+    """
+
+    keys: frozenset[str] = frozenset()
+    users: Mapping[str, int] = {}
+
+
 class Selection(Struct, frozen=True):
     """Choices in their total order (priority, -score, path), and what was left out on the way."""
 
@@ -131,7 +143,8 @@ def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
         ), f"key file: {facts.category}"
     if facts.tag == "test":
         return _TEST, "test"
-    return (_CODE if facts.tag == "code" else _OTHER), facts.category
+    own = facts.tag == "code" and facts.role not in _BESIDE
+    return (_CODE if own else _OTHER), facts.category
 
 
 def display_key(choice: Choice) -> tuple[int, str]:
@@ -147,9 +160,10 @@ def choose(
     request: Request,
     scores: Mapping[str, tuple[float, str]] | None = None,
     pins: Mapping[str, str] | None = None,
+    standing: Standing | None = None,
 ) -> Selection:
-    """Apply the include and exclude globs and the cap. Without scores the order is (claim, depth,
-    path); with them a task is known, and what serves it comes first. `pins` maps paths to the
+    """Apply the include and exclude globs and the cap. Without scores the order is (claim, users,
+    depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to the
     reason why they precede every other.
     """
     include, exclude = GlobSet(request.include), GlobSet(request.exclude)
@@ -164,7 +178,8 @@ def choose(
             excluded.append(dropped)
         else:
             kept.append((entry, facts))
-    choices = _claimed(kept) if scores is None else _scored(kept, scores)
+    keys = standing.keys if standing is not None else None
+    choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)
     if pins:
         choices = [
             replace(one, priority=_PINNED, reason=pins[one.path]) if one.path in pins else one
@@ -173,6 +188,9 @@ def choose(
     choices.sort(key=_BY_PATH)  # they come sorted; what follows keeps the order of equals
     if scores is None:
         choices.sort(key=lambda choice: choice.priority << _DEPTH | choice.entry.path.count("/"))
+        if standing is not None:
+            users = standing.users
+            choices.sort(key=lambda choice: (choice.priority, -users.get(choice.entry.path, 0)))
     else:
         choices.sort(
             key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority)
@@ -180,11 +198,15 @@ def choose(
     return _capped(choices, excluded, request.max_files)
 
 
-def _claimed(kept: Sequence[tuple[FileEntry, FileFacts]]) -> list[Choice]:
+def _claimed(
+    kept: Sequence[tuple[FileEntry, FileFacts]], known_keys: frozenset[str] | None = None
+) -> list[Choice]:
     """Choices by their claim alone. Facts are few and shared: what they claim by themselves is
     found out once.
     """
-    keys = {entry.path for entry, _ in key_files(kept)}
+    keys = known_keys
+    if keys is None:
+        keys = frozenset(entry.path for entry, _ in key_files(kept))
     known: dict[int, tuple[int, str]] = {}
     choices: list[Choice] = []
     for entry, facts in kept:

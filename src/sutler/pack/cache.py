@@ -118,14 +118,14 @@ class PackCache:
     def files(self) -> Mapping[str, CachedFile]:
         """What earlier runs left; read on first use."""
         if self._files is None:
-            stored = _decoded(home.cached(self.name, self._environ), Files)
+            stored = decoded(home.cached(self.name, self._environ), Files)
             self._files = stored if stored is not None and stored.format == _FORMAT else NO_FILES
         return self._files.files
 
     @property
     def figures(self) -> Mapping[str, int]:
         if self._figures is None:
-            stored = _decoded(home.cached(_figures_name(self.name), self._environ), Figures)
+            stored = decoded(home.cached(_figures_name(self.name), self._environ), Figures)
             self._figures = (
                 stored if stored is not None and stored.format == _FORMAT else NO_FIGURES
             )
@@ -225,7 +225,7 @@ class PackCache:
                 _FORMAT, figures if len(figures) <= MAX_FIGURES else self._noted
             )
             home.keep(
-                _figures_name(self.name), _encoded(self._figures), self._environ, durable=False
+                _figures_name(self.name), encoded(self._figures), self._environ, durable=False
             )
         if not self._fresh:
             return
@@ -234,7 +234,7 @@ class PackCache:
             self._files = Files(
                 _FORMAT, {path: files[path] for path in sorted(files) if _is_unicode(path)}
             )
-            home.keep(self.name, _encoded(self._files), self._environ, durable=False)
+            home.keep(self.name, encoded(self._files), self._environ, durable=False)
 
 
 NO_CACHE = PackCache("", {})
@@ -294,13 +294,13 @@ def _lazy_lines(text: str) -> Iterator[str]:
 T = TypeVar("T")
 
 
-def _encoded(content: Files | Figures) -> bytes:
+def encoded(content: Struct) -> bytes:
     """With a checksum before it: a cache that the disk lost a part of must not be believed."""
     data = msgspec.msgpack.encode(content)
     return crc32(data).to_bytes(_CHECK, "little") + data
 
 
-def _decoded(data: bytes | None, kind: type[T]) -> T | None:
+def decoded(data: bytes | None, kind: type[T]) -> T | None:
     if data is None or data[:_CHECK] != crc32(memoryview(data)[_CHECK:]).to_bytes(_CHECK, "little"):
         return None
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from msgspec.structs import replace
 
 import sutler.config as config
-from sutler.budget.selection import Budget, Cut, Request, Selection, choose
+from sutler.budget.selection import Budget, Cut, Request, Selection, Standing, choose
 from sutler.config import Settings, Unit
 from sutler.errors import SutlerError
 from sutler.formats import require_unicode
@@ -363,6 +363,18 @@ class Project:
         with Root(self.place.root) as root:
             return changes_of(root, snapshot, asked, clean)
 
+    def standing(self, classified: Classified) -> Standing:
+        """Which files matter most, by what uses them: the order of a limited pack without a task."""
+        from time import time_ns
+
+        from sutler.pack.sources import central_files
+        from sutler.survey.keys import key_files
+
+        with Root(self.place.root) as root:
+            users = central_files(root, classified, time_ns(), os.environ)
+        keys = frozenset(entry.path for entry, _ in key_files(classified, users))
+        return Standing(keys, users)
+
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
         """Classify and choose, without a task."""
         return self.choose(self.classify(snapshot), request)
@@ -376,6 +388,7 @@ class Project:
         request: Request,
         ranking: Ranking | None = None,
         changed: Changes | None = None,
+        standing: Standing | None = None,
     ) -> Selection:
         """The files that enter, in the order of their claim; what this run writes stays out."""
         ours = [entry for entry, _ in classified if self.ours(entry.path)]
@@ -387,7 +400,7 @@ class Project:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
         since = f"changed since {changed.since}" if changed else ""
         pins = {str(path): since for path in changed.paths} if changed else None
-        selection = choose(classified, request, scores, pins)
+        selection = choose(classified, request, scores, pins, standing)
         if changed and changed.texts:
             texts = tuple(material.choice for material in changed.texts)
             selection = replace(selection, choices=texts + selection.choices)

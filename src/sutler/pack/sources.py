@@ -4,12 +4,19 @@ numbers leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 
+from msgspec import Struct
+
+from sutler.pack.cache import RACY_NS, decoded, encoded
 from sutler.scan.classify import Classified
 from sutler.scan.root import Blob, Root
-from sutler.survey.graph import readable
+from sutler.store import home
+from sutler.store.state import project_id
+from sutler.survey.graph import by_imports, centrality, readable
 from sutler.survey.starts import is_own
+from sutler.version import VERSION
 
 MAX_SOURCES = 4_000
 """Files that take part in the graph, the shallow ones first: what a tree adds beyond that changes
@@ -17,6 +24,15 @@ no order near the top.
 """
 MAX_BYTES = 300_000
 """A larger file is data, or written by a program."""
+HEAD = 4_000
+"""Bytes in which a file's imports are looked for when only an order is wanted."""
+
+
+class Uses(Struct, frozen=True, array_like=True):
+    """How many files use each, for the sources that `key` names."""
+
+    key: str
+    counts: dict[str, int]
 
 
 def own_sources(pairs: Iterable[Classified]) -> list[Classified]:
@@ -35,14 +51,43 @@ def own_sources(pairs: Iterable[Classified]) -> list[Classified]:
     return own
 
 
-def read_sources(root: Root, pairs: Iterable[Classified]) -> dict[str, tuple[str, str]]:
-    """Language and text of each file that can be read. Bytes are taken as Latin-1: names of
-    modules are ASCII, and nothing of the text is shown.
+def read_sources(
+    root: Root, pairs: Iterable[Classified], *, heads: bool = False
+) -> dict[str, tuple[str, str]]:
+    """Language and text of each file that can be read; with `heads`, of files whose imports say
+    what they use only as much as holds them. Bytes are taken as Latin-1: names of modules are
+    ASCII, and nothing of the text is shown.
     """
     sources: dict[str, tuple[str, str]] = {}
     with root.reader() as reader:
         for entry, facts in pairs:
             blob = reader.read(entry.path, MAX_BYTES)
             if isinstance(blob, Blob):
-                sources[entry.path] = facts.language, blob.data.decode("latin-1")
+                data = blob.data[:HEAD] if heads and by_imports(facts.language) else blob.data
+                sources[entry.path] = facts.language, data.decode("latin-1")
     return sources
+
+
+def central_files(
+    root: Root, pairs: Iterable[Classified], started: int, environ: Mapping[str, str]
+) -> dict[str, int]:
+    """How many files use each. Kept between runs for as long as no source changes; files that
+    changed shortly before `started` (in nanoseconds) may change again unnoticed, and are not
+    relied on.
+    """
+    own = own_sources(pairs)
+    key = _key(own)
+    name = f"uses-{project_id(root.host_path, home.key(environ))}.bin"
+    kept = decoded(home.cached(name, environ), Uses)
+    if kept is not None and kept.key == key:
+        return kept.counts
+    counts = centrality(read_sources(root, own, heads=True))
+    newest = max((max(entry.mtime_ns, entry.ctime_ns) for entry, _ in own), default=0)
+    if own and newest < started - RACY_NS:
+        home.keep(name, encoded(Uses(key, counts)), environ, durable=False)
+    return counts
+
+
+def _key(own: Sequence[Classified]) -> str:
+    state = repr([VERSION, *((entry.path, entry.stat_key) for entry, _ in own)])
+    return sha256(state.encode("utf-8", "surrogatepass")).hexdigest()

@@ -131,7 +131,11 @@ class PackRun:
         return self.project.ranking(snapshot, task) if task else None
 
     def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
-        selection = self.project.choose(classified, self.request, ranking, self._changes)
+        standing = None
+        whole = sum(entry.size for entry in self._snapshot.entries)
+        if self._limited and ranking is None and whole > self._room():  # else all of it enters
+            standing = self.project.standing(classified)
+        selection = self.project.choose(classified, self.request, ranking, self._changes, standing)
         if ranking is not None:
             self.scores = {choice.path: choice.score for choice in selection.choices}
         return selection
@@ -405,6 +409,11 @@ class PackRun:
         limit = self.request.budget.limit
         size = sum(entry.size for entry in found.entries)
         return size if limit is None else min(size, limit * 4)
+
+    def _room(self) -> int:
+        """Bytes that the limit has room for, at most: a token of text has about four."""
+        limit = self.request.budget.limit or 0
+        return limit * 4 if self.request.budget.unit == "tokens" else limit
 
     def _masked(self, found: Snapshot) -> Snapshot:
         """The snapshot with no secret in any name. The cache keeps that all names are harmless."""

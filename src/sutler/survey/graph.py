@@ -71,6 +71,11 @@ def readable(language: str) -> bool:
     return kin in _IMPORTS or kin in _DEFINITIONS
 
 
+def by_imports(language: str) -> bool:
+    """Whether import lines alone say what a file of the language uses."""
+    return family(language) not in _DEFINITIONS
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
