@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from sutler.pack.options import Options
     from sutler.pack.project import Packing
     from sutler.pack.report import Report, Shown
+    from sutler.pack.seed_names import (
+        FullPackBuilder,
+        PackSelector,
+        PackSerializer,
+        SnapshotScanner,
+        SummaryPackBuilder,
+    )
     from sutler.pack.serial import deserialize, serialize
     from sutler.pack.task_packs import ContextPacker
     from sutler.scan.snapshot import Excluded, FileEntry, Problem, Snapshot
@@ -39,9 +46,12 @@ _HOMES = {
     "FileEntry": "sutler.scan.snapshot",
     "FileVersionMeta": "sutler.edits.file_access",
     "FullPack": "sutler.survey.wire",
+    "FullPackBuilder": "sutler.pack.seed_names",
     "Options": "sutler.pack.options",
     "Pack": "sutler.formats.document",
     "PackConstraints": "sutler.survey.wire",
+    "PackSelector": "sutler.pack.seed_names",
+    "PackSerializer": "sutler.pack.seed_names",
     "Packing": "sutler.pack.project",
     "PatchResult": "sutler.edits.file_access",
     "Problem": "sutler.scan.snapshot",
@@ -54,7 +64,9 @@ _HOMES = {
     "Section": "sutler.formats.document",
     "Shown": "sutler.pack.report",
     "Snapshot": "sutler.scan.snapshot",
+    "SnapshotScanner": "sutler.pack.seed_names",
     "SummaryPack": "sutler.survey.wire",
+    "SummaryPackBuilder": "sutler.pack.seed_names",
     "SutlerError": "sutler.errors",
     "TaskSpec": "sutler.tasks.wire",
     "deserialize": "sutler.pack.serial",
@@ -74,9 +86,12 @@ __all__ = [
     "FullPack",
     "Gathering",
     "GoalRun",
+    "FullPackBuilder",
     "Options",
     "Pack",
     "PackConstraints",
+    "PackSelector",
+    "PackSerializer",
     "Packing",
     "PatchResult",
     "Problem",
@@ -87,7 +102,9 @@ __all__ = [
     "Section",
     "Shown",
     "Snapshot",
+    "SnapshotScanner",
     "SummaryPack",
+    "SummaryPackBuilder",
     "SutlerError",
     "TaskSpec",
     "__version__",

@@ -5,11 +5,13 @@ truncation, wire.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 from msgspec import UNSET
 
+import sutler
 from sutler.formats.document import CleanText
 from sutler.pack.serial import deserialize, serialize
 from sutler.paths import RelPath, normalize_path
@@ -405,3 +407,16 @@ def test_a_yaml_bomb_is_a_recorded_problem() -> None:
     assert [(item.path, item.kind) for item in surveyed.problems] == [
         ("pnpm-workspace.yaml", "malformed")
     ]
+
+
+def test_the_usage_example_runs_with_the_seeds_names(tmp_path: Path) -> None:
+    """Scan, select, build and serialise by the class names of the seed."""
+    (tmp_path / "main.py").write_text("print(1)\n")
+    snapshot = sutler.SnapshotScanner().scan(tmp_path)
+    assert snapshot.total_files == 1
+    constraints = sutler.PackConstraints(max_content_bytes=500_000, max_files=200)
+    assert sutler.PackSelector().select(snapshot, constraints) == "full"
+    for builder in (sutler.FullPackBuilder(), sutler.SummaryPackBuilder()):
+        pack = builder.build(snapshot, constraints)
+        text = sutler.PackSerializer().serialize(pack)
+        assert sutler.PackSerializer().deserialize(text) == pack

@@ -38,9 +38,13 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
         elif tag in ("AssemblyName", "Description", "OutputType", "PackageId") and element.text:
             fields.setdefault(tag, element.text.strip())
     folder, stem = dirname(path), basename(path).rsplit(".", 1)[0]
-    runs = fields.get("OutputType", "").lower() in ("exe", "winexe") or "Sdk.Web" in text[:2_000]
+    runs = (
+        fields.get("OutputType", "").lower() in ("exe", "winexe")
+        or re.search(r"Sdk\.(?:Web|Worker)|Aspire\.AppHost", text[:2_000]) is not None
+    )
     entry = tree.first(
-        beside(folder, name) for name in ("Program.cs", "Program.fs", "Startup.cs", "App.xaml.cs")
+        beside(folder, name)
+        for name in ("Program.cs", "Program.fs", "AppHost.cs", "Startup.cs", "App.xaml.cs")
     )
     return Found(
         path=path,

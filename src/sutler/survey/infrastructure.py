@@ -131,7 +131,7 @@ def read_terraform(path: str, text: str, tree: Tree) -> Found:
     """versions.tf, main.tf and their like: providers with versions, and modules from elsewhere."""
     text = re.sub(r"(?m)^\s*(?:#|//).*$", "", tame(text))
     found: list[Dependency] = []
-    block = re.search(r"required_providers\s*\{(.*?)\n\s{0,4}\}", text, re.DOTALL)
+    block = re.search(r"required_providers\s*\{((?:[^{}]|\{[^{}]*\})*)\}", text)
     for _, body in _PROVIDER.findall(block[1] + "\n" if block else ""):
         source, version = (re.search(_FIELD % name, body) for name in ("source", "version"))
         if source:

@@ -179,7 +179,9 @@ def _within(place: int, spans: list[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
-_BUILD_LOGIC = re.compile(r"(?:^|/)(?:buildSrc|build-[\w-]+|gradle|jmh|benchmarks?)/")
+_BUILD_LOGIC = re.compile(
+    r"(?:^|/)(?:buildSrc|build-[\w-]+|gradle|jmh|benchmarks?|[\w-]*-test(?:ing|s)?(?:-[\w-]+)?)/"
+)
 
 
 def _gradle_kind(word: str, path: str) -> DependencyType:

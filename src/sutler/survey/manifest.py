@@ -338,7 +338,9 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
 def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
     """The systems at the root side by side; those of members only where the root has none."""
     root = [found for found in scope if "/" not in found.path]
-    first = [found for found in root if found in main] or main
+    first = [found for found in root if found in main] or [
+        found for found in scope if found.path.count("/") == _depth(scope)
+    ]
     systems = [found.build_system for found in [*first, *(one for one in root if one.ecosystem)]]
     strong = [system for system in systems if system and system not in ("pip", "make")]
     if main and main[0].ecosystem == "python" and not strong:
@@ -357,6 +359,10 @@ _BY_TREE: tuple[tuple[str, str], ...] = (
     (r"(?:^|/)phpunit\.xml(?:\.dist)?$", "phpunit"),
     (r"(?:^|/)t/.+\.t$", "prove"),
 )
+
+
+def _depth(scope: list[Found]) -> int:
+    return min((found.path.count("/") for found in scope if found.ecosystem), default=0)
 
 
 def _framework_by_tree(tree: Tree) -> str:

@@ -28,11 +28,12 @@ def read_sbt(path: str, text: str, tree: Tree) -> Found:
     for group, name, version, scope in re.findall(pattern, text):
         tests = bool(re.search(r"[tT]est", scope)) or any(mark in name for mark in _SCALA_TESTS)
         found.append(dependency(f"{group}:{name}", version, "dev" if tests else "runtime"))
+    names = set(re.findall(r"\bname\s*:=\s*\"([^\"]+)\"", text))
     modules = re.findall(r"\bfile\(\s*\"([\w./-]+)\"\s*\)", text)
     return Found(
         path=path,
         ecosystem="scala",
-        name=_field(r"\bname\s*:=\s*\"([^\"]+)\"", text),
+        name=names.pop() if len(names) == 1 else "",
         description=one_line(_field(r"\bdescription\s*:=\s*\"([^\"]+)\"", text)),
         dependencies=tuple(dict.fromkeys(found)),
         build_system="sbt",
@@ -57,7 +58,12 @@ def read_mill(path: str, text: str, tree: Tree) -> Found:
         ecosystem="scala",
         dependencies=tuple(dict.fromkeys(found)),
         build_system="mill",
-        test_framework=joined(mark for mark in _SCALA_TESTS if mark in text.lower()),
+        test_framework=joined(
+            [
+                *(name.lower() for name in re.findall(r"TestModule\.(\w+)", text)),
+                *(mark for mark in _SCALA_TESTS if any(mark in item.name for item in found)),
+            ]
+        ),
     )
 
 

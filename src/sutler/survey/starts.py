@@ -77,7 +77,8 @@ def entry_points(
     if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
         named = [path for path in named if basename(path) != "__init__.py"]
     if not named:
-        named = [path for found in scope for path in found.entry_points if path in own]
+        roots = [found for found in scope if "/" not in found.path or not found.private]
+        named = [path for found in roots for path in found.entry_points if path in own]
     if not named:
         named = _by_name(own, sources)
     return tuple(dict.fromkeys(named))[:MAX_ENTRY_POINTS]
@@ -136,7 +137,8 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
 def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
     """Scripts that a page beside a package.json loads: where an application for browsers starts."""
     found: list[str] = []
-    for path in _near(path for path in own if basename(path) == "index.html"):
+    pages = [path for path in sources if basename(path) == "index.html" and not is_aside(path)]
+    for path in _near(pages):
         folder = dirname(path)
         if beside(folder, "package.json") in own or folder in ("", "public", "src"):
             targets = [beside(folder, name) for name in _SCRIPT.findall(sources.get(path, ""))]

@@ -37,6 +37,8 @@ from sutler.tasks.wire import (
 )
 
 TOP_ISSUES = 20
+ISSUES_SHARE = 2
+"""Issues beyond the first take at most one part in this many of a pack before its files do."""
 MAX_OWNED = 200
 MIN_FILE_CHARS = 200
 MAX_NOT_SHOWN = 40
@@ -89,7 +91,8 @@ class ContextPacker:
 
 def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
     """Required text, files by priority, what is not shown, and the marker when something is cut."""
-    issues, dropped = _top_issues(task, top_issues)
+    ranked = _ranked_issues(task)
+    issues = ranked[: _affordable_issues(task, ranked, limit, top_issues, source.clean)]
     index = index_of(source.paths)
     wanted, missing = wanted_files(task, issues, index)
     problems = [source.kept_out.get(one.path, one) for one in missing]
@@ -97,9 +100,12 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
     low = owned_files(task, index, [item.path for item in wanted], source.scores)
-    plan = None if dropped or diff_cut else _whole(core, wanted, low, shelf, limit)
+    complete = len(issues) == len(ranked) and not diff_cut
+    plan = _whole(core, wanted, low, shelf, limit) if complete else None
     if plan is None:
         plan = _squeeze(core, wanted, low, shelf, limit)
+        core, issues = _more_issues(core, ranked, len(issues), plan, source.clean)
+    dropped = len(ranked) - len(issues)
     cuts = [f"{dropped:,} more issues"] if dropped else []
     cuts += ["the diff in full: it is summarised"] if diff_cut else []
     return _finish(core, plan, [*wanted, *low], shelf, limit, cuts)
@@ -250,16 +256,7 @@ def _bare(
     state = PreviousState(
         iteration,
         diff,
-        tuple(
-            replace(
-                issue,
-                message=plain(issue.message),
-                signature=plain(issue.signature),
-                hint=cleaned(issue.hint),
-                raw=cleaned(issue.raw),
-            )
-            for issue in issues
-        ),
+        tuple(_cleaned(issue, clean) for issue in issues),
     )
     contract = task.files_contract
     tickets = tuple(
@@ -280,6 +277,21 @@ def _bare(
     )
 
 
+def _cleaned(issue: Issue, clean: Callable[[str], CleanText]) -> Issue:
+    """The issue with its words redacted."""
+
+    def optional(text: str | UnsetType) -> str | UnsetType:
+        return clean(text).text if isinstance(text, str) else text
+
+    return replace(
+        issue,
+        message=clean(issue.message).text if issue.message else "",
+        signature=clean(issue.signature).text if issue.signature else "",
+        hint=optional(issue.hint),
+        raw=optional(issue.raw),
+    )
+
+
 def signature(issue: Issue) -> str:
     """`typecheck:src/api.ts:42:Type error`: the issue's own, or made from its parts."""
     file = issue.file if issue.file is not UNSET else ""
@@ -287,16 +299,53 @@ def signature(issue: Issue) -> str:
     return issue.signature or f"{issue.kind}:{file}:{line}:{' '.join(issue.message.split())}"
 
 
-def _top_issues(task: TaskSpec, top: int) -> tuple[list[Issue], int]:
-    """The first `top` issues, each signature once, errors before warnings; and how many were
-    left.
+def _affordable_issues(
+    task: TaskSpec,
+    ranked: list[Issue],
+    limit: int,
+    top: int,
+    clean: Callable[[str], CleanText],
+) -> int:
+    """How many issues enter: all, unless they would take the room of the files they are about. The
+    first `top` always do.
     """
+    few, many = min(top, len(ranked)), len(ranked)
+    while few < many:
+        middle = (few + many + 1) // 2
+        needed = len(required_text(_bare(task, ranked[:middle], "", clean)))
+        few, many = (middle, many) if needed <= limit // ISSUES_SHARE else (few, middle - 1)
+    return few
+
+
+def _more_issues(
+    core: ContextPack,
+    ranked: list[Issue],
+    entered: int,
+    plan: _Plan,
+    clean: Callable[[str], CleanText],
+) -> tuple[ContextPack, list[Issue]]:
+    """Fill the room that files left with further issues: no error output is lost while it fits."""
+    state = core.previous_state
+    size = len(required_text(core))
+    while entered < len(ranked) and not isinstance(state, UnsetType):
+        issue = _cleaned(ranked[entered], clean)
+        larger = replace(core, previous_state=replace(state, issues=(*state.issues, issue)))
+        cost = len(required_text(larger)) - size
+        if cost > plan.room:
+            break
+        plan.room -= cost
+        core, size, entered = larger, size + cost, entered + 1
+        state = core.previous_state
+    return core, ranked[:entered]
+
+
+def _ranked_issues(task: TaskSpec) -> list[Issue]:
+    """The issues, each signature once, errors before warnings."""
     earlier = task.previous_state.issues if task.previous_state is not UNSET else ()
     unique: dict[str, Issue] = {}
     for issue in (*task.issues, *earlier):
         unique.setdefault(signature(issue), replace(issue, signature=signature(issue)))
-    ranked = sorted(unique.values(), key=lambda issue: issue.level != "error")
-    return ranked[:top], max(0, len(ranked) - top)
+    return sorted(unique.values(), key=lambda issue: issue.level != "error")
 
 
 def _finish(

@@ -104,8 +104,28 @@ def test_top_issues_once_each_errors_first() -> None:
     issues = (*warnings, Issue("test", "red"), Issue("test", "red"))
     done = assemble(TaskSpec(id="t", goal="g", issues=issues), source({}), 60_000, top_issues=3)
     assert done.pack.previous_state is not UNSET
-    assert [issue.message for issue in done.pack.previous_state.issues] == ["red", "w0", "w1"]
-    assert done.pack.truncated
+    messages = [issue.message for issue in done.pack.previous_state.issues]
+    assert messages == ["red", "w0", "w1", "w2", "w3", "w4"]
+    assert not done.pack.truncated
+
+
+def test_every_error_output_enters_while_there_is_room() -> None:
+    issues = tuple(Issue("test", f"m{n}", raw=f"output {n:03} " + "x" * 400) for n in range(100))
+    done = assemble(TaskSpec(id="t", goal="g", issues=issues), source({}), 60_000)
+    assert [n for n in range(100) if f"output {n:03} " not in done.prompt] == []
+    short = assemble(TaskSpec(id="t", goal="g", issues=issues), source({}), 25_000)
+    lost = [n for n in range(100) if f"output {n:03} " not in short.prompt]
+    assert lost[0] > 20
+    assert len(short.prompt) > 24_000  # those that are lost had no room
+    assert short.pack.truncated
+
+
+def test_issues_leave_room_for_the_files_they_name() -> None:
+    issues = tuple(Issue("test", f"m{n}", file="a.py", line=3, raw="x" * 400) for n in range(100))
+    done = assemble(
+        TaskSpec(id="t", goal="g", issues=issues), source({"a.py": "y = 1\n" * 50}), 25_000
+    )
+    assert [file.path for file in done.pack.files] == ["a.py"]
 
 
 def test_a_large_diff_is_summarised_and_the_errors_stay() -> None:

@@ -1,0 +1,1 @@
+"""Facts of public projects, written down by hand, against what the survey says of them."""
