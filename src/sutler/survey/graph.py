@@ -234,7 +234,11 @@ class _Modules:
         hits = [
             (module, other)
             for module, other in self._by_end.get(("python", parts[-1]), ())
-            if _common_end(module, parts) == len(parts) and _rooted(module[: -len(parts)])
+            if (
+                _common_end(module, parts) == len(parts)
+                and _rooted(module[: -len(parts)], len(parts) == 1)
+            )
+            or (len(parts) == 1 and dirname(other) == dirname(path))
         ]
         if not hits and not exact and len(parts) > 1:
             return self._module(path, parts[:-1])
@@ -312,9 +316,11 @@ def _place(path: str) -> str:
     return path.rsplit(".", 1)[0]
 
 
-def _rooted(rest: list[str]) -> bool:
-    """Whether what precedes a package in a path can be a folder that holds packages."""
-    return not rest or rest[-1] in _SOURCE_FOLDERS or len(rest) <= 2
+def _rooted(rest: list[str], alone: bool) -> bool:
+    """Whether what precedes a package in a path can be a folder that holds packages. A name that
+    stands `alone` is more often a module of the language than one deep in the tree.
+    """
+    return not rest or rest[-1] in _SOURCE_FOLDERS or (len(rest) <= 2 and not alone)
 
 
 def _common_end(one: list[str], other: list[str]) -> int:

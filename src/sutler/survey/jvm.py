@@ -201,7 +201,8 @@ def _gradle_kind(word: str, path: str) -> DependencyType:
 def read_settings(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
     name = re.search(r"rootProject\.name\s*=\s*[\"']([^\"']+)[\"']", text)
-    calls = re.findall(r"\binclude\s*\(?([^)\n]*(?:,\s*\n[^)\n]*)*)", text)
+    calls = re.findall(r"\binclude\s*\(([^)]*)\)", text)
+    calls += re.findall(r"\binclude\s+([^)\n]*(?:,\s*\n[^)\n]*)*)", text)
     projects = re.findall(r"[\"']:?([\w.:/-]+)[\"']", " ".join(calls))
     folders = [beside(dirname(path), project.replace(":", "/")) for project in projects]
     files = [

@@ -51,7 +51,7 @@ _DERIVED = re.compile(
     r"(?i)(?:^|/)(?:migrations?|alembic/versions|versions)/|\.min\.|\.d\.ts$|[-.]bundle\."
 )
 _ASIDE_CONFIG = re.compile(
-    r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose|appsettings|launchsettings)"
+    r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose\.|appsettings|launchsettings)"
 )
 
 
@@ -82,8 +82,9 @@ def key_files(
         if facts.category == "config":
             tool = bool(_ASIDE_CONFIG.search(path))
             return rank, 0, path.count("/") + 10 * tool, places.get(path, last), 0, entry.size, path
-        first = 1 if path in places else 2
-        return rank, first, -central.get(path, 0), entry.size, path.count("/"), 0, path
+        if path in places:
+            return rank, 1, places[path], 0, 0, 0, path
+        return rank, 2, -central.get(path, 0), entry.size, path.count("/"), 0, path
 
     seen: Counter[str] = Counter()
     chosen: list[Classified] = []

@@ -15,6 +15,7 @@ from sutler.paths import basename, dirname, wire_path
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import Problem
 from sutler.survey.evidence import Found, Tree, is_aside, joined, one_line, tree_of
+from sutler.survey.frameworks import framework_by_tree, framework_in_use
 from sutler.survey.manifests import rank_of, read_all
 from sutler.survey.readme import first_sentence, is_readme
 from sutler.survey.starts import entry_points
@@ -23,7 +24,7 @@ from sutler.survey.wire import Dependency, Manifest
 MAX_DEPENDENCIES = 300
 MIXED_SHARE = 0.25
 
-_PLACEHOLDERS = frozenset({"root", "monorepo", "workspace"})
+_PLACEHOLDER = re.compile(r"(?:^|[/-])(?:root|monorepo|workspace)$")
 _NO_KIND = frozenset(
     {"html", "erb", "makefile", "starlark", "dockerfile", "cmake", "batch", "tex", "jinja", "svg"}
 )
@@ -57,12 +58,12 @@ def survey_manifest(
     ordered = [*main, *(found for found in scope if found not in main), *tests]
     named = joined(found.test_framework for found in [*main, *tests])
     others = [found.test_framework for found in ordered]
-    used = _framework_in_use(kinds, entries, texts)
+    used = framework_in_use(kinds, entries, texts)
     if kinds[:1] == ["swift"]:  # a test target may use either of two
         named = joined(name for name in named.split(", ") if name != "xctest") if used else named
         framework = joined([used, named])
     else:
-        framework = joined([named or used, *others]) or _framework_by_tree(tree)
+        framework = joined([named or used, *others]) or framework_by_tree(tree)
     name = _name(main, scope, root_name)
     large = _large(kinds, scope, weights)
     manifest = Manifest(
@@ -216,11 +217,28 @@ def _type(large: list[str], weights: Counter[str], tree: Tree) -> str:
         own = sum(shares.get(kind, 0) for kind in large)
         if own * 10 < total and shares[best] * 2 > total:
             return best
+    books = sum(path.endswith(".ipynb") for path in tree.paths)
+    if large == ["python"] and books > 2 * shares["python"]:
+        return "jupyter notebooks (python)"
     return f"mixed ({', '.join(large)})" if len(large) > 1 else large[0]
 
 
 _KIN = {"kotlin": "java", "scala": "java", "c": "cpp", "fsharp": "csharp", "vb": "csharp"}
 """Ecosystems that share their packages with another."""
+
+
+def _as_tools(found: Found, scope: list[Found]) -> Found:
+    """Beside a package that declares what it needs, a requirements file is for its developers."""
+    declares = any(
+        other.name and other.dependencies and dirname(other.path) == dirname(found.path)
+        for other in scope
+        if other.ecosystem == "python"
+    )
+    if not declares or not basename(found.path).startswith("requirements"):
+        return found
+    return replace(
+        found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies)
+    )
 
 
 def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
@@ -234,6 +252,7 @@ def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
     developers: a Gemfile for the documentation, a package.json for a formatter.
     """
     kin = {_KIN.get(kind, kind) for kind in large}
+    scope = [_as_tools(found, scope) for found in scope]
     return [
         found
         if not found.ecosystem or not kin or _KIN.get(found.ecosystem, found.ecosystem) in kin
@@ -246,7 +265,7 @@ def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
 
 def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
     shallow = [found for found in main + scope if "/" not in found.path]
-    named = _first(found.name for found in shallow if found.name not in _PLACEHOLDERS)
+    named = _first(found.name for found in shallow if not _PLACEHOLDER.search(found.name))
     return named or root_name or _first(found.name for found in main)
 
 
@@ -350,46 +369,5 @@ def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
     return joined(strong) or next((system for system in weak if system), "")
 
 
-_BY_TREE: tuple[tuple[str, str], ...] = (
-    (r"(?:^|/)\.busted$", "busted"),
-    (r"\.bats$", "bats"),
-    (r"(?:^|/)molecule/.+\.ya?ml$", "molecule"),
-    (r"\.tftest\.hcl$", "terraform test"),
-    (r"(?:^|/)spec/.+_spec\.lua$", "busted"),
-    (r"(?:^|/)phpunit\.xml(?:\.dist)?$", "phpunit"),
-    (r"(?:^|/)t/.+\.t$", "prove"),
-)
-
-
 def _depth(scope: list[Found]) -> int:
     return min((found.path.count("/") for found in scope if found.ecosystem), default=0)
-
-
-def _framework_by_tree(tree: Tree) -> str:
-    """Frameworks that the names of files give away."""
-    return joined(
-        name for pattern, name in _BY_TREE if any(re.search(pattern, path) for path in tree.paths)
-    )
-
-
-def _framework_in_use(
-    kinds: list[str], entries: Sequence[Classified], texts: Mapping[str, str]
-) -> str:
-    """What the tests at hand import, when no manifest says."""
-    rows = [row for row in LANGUAGES if row.tests.frameworks and row.ecosystems == tuple(kinds[:1])]
-    tests = {entry.path: facts.language for entry, facts in entries if facts.tag == "test"}
-    for language in rows:
-        beside = (
-            tuple(f".{suffix}" for suffix in language.suffixes) if language.tests.inline else ()
-        )
-        looked = [
-            path for path in sorted(texts) if path in tests or (beside and path.endswith(beside))
-        ]
-        for pattern, name in language.tests.frameworks:
-            if not pattern and language.name in tests.values():
-                return name
-            if pattern and any(
-                re.search(pattern, texts[path][:200_000], re.MULTILINE) for path in looked
-            ):
-                return name
-    return ""

@@ -19,9 +19,8 @@ from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
 from sutler.survey.keys import Named, key_files
 from sutler.survey.manifest import Surveyed, survey_manifest
-from sutler.survey.repository import about, key_file_summary, repo_summary
+from sutler.survey.repository import described_files, key_file_summary, repo_summary
 from sutler.survey.risks import hotspots
-from sutler.survey.starts import is_own
 from sutler.survey.wire import (
     EntrypointSummary,
     ExclusionReason,
@@ -333,7 +332,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     )
     spots = hotspots(pairs, plain, code, material.users)
     overview = repo_summary(pairs, surveyed, starts, material.snapshot.excluded)
-    described = _described(pairs, code, material.central)
+    described = described_files(pairs, code, material.central)
     groups = (summaries, starts, spots, described)
     included = sorted({item.path for group in groups for item in group})
     summaries, starts, spots = _addressed(summaries), _addressed(starts), _addressed(spots)
@@ -348,28 +347,6 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         risk_hotspots=spots,
         metadata=_metadata("summary", material, pairs, included, shown),
         files=described,
-    )
-
-
-def _described(
-    pairs: Iterable[Classified], code: Mapping[str, CodeFacts], central: Mapping[str, int]
-) -> tuple[FileSummary, ...]:
-    """The project's own sources that were read, the most used first."""
-    own = [
-        entry.path
-        for entry, facts in pairs
-        if entry.path in code and facts.tag == "code" and is_own(entry.path, facts)
-    ]
-    own.sort(key=lambda path: (-central.get(path, 0), path.count("/"), path))
-    return tuple(
-        FileSummary(
-            path,
-            central.get(path, 0),
-            about(code[path]),
-            code[path].exports,
-            code[path].outline,
-        )
-        for path in own
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET
 
@@ -19,7 +19,7 @@ from sutler.survey.entries import commands_in, routes_in
 from sutler.survey.evidence import tame
 from sutler.survey.manifest import Surveyed
 from sutler.survey.starts import is_own
-from sutler.survey.wire import EntrypointSummary, KeyFileSummary, RepoSummary
+from sutler.survey.wire import EntrypointSummary, FileSummary, KeyFileSummary, RepoSummary
 
 MAX_DEPENDENCIES_SHOWN = 30
 MAX_NOTABLE = 10
@@ -254,3 +254,25 @@ def _notable(language: str, text: str, code: CodeFacts) -> tuple[str, ...]:
     if marks:
         out.append(f"{marks} TODO or FIXME {'mark' if marks == 1 else 'marks'}")
     return tuple(out[:MAX_NOTABLE])
+
+
+def described_files(
+    pairs: Iterable[Classified], code: Mapping[str, CodeFacts], central: Mapping[str, int]
+) -> tuple[FileSummary, ...]:
+    """The project's own sources that were read, the most used first."""
+    own = [
+        entry.path
+        for entry, facts in pairs
+        if entry.path in code and facts.tag == "code" and is_own(entry.path, facts)
+    ]
+    own.sort(key=lambda path: (-central.get(path, 0), path.count("/"), path))
+    return tuple(
+        FileSummary(
+            path,
+            central.get(path, 0),
+            about(code[path]),
+            code[path].exports,
+            code[path].outline,
+        )
+        for path in own
+    )

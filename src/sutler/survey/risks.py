@@ -278,6 +278,10 @@ def _nested_loops(text: str, places: _Places) -> list[str]:
     return []
 
 
+_TEST_NAME = re.compile(r"tests?[._]|test_")
+"""Tests that stand beside the code, as in Rust."""
+
+
 def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     """The functions with most branches and most lines, and the file as a whole. The weight is that
     of the worst function.
@@ -285,7 +289,7 @@ def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     lines = bare.split("\n")
     rows: list[tuple[int, str]] = []
     for item in facts.definitions:
-        if item.kind != "function" or not item.end:
+        if item.kind != "function" or not item.end or _TEST_NAME.match(item.name):
             continue
         branches = len(_BRANCH.findall("\n".join(lines[item.line - 1 : item.end])))
         if item.length > LONG_FUNCTION or branches > BRANCHY:

@@ -81,8 +81,11 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
 
     def field(name: str) -> str:
-        match = re.search(rf"\.{name}\s*=\s*[\"']([^\"']*)[\"']", text)
-        return match.group(1) if match else ""
+        match = re.search(
+            rf"\.{name}\s*=\s*((?:\"[^\"]*\"|'[^']*')(?:\s*\\\s*(?:\"[^\"]*\"|'[^']*'))*)", text
+        )
+        parts = re.findall(r"\"([^\"]*)\"|'([^']*)'", match[1]) if match else []
+        return "".join(double or single for double, single in parts)
 
     found = [
         dependency(name, _quoted(version), "dev" if kind == "development_" else "runtime")

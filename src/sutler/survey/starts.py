@@ -18,7 +18,7 @@ _ROLES_ASIDE = frozenset({"test", "doc", "example", "bench", "generated", "vendo
 
 _MAINS: dict[str, str] = {
     "java": r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b",
-    "kotlin": r"(?m)^(?:suspend\s+)?fun\s+main\s*\(|@SpringBootApplication\b",
+    "kotlin": r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b",
     "scala": r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array|\bextends\s+(?:IO)?App\b|(?m:^@main\b)",
     "groovy": r"\bstatic\s+void\s+main\s*\(",
     "go": r"(?s)^package\s+main\b.*^func\s+main\s*\(",
@@ -128,6 +128,8 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     ):
         return False
     if re.search(r"(?i)benchmark|(?:example|sample|demo)s?\.\w+$", name):
+        return False
+    if facts.language == "swift" and re.match(r"(?:Tools|Plugins)/", path):
         return False
     if facts.language == "go" and path.count("/") > 1 and not re.search(r"(?:^|/)cmd/", path):
         return False  # generators and tools of the build stand below internal/

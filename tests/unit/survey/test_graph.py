@@ -1,0 +1,41 @@
+"""Which files use which, by import lines and by names."""
+
+from __future__ import annotations
+
+import pytest
+
+from sutler.scan.classify import facts_of
+from sutler.survey.graph import users
+
+
+def used(files: dict[str, str]) -> dict[str, list[str]]:
+    return users({path: (facts_of(path).language, text) for path, text in files.items()})
+
+
+@pytest.mark.parametrize(
+    ("files", "target", "by"),
+    [
+        ({"p/a.py": "from p import b\n", "p/__init__.py": "", "p/b.py": ""}, "p/b.py", ["p/a.py"]),
+        ({"p/a.py": "from .b import (\n  x,\n  y,\n)\n", "p/b.py": ""}, "p/b.py", ["p/a.py"]),
+        ({"src/p/a.py": "import p.b\n", "src/p/b.py": ""}, "src/p/b.py", ["src/p/a.py"]),
+        ({"a.py": "import os, sys\n", "lib/x/os.py": ""}, "lib/x/os.py", None),
+        ({"src/a.ts": 'import x from "./b.js"\n', "src/b.ts": ""}, "src/b.ts", ["src/a.ts"]),
+        ({"a.js": "const b = require('./b')\n", "b/index.js": ""}, "b/index.js", ["a.js"]),
+        ({"a.js": "import react from 'react'\n", "lib/react.js": ""}, "lib/react.js", None),
+        ({"src/main.rs": "mod b;\nuse crate::c::{D, e::F};\n", "src/b.rs": "", "src/c/e.rs": ""},
+         "src/c/e.rs", ["src/main.rs"]),
+        ({"src/a.c": '#include "x/b.h"\n', "include/x/b.h": ""}, "include/x/b.h", ["src/a.c"]),
+        ({"A.java": "class A { Bean b; }", "p/Bean.java": "public class Bean {}"}, "p/Bean.java", ["A.java"]),
+        ({"a.go": "package m\nfunc one() { two() }", "b.go": "package m\nfunc two() {}"}, "b.go", ["a.go"]),
+        ({"lib/a.ex": "defmodule M.A do\n alias M.B\nend", "lib/b.ex": "defmodule M.B do\nend"},
+         "lib/b.ex", ["lib/a.ex"]),
+        ({"lib/a.lua": "local b = require('x.b')", "src/x/b.lua": ""}, "src/x/b.lua", ["lib/a.lua"]),
+    ],
+)  # fmt: skip
+def test_uses(files: dict[str, str], target: str, by: list[str] | None) -> None:
+    assert used(files).get(target) == by
+
+
+def test_a_name_that_many_files_define_says_nothing() -> None:
+    files = {f"{n}/X.java": "class Same {}" for n in "abc"} | {"d/Y.java": "class Y { Same s; }"}
+    assert used(files) == {}

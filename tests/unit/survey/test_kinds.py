@@ -1,0 +1,114 @@
+"""Kinds of projects without a common manifest, entry points by language, and key files."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import UNSET
+
+from sutler.paths import RelPath
+from sutler.scan.classify import facts_of
+from sutler.scan.snapshot import FileEntry
+from sutler.survey.keys import Named, key_files
+
+from .surveying import dependencies, survey
+
+TERRAFORM = {
+    "main.tf": 'module "x" {\n  source = "./modules/x"\n}\n',
+    "versions.tf": 'terraform {\n  required_providers {\n    aws = {\n      source  = "hashicorp/aws"\n'
+    '      version = ">= 5.0"\n    }\n  }\n}\n',
+    "tests/a.tftest.hcl": "",
+}
+ROLE = {
+    "meta/main.yml": "galaxy_info:\n  description: Installs it.\ndependencies:\n  - role: base\n",
+    "tasks/main.yml": "- debug: {}\n",
+    "molecule/default/molecule.yml": "",
+}
+CHART = {
+    "Chart.yaml": "name: web\ndescription: A chart.\ndependencies:\n  - name: redis\n    version: 1.2.3\n",
+    "values.yaml": "",
+    "templates/a.yaml": "",
+}
+SCALA = {
+    "build.sbt": 'name := "lib"\nlibraryDependencies += "org.typelevel" %% "cats-core" % "2.1"\n'
+    'libraryDependencies += "org.scalameta" %% "munit" % "1.0" % Test\n',
+    "src/main/scala/A.scala": "class A",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "kind", "build", "test", "needs"),
+    [
+        (TERRAFORM, "terraform", "terraform", "terraform test", [("hashicorp/aws", "runtime", ">= 5.0")]),
+        (ROLE, "ansible", "ansible-galaxy", "molecule", [("base", "runtime", "")]),
+        (CHART, "helm", "helm", UNSET, [("redis", "runtime", "1.2.3")]),
+        (SCALA, "scala", "sbt", "munit", [("org.typelevel:cats-core", "runtime", "2.1"), ("org.scalameta:munit", "dev", "1.0")]),
+    ],
+)  # fmt: skip
+def test_kinds(
+    files: dict[str, str], kind: str, build: str, test: object, needs: list[tuple[str, str, str]]
+) -> None:
+    found = survey(files)
+    assert found.manifest.project_type == kind
+    assert found.manifest.build_system == build
+    assert found.manifest.test_framework == test
+    assert dependencies(found) == needs
+
+
+@pytest.mark.parametrize(
+    ("files", "starts"),
+    [
+        ({"pom.xml": "<project/>", "src/main/java/org/samples/A.java": "public static void main(String[] a)"},
+         ("src/main/java/org/samples/A.java",)),
+        ({"pom.xml": "<project/>", "src/main/java/A.java": "// public static void main(String[] a)"}, ()),
+        ({"pom.xml": "<project/>", "src/test/java/A.java": "public static void main(String[] a)"}, ()),
+        ({"go.mod": "module m", "cmd/x/x.go": "package main\nfunc main() {}\n", "gen/a/b/c.go": "package main\nfunc main() {}\n"},
+         ("cmd/x/x.go",)),
+        ({"Makefile": "all:\n\t$(CC)", "src/a.c": "int main(int c) {}\n", "b.c": "#ifdef TEST_MAIN\nint main(void) {}\n#endif\n"},
+         ("src/a.c",)),
+        ({"Cargo.toml": '[package]\nname = "x"\n', "src/bin/a/main.rs": "", "src/bin/a/util.rs": "", "src/bin/b.rs": ""},
+         ("src/bin/a/main.rs", "src/bin/b.rs")),
+        ({"package.json": '{"bin": "./dist/cli.js"}', "src/cli.ts": ""}, ("src/cli.ts",)),
+        ({"x.gemspec": 's.name = "x"\ns.bindir = "exe"\ns.executables = Dir["exe/*"]\n', "exe/x": "", "lib/x.rb": ""},
+         ("exe/x", "lib/x.rb")),
+        ({"package.json": "{}", "index.html": '<script type="module" src="/src/main.tsx"></script>', "src/main.tsx": ""},
+         ("src/main.tsx",)),
+        ({"composer.json": '{"name": "a/b"}', "src/App.php": "<?php class App {}"}, ()),
+        ({"docs/index.html": "<p>", "x.py": "a = 1\n"}, ()),
+    ],
+)  # fmt: skip
+def test_entry_points(files: dict[str, str], starts: tuple[str, ...]) -> None:
+    assert survey(files).manifest.entry_points == starts
+
+
+def keys(files: dict[str, str], central: dict[str, int], named: Named) -> list[tuple[str, str]]:
+    pairs = [(FileEntry(RelPath(path), 10), facts_of(path)) for path in sorted(files)]
+    chosen = key_files(pairs, central, named, files)
+    return [(entry.path, facts.category) for entry, facts in chosen]
+
+
+def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
+    files = {
+        "pyproject.toml": "",
+        "app/cli.py": "",
+        "app/session.py": "class Session: records mock calls",
+        "app/auth.py": "def login(password): ...",
+        "app/core.py": "",
+        "app/unused.py": "",
+        "app/migrations/0001_auth.py": "permission password login",
+        "tests/test_core.py": "",
+        "examples/main.py": "",
+        "docs/model_index.html": "",
+    }
+    central = {"app/core.py": 9, "app/session.py": 5, "tests/test_core.py": 50}
+    assert keys(files, central, Named(("app/cli.py",), ("pyproject.toml",))) == [
+        ("pyproject.toml", "config"),
+        ("app/cli.py", "entrypoint"),
+        ("app/core.py", "source"),
+        ("app/session.py", "source"),
+        ("app/auth.py", "auth"),
+    ]
+
+
+def test_key_files_keep_the_seeds_limits() -> None:
+    files = {f"m{n}.py": "" for n in range(30)}
+    assert len(keys(files, dict.fromkeys(files, 1), Named())) == 5
