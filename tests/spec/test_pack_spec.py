@@ -268,10 +268,12 @@ def test_stdin_lists_files(plant: Plant, sutler: Sutler) -> None:
 
 
 def test_another_repository_is_its_own_root(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
-    """Inside one project paths stay relative to where the user stands; another repository is a root
-    of its own.
+    """Inside one repository paths stay relative to where the user stands; a folder in none, and
+    another repository, is a root of its own.
     """
     plant(TREE)
+    assert "src/axle.py" in shown(sutler("pack", "project", cwd=tmp_path).out)
+    (tmp_path / ".git").mkdir()
     assert "project/src/axle.py" in shown(sutler("pack", "project", cwd=tmp_path).out)
     (tmp_path / "project" / ".git").mkdir()
     assert "src/axle.py" in shown(sutler("pack", "project", cwd=tmp_path).out)

@@ -27,8 +27,9 @@ class Place(Struct, frozen=True):
 
 
 def locate(paths: Sequence[str], cwd: str) -> Place:
-    """Inside the current project, paths stay relative to where the user stands; a folder elsewhere,
-    or another repository, is its own root; several places share their common ancestor.
+    """Inside the current repository, paths stay relative to where the user stands; one folder
+    elsewhere, in another repository or in none, is its own root; several places share their common
+    ancestor.
     """
     targets = [os.path.abspath(os.path.join(cwd, path)) for path in paths or ["."]]
     if "" in paths:
@@ -55,6 +56,8 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
 def _root_of(targets: Sequence[str], cwd: str) -> str:
     folders = [target if os.path.isdir(target) else os.path.dirname(target) for target in targets]
     home = repository_of(cwd)
+    if len(targets) == 1 and home is None and os.path.isdir(targets[0]):
+        return folders[0]
     if all(_below(folder, cwd) and repository_of(folder) == home for folder in folders):
         return cwd
     return os.path.commonpath(folders)

@@ -43,3 +43,24 @@ def test_the_reasons_of_the_summary_add_up(tmp_path: Path) -> None:
     )
     assert "other" in line
     assert total == sum(parts)
+
+
+def test_a_pack_that_leaves_files_out_says_what_to_do(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"f{number}.py").write_text("x = 1\n" * 200)
+    home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    words = [sys.executable, "-m", "sutler", "pack", "-o", "-"]
+    runs = [
+        subprocess.run(
+            [*words, *more],
+            cwd=tmp_path,
+            env=home,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT,
+        ).stderr
+        for more in (("--max-chars", "3000"), ("--no-budget",))
+    ]
+    assert "--goal TEXT" in runs[0]
+    assert "--goal TEXT" not in runs[1]

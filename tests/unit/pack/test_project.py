@@ -42,3 +42,13 @@ def test_a_glob_that_reaches_out_is_refused_before_anything_is_read(
 ) -> None:
     with pytest.raises(UsageError, match="below the root"):
         sutler.Project(tmp_path).pack(**{option: ["../*"]})  # type: ignore[arg-type]  # the name is a parameter here
+
+
+def test_a_folder_outside_of_every_repository_is_the_project(tmp_path: Path) -> None:
+    """Its name, README and licence are the project's, wherever the user stands."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "README.md").write_text("# Shop\n\nShop sells many good things.\n")
+    inside = sutler.Project("shop", cwd=str(tmp_path))
+    assert (inside.name, inside.place.named) == ("shop", ())
+    assert inside.summary_pack().manifest.purpose_guess == "Shop sells many good things."
+    assert [entry.path for entry in inside.scan().entries] == ["README.md"]

@@ -212,6 +212,8 @@ def run_rendered(
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
         console.note_painted(summary(report, destination, console))
+        if report.listing.unnamed and not goal:
+            console.note_painted(f"{console.paint('    next', '36')}  {LEFT_OUT}")
     return 0
 
 
@@ -421,6 +423,10 @@ def asker() -> Ask | None:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     return ask
+
+
+LEFT_OUT = "--goal TEXT puts what a task needs first, -i GLOB chooses, --no-budget packs all"
+"""What to do about files that a ceiling left out."""
 
 
 def summary(report: Report, destination: str, console: Console) -> str:
