@@ -212,7 +212,7 @@ def run_rendered(
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
         console.note_painted(summary(report, destination, console))
-        if report.listing.unnamed and not goal:
+        if (report.listing.unnamed or report.listing.paths) and not goal:
             console.note_painted(f"{console.paint('    next', '36')}  {LEFT_OUT}")
     return 0
 
