@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.pack.cache import RACY_NS, decoded, encoded
+from sutler.pack.cache import RACY_NS, decoded, encoded, stat_key
 from sutler.scan.classify import Classified
 from sutler.scan.root import Blob, Root
 from sutler.store import home
@@ -89,5 +89,13 @@ def central_files(
 
 
 def _key(own: Sequence[Classified]) -> str:
-    state = repr([VERSION, *((entry.path, entry.stat_key) for entry, _ in own)])
+    state = repr(
+        [
+            VERSION,
+            *(
+                (entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode)
+                for entry, _ in own
+            ),
+        ]
+    )
     return sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
