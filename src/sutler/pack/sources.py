@@ -89,13 +89,5 @@ def central_files(
 
 
 def _key(own: Sequence[Classified]) -> str:
-    state = repr(
-        [
-            VERSION,
-            *(
-                (entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode)
-                for entry, _ in own
-            ),
-        ]
-    )
+    state = repr([VERSION, *((entry.path, stat_key(entry)) for entry, _ in own)])
     return sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
