@@ -1,0 +1,1 @@
+"""Release engineering; not part of the package."""
