@@ -1,0 +1,274 @@
+"""Fetch a repository with git, hardened, and write its files ourselves.
+
+git does the transport and keeps the objects: no hooks, no filters, no submodules, no prompts, no
+configuration of the user's or the machine's, one protocol, no redirects. Files are written from the
+objects by this module, so that no checkout runs. Time and disk are bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from sutler.errors import RefusedError, SutlerError
+from sutler.paths import quote
+from sutler.remote.shelf import MOST_BYTES, Writer, fetched, plain_path, size_of
+from sutler.remote.source import Remote
+
+SECONDS = 300.0
+"""For one call of git."""
+LARGEST_FETCH = MOST_BYTES
+"""Bytes of objects that a fetch may bring."""
+_PAUSE = 0.05
+_OUTPUT = 64 << 20
+_PASSED_ON = (
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+)
+_SSH = (
+    "ssh -oBatchMode=yes -oProxyCommand=none -oPermitLocalCommand=no -oForwardAgent=no "
+    "-oClearAllForwardings=yes -oStrictHostKeyChecking=yes -oConnectTimeout=20"
+)
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.symlinks=false",
+    "core.sshCommand=" + _SSH,
+    "credential.helper=",
+    "fetch.recurseSubmodules=false",
+    "submodule.recurse=false",
+    "fetch.unpackLimit=1",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "http.followRedirects=false",
+    "http.emptyAuth=false",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=20",
+    "protocol.version=2",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "transfer.fsckObjects=false",  # old histories fail it; paths are checked when they are written
+    "uploadpack.packObjectsHook=",
+)
+
+
+def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
+    """A folder with the files of the wanted commit, and the older commit of a range or "". From the
+    cache if it was fetched before.
+    """
+    commit = _resolved(remote, remote.ref or "HEAD", environ)
+    since = _resolved(remote, remote.since, environ) if remote.since else ""
+
+    def fill(folder: str) -> None:
+        _fetch(remote, [one for one in (commit, since) if one], folder, environ)
+        _write_files(remote, commit, folder, environ)
+
+    key = " ".join((remote.url, commit, since))
+    return fetched(key, remote.name, environ, fill), since
+
+
+def _resolved(remote: Remote, ref: str, environ: Mapping[str, str]) -> str:
+    """The commit that a branch, a tag or HEAD names; a full commit id is itself."""
+    if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", ref):
+        return ref
+    names = [ref] if ref == "HEAD" or ref.startswith("refs/") else _spellings(ref)
+    out = _git(remote, ["ls-remote", "--quiet", "--", remote.url, *names], "/", environ)
+    lines = [line.partition("\t") for line in out.decode("utf-8", "replace").splitlines()]
+    rows = {name: commit for commit, _, name in lines}
+    for name in names:
+        if (commit := rows.get(name)) and re.fullmatch(r"[0-9a-f]{40,64}", commit):
+            return commit
+    raise RefusedError(
+        f"{quote(remote.url)} has no revision {quote(ref)}",
+        rule="a branch, a tag or a full commit id",
+        next_step="check the spelling; HEAD is the default branch",
+    )
+
+
+def _spellings(ref: str) -> list[str]:
+    """The full names that a short one may mean; a peeled tag before the tag itself."""
+    return [f"refs/heads/{ref}", f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}"]
+
+
+def _fetch(remote: Remote, commits: Sequence[str], folder: str, environ: Mapping[str, str]) -> None:
+    """A repository at `folder` with these commits alone, and an index of the first."""
+    _git(remote, ["init", "--quiet", "--template=", "--", folder], "/", environ)
+    words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]
+    words += ["--no-write-fetch-head", "--no-auto-maintenance", "--", remote.url, *commits]
+    _git(remote, words, folder, environ)
+    _git(remote, ["update-ref", "--no-deref", "HEAD", commits[0]], folder, environ)
+    _git(remote, ["read-tree", commits[0]], folder, environ)
+
+
+def _write_files(remote: Remote, commit: str, folder: str, environ: Mapping[str, str]) -> None:
+    """Write the regular files of a commit. Links and submodules are not written: a scan does not
+    follow them either.
+    """
+    what = f"the repository {quote(remote.url)}"
+    listing = _git(remote, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit], folder, environ)
+    rows = []
+    writer = Writer(folder, what)
+    for row in filter(None, listing.split(b"\0")):
+        facts, _, name = row.partition(b"\t")
+        mode, kind, digest, size = facts.split()
+        path = os.fsdecode(name)
+        if kind != b"blob" or mode not in (b"100644", b"100755"):
+            continue
+        if not plain_path(path):
+            raise RefusedError(
+                f"{what} holds the path {quote(path)}", rule="a path stays inside its folder"
+            )
+        writer.room(int(size))
+        rows.append((path, mode == b"100755", digest, int(size)))
+    with _objects(folder, environ) as child:
+        for (path, executable, _, _), data in zip(rows, _blobs(child, rows), strict=True):
+            writer.write(path, data, executable=executable)
+
+
+def _objects(folder: str, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    words = [*_prefix("file"), "cat-file", "--batch"]
+    return subprocess.Popen(
+        words,
+        cwd=folder,
+        env=_environment("file", environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _blobs(
+    child: subprocess.Popen[bytes], rows: Sequence[tuple[str, bool, bytes, int]]
+) -> Iterator[bytes]:
+    """The bytes of each object, asked for and read one at a time."""
+    assert child.stdin is not None  # noqa: S101  # both are pipes
+    assert child.stdout is not None  # noqa: S101
+    for path, _, digest, size in rows:
+        child.stdin.write(digest + b"\n")
+        child.stdin.flush()
+        head = child.stdout.readline().split()
+        if len(head) != 3 or int(head[2]) != size:
+            raise SutlerError(f"{quote(path)} is missing from what was fetched")
+        data = child.stdout.read(size)
+        child.stdout.read(1)
+        yield data
+    child.stdin.close()
+
+
+def _prefix(scheme: str) -> list[str]:
+    settings = [*_SETTINGS, f"protocol.{scheme}.allow=always"]
+    return ["git", *(word for setting in settings for word in ("-c", setting))]
+
+
+def _environment(scheme: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """No configuration and no prompt: what is not named here does not reach git."""
+    passed = {name: environ[name] for name in _PASSED_ON if name in environ}
+    return {
+        **passed,
+        "GIT_ALLOW_PROTOCOL": scheme,
+        "GIT_ASKPASS": "false",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PROTOCOL_FROM_USER": "0",
+        "GIT_SSH_COMMAND": _SSH,
+        "GIT_TERMINAL_PROMPT": "0",
+        "HOME": "/nonexistent",
+        "LC_ALL": "C",
+        "SSH_ASKPASS": "false",
+        "SSH_ASKPASS_REQUIRE": "never",
+    }
+
+
+def _git(remote: Remote, words: Sequence[str], folder: str, environ: Mapping[str, str]) -> bytes:
+    """Run git and return its output; refuse if it takes too long, too much disk, or fails."""
+    scheme = remote.scheme
+    try:
+        child = subprocess.Popen(
+            [*_prefix(scheme), *words],
+            cwd=folder,
+            env=_environment(scheme, environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise SutlerError(
+            "git is not installed", next_step="install git, or pack a folder or an archive"
+        ) from None
+    with _Watch(child, folder if words[0] == "fetch" else "") as watch:
+        out, err = watch.talk()
+    if watch.stopped:
+        raise RefusedError(
+            f"fetching {quote(remote.url)} was stopped: it took too {watch.stopped}",
+            rule=f"at most {SECONDS:.0f} seconds and {LARGEST_FETCH:,} bytes",
+            next_step="clone it yourself and pack the clone",
+        )
+    if child.returncode:
+        raise _failure(remote, err)
+    return out
+
+
+def _failure(remote: Remote, err: bytes) -> SutlerError:
+    lines = err.decode("utf-8", "replace").strip().splitlines()
+    reason = next((line for line in reversed(lines) if line.startswith("fatal: ")), "")
+    reason = reason or (lines[-1] if lines else "git gave no reason")
+    return SutlerError(
+        f"cannot fetch {quote(remote.url)}: {reason.removeprefix('fatal: ')[:300]}",
+        rule="no credentials are asked for and no redirects are followed",
+        next_step="check the address, or clone it yourself and pack the clone",
+    )
+
+
+class _Watch:
+    """A child of which output, time and disk are bounded; it ends with everything it started."""
+
+    def __init__(self, child: subprocess.Popen[bytes], folder: str) -> None:
+        self._child = child
+        self._folder = folder
+        self.stopped = ""
+
+    def __enter__(self) -> _Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        for pipe in (self._child.stdout, self._child.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def talk(self) -> tuple[bytes, bytes]:
+        """Wait for the child in short turns, so that limits are looked at."""
+        until = time.monotonic() + SECONDS
+        while True:
+            try:
+                out, err = self._child.communicate(timeout=_PAUSE)
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > until:
+                    self.stopped = "long"
+                elif self._folder and size_of(self._folder) > LARGEST_FETCH:
+                    self.stopped = "much room"
+                if self.stopped:
+                    return b"", b""
+                continue
+            if len(out) > _OUTPUT:
+                self.stopped = "much output"
+            return out, err

@@ -1,0 +1,146 @@
+"""How a remote repository is written: `owner/name[@ref][:path]`, `owner/name#7`, or a git URL."""
+
+from __future__ import annotations
+
+import os
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from sutler.errors import RefusedError, UsageError
+from sutler.paths import quote
+
+HOST = "https://github.com"
+"""Where `owner/name` is."""
+SCHEMES = ("https", "ssh", "file")
+LOCAL_SCHEMES = ("http", "git")
+"""Neither encrypted nor authenticated: for servers on this machine only."""
+
+_SHORT = re.compile(r"([\w-][\w.-]*)/([\w-][\w.-]*)((?:#\d+)|(?:@[^:\s]+))?(?::([^\s]+))?")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://\S+")
+_SCP = re.compile(r"([\w.-]+@[\w.-]+):([^\s:][^\s]*)")
+_HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
+_REF = re.compile(r"(?!-)(?!.*\.\.)(?!.*@\{)(?!.*//)[\w./+@-]+(?<![./])")
+_FORMS = "owner/name[@ref][:path], or a URL with https, ssh or file"
+
+
+class Remote(Struct, frozen=True):
+    """A repository and what is wanted of it. `ref` is empty for the default branch; `since` is the
+    older end of a range of commits.
+    """
+
+    url: str
+    name: str
+    ref: str = ""
+    since: str = ""
+    path: str = ""
+
+    @property
+    def scheme(self) -> str:
+        return urlsplit(self.url).scheme
+
+
+def remote_of(word: str) -> Remote | None:
+    """The repository that a word of a command line means, or None for a local path. Refuses a
+    spelling that git would run a program for.
+    """
+    if os.path.lexists(word) or not word:
+        return None
+    if _HELPER.match(word):
+        raise RefusedError(
+            f"{quote(word)} names a transport that runs a program",
+            rule="only https, ssh and file are used to fetch",
+            next_step=f"write {_FORMS}",
+        )
+    if _URL.fullmatch(word):
+        return _of_url(word)
+    if scp := _SCP.fullmatch(word):
+        return _of_url(f"ssh://{scp[1]}/{scp[2]}")
+    short = _SHORT.fullmatch(word)
+    if short is None or os.path.lexists(short[1]):
+        return None
+    ref, since = _ref(short[3] or "")
+    url = f"{HOST}/{short[1]}/{short[2].removesuffix('.git')}.git"
+    return Remote(url, short[2].removesuffix(".git"), ref, since, _path(short[4] or ""))
+
+
+def _of_url(word: str) -> Remote:
+    """A URL, with `@ref` and `:path` behind its last name, or `#ref`."""
+    base, _, fragment = word.partition("#")
+    scheme, _, rest = base.partition("://")
+    scheme = scheme.lower()
+    host, slash, place = rest.partition("/")
+    place, _, path = place.partition(":")
+    place, _, ref = place.partition("@")
+    _check_host(scheme, host)
+    name = place.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if not slash or not name or name in (".", "..") or place.startswith("-"):
+        raise UsageError(f"{quote(word)} names no repository", next_step=f"write {_FORMS}")
+    wanted, since = _ref(f"@{ref or fragment}" if ref or fragment else "")
+    return Remote(f"{scheme}://{host}/{place}", name, wanted, since, _path(path))
+
+
+def _check_host(scheme: str, host: str) -> None:
+    """Refuse transports besides the known ones, options in place of hosts, and passwords."""
+    bare = host.rpartition("@")[2]
+    name = bare.partition("]")[0].lstrip("[") if bare.startswith("[") else bare.partition(":")[0]
+    if scheme in LOCAL_SCHEMES and not _is_here(name):
+        raise RefusedError(
+            f"{scheme}:// is neither encrypted nor authenticated",
+            rule="http and git are for servers on this machine",
+            next_step="use https or ssh",
+        )
+    if scheme not in (*SCHEMES, *LOCAL_SCHEMES):
+        raise RefusedError(
+            f"{quote(scheme)}:// is not a transport for repositories",
+            rule="only https, ssh and file are used to fetch",
+            next_step=f"write {_FORMS}",
+        )
+    if host.startswith("-") or name.startswith("-") or not re.fullmatch(r"[\w.@:\[\]-]*", host):
+        raise RefusedError(
+            f"{quote(host)} is not a host", rule="an option is never passed for a host"
+        )
+    if (scheme == "file") != (not host):
+        raise UsageError(f"{scheme}:// {'has no' if host else 'needs a'} host", next_step=_FORMS)
+    if ":" in host.rpartition("@")[0]:
+        raise RefusedError(
+            "the URL holds a password",
+            rule="credentials are neither read nor stored",
+            next_step="use ssh with your key, or clone it yourself and pack the clone",
+        )
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _ref(word: str) -> tuple[str, str]:
+    """The revision and the older end of a range, from `#7`, `@ref` or `@old..new`."""
+    if not word:
+        return "", ""
+    if word[0] == "#":
+        return f"refs/pull/{word[1:]}/head", ""
+    old, dots, new = word[1:].partition("..")
+    wanted, since = (new, old) if dots else (old, "")
+    for one in filter(None, (wanted, since)):
+        if not _REF.fullmatch(one):
+            raise UsageError(
+                f"{quote(one)} is not a revision",
+                rule="a branch, a tag or a commit",
+                next_step="write owner/name@ref or owner/name@old..new",
+            )
+    return wanted, since
+
+
+def _path(path: str) -> str:
+    parts = path.split("/")
+    if path.startswith(("/", "-")) or ".." in parts:
+        raise UsageError(f"{quote(path)} leads out of the repository", next_step=f"write {_FORMS}")
+    return path.rstrip("/")
