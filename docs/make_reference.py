@@ -17,8 +17,9 @@ from msgspec import Struct
 
 import sutler.config as config
 from sutler.errors import UsageError
+from sutler.fronts.cli.examples import EXAMPLES
 from sutler.fronts.cli.main import COMMANDS, EXIT_CODES, Command
-from sutler.fronts.cli.options import load
+from sutler.fronts.cli.options import COMMON, load, usage_of, value_of
 from sutler.version import VERSION
 
 SENTENCE = (
@@ -56,10 +57,6 @@ FILES = (
 )
 
 
-COMMON = "output"
-"""The group of options that every command has."""
-
-
 class Option(Struct, frozen=True):
     """One argument of a command: how it is written, and what it means."""
 
@@ -80,9 +77,7 @@ def page_of(command: Command) -> Page:
     groups = tuple(
         (title, options) for title, options in _groups(parser) if options and title != COMMON
     )
-    positional = [one for one in parser._actions if not one.option_strings]
-    words = [f"sutler {command.name}", "[OPTION …]", *map(_placed, positional)]
-    return Page(command, " ".join(words), groups)
+    return Page(command, usage_of(parser, command).replace("...", "…"), groups)
 
 
 def _groups(parser: argparse.ArgumentParser) -> Iterator[tuple[str, tuple[Option, ...]]]:
@@ -102,32 +97,19 @@ def _common() -> tuple[Option, ...]:
     [options] = [
         options for title, options in _groups(load(COMMANDS[0][1][0])[0]) if title == COMMON
     ]
-    return (Option("-h, --help", "explain the command and exit"), *options)
-
-
-def _placed(action: argparse.Action) -> str:
-    name = _value(action)
-    return {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}.get(str(action.nargs), name)
+    return options
 
 
 def _option(action: argparse.Action) -> Option:
     if action.option_strings:
-        takes = "" if action.nargs == 0 else f" {_value(action)}"
+        takes = "" if action.nargs == 0 else f" {value_of(action)}"
         spelling = ", ".join(action.option_strings) + takes
     else:
-        spelling = _value(action)
+        spelling = value_of(action)
     text = action.help or ""
     return Option(
         spelling, text % {"default": action.default, "prog": "sutler"} if "%(" in text else text
     )
-
-
-def _value(action: argparse.Action) -> str:
-    if isinstance(action.metavar, str):
-        return action.metavar
-    if action.choices is not None:
-        return "|".join(str(choice) for choice in action.choices)
-    return action.dest.upper() if action.option_strings else action.dest
 
 
 # Markdown
@@ -175,9 +157,14 @@ def markdown() -> str:
 
 
 def _markdown_page(page: Page) -> str:
-    text = f"### {page.command.name}\n\n{_sentence(page.command)}\n\n```text\n{page.usage}\n```\n"
+    text = f"### {page.command.name}\n\n{_sentence(page.command)}\n\n```text\n{page.usage}\n```\n\n{_examples(page)}"
     rows = [_row(one) for _, options in page.groups for one in options]
     return f"{text}\n{_table(('argument', 'meaning'), rows)}" if rows else text
+
+
+def _examples(page: Page) -> str:
+    first, second = (f"`{line}`" for line in EXAMPLES[page.command.name])
+    return f"For example {first} or {second}.\n"
 
 
 def _row(one: Option) -> tuple[str, str]:
@@ -215,6 +202,7 @@ def man() -> str:
         lines.append(f'.SH "{title.upper()}"')
         for page in map(page_of, group):
             lines += [f'.SS "{_roff(page.usage)}"', _roff(_sentence(page.command))]
+            lines += [_roff(f"For example: {'; '.join(EXAMPLES[page.command.name])}")]
             lines += _described(
                 (one.spelling, one.help) for _, options in page.groups for one in options
             )

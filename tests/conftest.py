@@ -138,6 +138,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
             "SUTLER_NODE_MODULES",
         ):
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 

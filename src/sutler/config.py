@@ -24,6 +24,9 @@ Mode = Literal["strict", "flexible", "ignore"]
 Value = str | int | float | bool | tuple[str, ...] | None
 Kind = Literal["bool", "int", "size", "share", "text", "list", "choice"]
 
+TRANSFORMS = ("remove-comments", "remove-empty-lines", "truncate-base64")
+"""Transformations of clean text, in the order in which they are applied."""
+
 TIERS: Mapping[str, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
 """Seed 002's tiers, in characters."""
 
@@ -81,6 +84,13 @@ KEYS: tuple[Key, ...] = (
         "bool",
         False,
         "with a goal: files by category and path, for prompt caches; default: best first",
+    ),
+    Key(
+        "transforms",
+        "list",
+        (),
+        "changes to every file: remove-comments, remove-empty-lines, truncate-base64",
+        TRANSFORMS,
     ),
     Key(
         "cut_over",
@@ -159,6 +169,13 @@ KEYS: tuple[Key, ...] = (
         "text",
         "",
         "program that summarizes text from stdin; empty: summaries from structure",
+        own=True,
+    ),
+    Key(
+        "processors",
+        "list",
+        (),
+        "programs that turn files into text, as GLOB=COMMAND; a [processors] table in your own file",
         own=True,
     ),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
@@ -316,15 +333,24 @@ def _coerce(key: Key, raw: object, where: str) -> Value:
         words = raw.split(",") if isinstance(raw, str) else raw
         if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
             raise UsageError(f"{what}: {raw!r} is not a list of strings")
-        return tuple(word.strip() if isinstance(raw, str) else word for word in words if word)
+        return _choices(
+            key, what, [word.strip() if isinstance(raw, str) else word for word in words if word]
+        )
     if not isinstance(raw, str):
         raise UsageError(f"{what}: {raw!r} is not a string")
-    if key.choices and raw not in key.choices:
-        raise UsageError(
-            f"{what}: '{raw}' is not one of {', '.join(key.choices)}",
-            next_step=_suggest(raw, key.choices),
-        )
+    _choices(key, what, [raw])
     return raw
+
+
+def _choices(key: Key, what: str, words: list[str]) -> tuple[str, ...]:
+    """The words, each one of the key's choices if it has any."""
+    for word in words:
+        if key.choices and word not in key.choices:
+            raise UsageError(
+                f"{what}: '{word}' is not one of {', '.join(key.choices)}",
+                next_step=_suggest(word, key.choices),
+            )
+    return tuple(words)
 
 
 def layer_from_table(
@@ -374,6 +400,8 @@ def parse_toml(
             f"{origin}: 'tool.sutler' is not a table", next_step="write a [tool.sutler] section"
         )
     profiles = table.pop("profiles", {})
+    if isinstance(rows := table.get("processors"), dict):
+        table["processors"] = [f"{glob}={command}" for glob, command in rows.items()]
     lines = _lines_of(text)
     table = _flattened(table, origin)
     layers = [layer_from_table(table, origin, trusted=trusted, lines=lines)]

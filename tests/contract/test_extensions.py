@@ -88,63 +88,63 @@ def copy(tmp_path: Path) -> Copy:
 # output formats
 
 _TAGS = (PACKAGE / "formats/xml.py").read_text()
-PLAIN = (
-    _TAGS.replace('NAME = "xml"', 'NAME = "plain"')
-    .replace('ENDING = ".xml"', 'ENDING = ".txt"')
+BARE = (
+    _TAGS.replace('NAME = "xml"', 'NAME = "bare"')
+    .replace('ENDING = ".xml"', 'ENDING = ".bare"')
     .replace("tags around raw text, for models", "text between marks")
-    .replace('<sutler-pack version="1">', "sutler pack, plain")
-    .replace("import parser, xml", "import parser, plain")
-    .replace("read_text(data, xml)", "read_text(data, plain)")
+    .replace('<sutler-pack version="1">', "sutler pack, bare")
+    .replace("import parser, xml", "import parser, bare")
+    .replace("read_text(data, xml)", "read_text(data, bare)")
 )
 
 
 def add_format(copy: Copy, module: str) -> None:
     """One module and one row."""
     assert recipe("Format") == ""  # no example: the tests of this section do what it says
-    copy.add("formats/plain.py", module)
+    copy.add("formats/bare.py", module)
     copy.change(
-        "formats/__init__.py", "import json, markdown, xml", "import json, markdown, plain, xml"
+        "formats/__init__.py",
+        "import claude, json, markdown, plain, xml",
+        "import bare, claude, json, markdown, plain, xml",
     )
     copy.change(
-        "formats/__init__.py", "table(markdown, xml, json)", "table(markdown, xml, json, plain)"
+        "formats/__init__.py",
+        "table(markdown, xml, json, plain, claude)",
+        "table(markdown, xml, json, plain, claude, bare)",
     )
 
 
 def test_a_new_format_is_written_and_read_by_every_command(copy: Copy, plant: Plant) -> None:
     """pack, settings, --help, --split, unpack, verify and report find it in the table."""
-    add_format(copy, PLAIN)
-    folder = plant({"a.py": "x = 1\n", "b.md": "# B\n", "sutler.toml": 'format = "plain"\n'})
-    assert "plain: text between marks" in " ".join(
-        copy.sutler("pack", "--help", cwd=folder).split()
-    )
-    assert "plain: text between marks" in " ".join(
-        copy.sutler("pick", "--help", cwd=folder).split()
-    )
+    add_format(copy, BARE)
+    folder = plant({"a.py": "x = 1\n", "b.md": "# B\n", "sutler.toml": 'format = "bare"\n'})
+    assert "bare: text between marks" in " ".join(copy.sutler("pack", "--help", cwd=folder).split())
+    assert "bare: text between marks" in " ".join(copy.sutler("pick", "--help", cwd=folder).split())
     text = copy.sutler("pack", cwd=folder)
-    assert text.startswith("sutler pack, plain\n")
-    assert copy.sutler("pack", "-f", "plain", "-o", "../whole.txt", cwd=folder) == ""
-    assert (folder / "../whole.txt").read_text() == text
-    assert copy.sutler("unpack", "../whole.txt", "-d", "../back", cwd=folder) == ""
+    assert text.startswith("sutler pack, bare\n")
+    assert copy.sutler("pack", "-f", "bare", "-o", "../whole.bare", cwd=folder) == ""
+    assert (folder / "../whole.bare").read_text() == text
+    assert copy.sutler("unpack", "../whole.bare", "-d", "../back", cwd=folder) == ""
     assert (folder / "../back/a.py").read_text() == "x = 1\n"
-    copy.sutler("verify", "../whole.txt", cwd=folder)
-    copy.sutler("report", "../whole.txt", "-o", "../page.html", cwd=folder)
+    copy.sutler("verify", "../whole.bare", cwd=folder)
+    copy.sutler("report", "../whole.bare", "-o", "../page.html", cwd=folder)
     copy.sutler("pack", "--split", "200k", "-o", "../parts", cwd=folder)
-    assert (folder / "../parts.1.txt").exists()
+    assert (folder / "../parts.1.bare").exists()
 
 
 def test_a_document_has_no_form_in_a_new_format(copy: Copy, plant: Plant) -> None:
     """A summary is a document; only what can write one does."""
-    add_format(copy, PLAIN)
+    add_format(copy, BARE)
     folder = plant({"a.py": "x = 1\n"})
-    done = copy.python("-m", "sutler", "pack", "--type", "summary", "-f", "plain", cwd=folder)
-    assert (done.returncode, "a summary has no plain form" in done.stderr) == (2, True), done
+    done = copy.python("-m", "sutler", "pack", "--type", "summary", "-f", "bare", cwd=folder)
+    assert (done.returncode, "a summary has no bare form" in done.stderr) == (2, True), done
 
 
 def test_an_incomplete_format_fails_at_import(copy: Copy) -> None:
     """The message names the module and what it lacks."""
-    add_format(copy, PLAIN.replace("ENDING =", "_ENDING =").replace("def read(", "def _read("))
+    add_format(copy, BARE.replace("ENDING =", "_ENDING =").replace("def read(", "def _read("))
     assert copy.import_error("sutler.formats").startswith(
-        "TypeError: sutler.formats.plain is not a complete output format: it lacks ENDING, read."
+        "TypeError: sutler.formats.bare is not a complete output format: it lacks ENDING, read."
     )
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), REPOSITORY / "bench/README.md"]
 )
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def _blocks(page: Path) -> list[tuple[str, str]]:
+    """Every fenced block with its language; one inside a list is indented."""
+    return [(kind, textwrap.dedent(body)) for kind, body in _BLOCK.findall(page.read_text())]
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return [body for kind, body in _BLOCK.findall(page.read_text()) if kind == language]
+    return [body for kind, body in _blocks(page) if kind == language]
 
 
 def commands(page: Path) -> list[str]:
@@ -27,7 +33,7 @@ def commands(page: Path) -> list[str]:
 
 
 def sets_up(command: str) -> bool:
-    """The two long commands make an environment of their own; they are run by `.ci/run`."""
+    """The commands that make an environment of their own; `.ci/run` runs them."""
     return command.startswith("python3 -m venv")
 
 
@@ -38,7 +44,7 @@ def opens_screen(command: str) -> bool:
 
 def steps(page: Path) -> list[tuple[str, str]]:
     """Each `sh` block with the `output` block that follows it, or nothing."""
-    found = _BLOCK.findall(page.read_text())
+    found = _blocks(page)
     pairs = zip(found, [*found[1:], ("", "")], strict=True)
     return [
         (body, out if then == "output" else "")

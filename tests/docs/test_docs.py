@@ -14,6 +14,7 @@ from sutler.pack import picks
 from sutler.scan.ignore import DENIALS
 from tests.conftest import Plant
 from tests.docs.blocks import PAGES, REPOSITORY, blocks, commands, opens_screen, sets_up
+from tests.docs.player import Shell
 from tests.limits import LIMIT
 from tests.terminals import on_terminal
 
@@ -26,7 +27,8 @@ TREE = {
 }
 README = REPOSITORY / "README.md"
 GUIDE = REPOSITORY / "docs/guide.md"
-RECIPES = [line for line in (*commands(README), *commands(GUIDE)) if not sets_up(line)]
+CONTRIBUTING = REPOSITORY / "CONTRIBUTING.md"
+RECIPES = [line for line in commands(GUIDE) if not sets_up(line)]
 
 
 def environment() -> dict[str, str]:
@@ -70,6 +72,23 @@ def test_recipes_run(plant: Plant, command: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.skipif(
+    not (REPOSITORY / ".git").exists(),
+    reason="there is no repository to clone in an unpacked archive",
+)
+def test_the_readme_plays_from_top_to_bottom(tmp_path: Path) -> None:
+    """Every line of the README runs in a clone, in one shell with a home of its own. `python -m
+    tests.docs.check` installs as printed too.
+    """
+    git(tmp_path, "clone", "-q", str(REPOSITORY), "clone")
+    (tmp_path / "home").mkdir()
+    shell = Shell(tmp_path / "home", tmp_path / "clone", str(Path(sys.executable).parent))
+    for line in commands(README):
+        if not sets_up(line):
+            code, output = shell.run(line)
+            assert code == 0, f"{line}\n{output}"
+
+
 @pytest.mark.parametrize("body", blocks(README, "python"))
 def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
     done = subprocess.run(
@@ -79,11 +98,11 @@ def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
     assert b"README.md" in done.stdout
 
 
-def test_ci_runs_the_readme_s_test_command() -> None:
+def test_ci_runs_the_test_command_of_contributing() -> None:
     """One command sets everything up and passes the tests; CI runs that very one, in another
     place.
     """
-    [test_command] = [line for line in commands(README) if sets_up(line) and "pytest" in line]
+    [test_command] = [line for line in commands(CONTRIBUTING) if "pytest -n 2" in line]
     script = (REPOSITORY / ".ci/run").read_text()
     for word in ("python3 -m venv", "-c constraints.txt -e '.[dev]'", "pytest -n 2"):
         assert word in test_command

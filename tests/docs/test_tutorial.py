@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import REPOSITORY, opens_screen, steps
-from tests.docs.test_docs import environment
+from tests.docs.blocks import REPOSITORY, sets_up, steps
+from tests.docs.player import Shell
 from tests.limits import LIMIT
-from tests.terminals import on_terminal
 
 TOUR = REPOSITORY / "docs/tutorial.md"
 SECONDS = 300
-_PAINT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 def as_pattern(line: str) -> str:
@@ -24,28 +24,21 @@ def as_pattern(line: str) -> str:
     return ".*?".join(r"\s+".join(map(re.escape, part.split())) for part in line.split("…"))
 
 
-def walk(command: str, folder: Path, seconds: float) -> str:
-    if opens_screen(command):
-        code, seen = on_terminal(
-            ["bash", "-c", command],
-            folder,
-            env=environment(),
-            seconds=seconds,
-            keys=(b"files", b"q"),
-        )
-        assert code == 0, seen.decode(errors="replace")
-        return _PAINT.sub("", seen.decode(errors="replace"))
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=max(seconds, 1),
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout.decode()
-    return done.stdout.decode()
+def walk(shell: Shell, left: Callable[[], float], *, install: bool = False) -> None:
+    """Take every step of the tour and compare what it shows; `left` is the time that remains."""
+    for body, expected in steps(TOUR):
+        shown = ""
+        for line in body.splitlines():
+            if sets_up(line) and not install:
+                continue
+            code, output = shell.run(line, keys=b"q", seconds=max(left(), 1))
+            assert code == 0, f"{line}\n{output}"
+            shown += output + "\n"
+        rest = shown
+        for line in filter(None, expected.splitlines()):
+            match = re.search(as_pattern(line), rest)
+            assert match, f"{line!r} is not in the output:\n{shown}"
+            rest = rest[match.end() :]
 
 
 @pytest.mark.skipif(
@@ -58,17 +51,10 @@ def test_the_tour_takes_five_minutes_and_shows_what_it_says(
     subprocess.run(
         ["git", "clone", "-q", str(REPOSITORY), str(tmp_path / "clone")], check=True, timeout=LIMIT
     )
+    (tmp_path / "home").mkdir()
+    shell = Shell(tmp_path / "home", tmp_path / "clone", str(Path(sys.executable).parent))
     began = time.monotonic()
-    for body, expected in steps(TOUR):
-        left = SECONDS - (
-            time.monotonic() - began
-        )  # the promise itself, and what keeps a hang from hanging us
-        shown = "\n".join(walk(line, tmp_path / "clone", left) for line in body.splitlines())
-        rest = shown
-        for line in filter(None, expected.splitlines()):
-            found = re.search(as_pattern(line), rest)
-            assert found, f"{line!r} is not in what came:\n{shown}"
-            rest = rest[found.end() :]
+    walk(shell, lambda: SECONDS - (time.monotonic() - began))
     with capsys.disabled():
         print(f"\nthe tour took {time.monotonic() - began:.1f} s")
 

@@ -246,6 +246,9 @@ def some_pack(random: Random, files: int) -> Pack:
         goal=CleanText(some_text(random) if random.random() < 0.5 else ""),
         tree=CleanText(some_text(random) if random.random() < 0.5 else ""),
         part=random.choice((Part(), Part(number, 3))),
+        header=CleanText(some_text(random) if random.random() < 0.2 else ""),
+        instructions=CleanText(some_text(random) if random.random() < 0.2 else ""),
+        transforms=("remove-comments",) if random.random() < 0.2 else (),
     )
     listing = Listing(
         tuple(some_path(random) for _ in range(random.randrange(5))), random.choice((0, 0, 12345))
@@ -295,8 +298,11 @@ def check_commonmark(pack: Pack, text: str) -> None:
         and token.children[0].type == "code_inline"
     ]
     around = (
-        bool(pack.preamble.tree.text),
-        bool(pack.listing.paths) + bool(pack.preamble.goal.text) + 1,
+        bool(pack.preamble.header.text) + bool(pack.preamble.tree.text),
+        bool(pack.listing.paths)
+        + bool(pack.preamble.goal.text)
+        + bool(pack.preamble.instructions.text)
+        + 1,
     )
     assert len(fences) == around[0] + len(pack.sections) + around[1]
     assert names == [quote(section.path) for section in pack.sections]
@@ -315,7 +321,13 @@ def check_names(pack: Pack, format: Format) -> None:
     """With every text emptied, nothing unsafe is left in the pack: names never carry it there."""
     bare = replace(
         pack,
-        preamble=replace(pack.preamble, goal=CleanText(""), tree=CleanText("")),
+        preamble=replace(
+            pack.preamble,
+            goal=CleanText(""),
+            tree=CleanText(""),
+            header=CleanText(""),
+            instructions=CleanText(""),
+        ),
         sections=tuple(
             replace(section_of(one.path, ""), reason=one.reason) for one in pack.sections
         ),

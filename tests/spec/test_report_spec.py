@@ -539,3 +539,43 @@ def test_the_same_pack_gives_the_same_page(plant: Plant, sutler: Sutler, tmp_pat
         sutler("report", str(tmp_path / "p.md"), "-o", "-", cwd=folder).out for _ in range(2)
     )
     assert first == second
+
+
+def test_with_a_goal_the_page_answers_why(
+    plant: Plant, sutler: Sutler, chromium: Browser, tmp_path: Path
+) -> None:
+    """The sheet of a file shows reasons and the score by signal; what was left out is sorted by
+    score; the map can be coloured by the strongest signal.
+    """
+    page_file = tmp_path / "why.html"
+    words = ["--goal", "the cart must roll on its axle", "--max-tokens", "2k", "--fill"]
+    ran = sutler("pack", *words, "-o", "/dev/null", "--report", str(page_file), cwd=plant(TREE))
+    assert ran.code == 0, ran.err
+    for width in (400, 1280):
+        with watching(chromium, width=width) as sight:
+            page = opened(sight, page_file)
+            page.get_by_role("button", name="colour by strongest signal").click()
+            assert page.evaluate("window.sutler.view().strongest.length") > 0
+            assert page.locator("#legend .chip").count() > 0
+            page.get_by_role("tab", name="Left out").click()
+            scores = page.locator("#pane-left .row").all_inner_texts()
+            assert scores
+            page.get_by_role("tab", name="In the pack").click()
+            page.locator("#pane-files .row .path", has_text="cart.py").first.click()
+            sheet = page.get_by_role("dialog")
+            expect(sheet.get_by_role("list", name="Reasons")).to_be_visible()
+            expect(sheet.get_by_role("list", name="Score by signal")).to_be_visible()
+            quiet(sight, page_file)
+
+
+def test_left_out_files_are_sorted_by_how_near_they_were(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
+    page_file = tmp_path / "why.html"
+    words = ["--goal", "the cart must roll on its axle", "--max-tokens", "1500", "-o", "/dev/null"]
+    assert sutler("pack", *words, "--report", str(page_file), cwd=plant(TREE)).code == 0
+    text = page_file.read_text()
+    start = text.index(">", text.index('id="view"')) + 1
+    view = json.loads(text[start : text.index("</script>", start)])
+    scores = [row.get("score") or 0.0 for row in view["left"]]
+    assert scores == sorted(scores, reverse=True)

@@ -86,6 +86,33 @@ def test_a_change_packs_again_and_an_interrupt_ends_it(tree: Path, tmp_path: Pat
     assert "changed: b.py" in errors
 
 
+@pytest.mark.parametrize("attempt", range(6))
+def test_a_change_right_after_the_message_is_packed(
+    tree: Path, tmp_path: Path, attempt: int
+) -> None:
+    """ "watching" is printed when the watch exists: nothing that follows it is lost."""
+    with watching(tree, tmp_path) as (_, lines):
+        lines.until("watching for changes")
+        (tree / "new").mkdir()
+        (tree / "new" / "b.py").write_text(f"attempt = {attempt}\n")
+        (tree / "a.py").write_text("second = 2\n")
+        out = tmp_path / "out.md"
+        until(lambda: all(mark in out.read_text() for mark in ("attempt =", "second = 2")))
+
+
+def test_a_refused_first_pack_does_not_end_the_watch(tree: Path, tmp_path: Path) -> None:
+    (tree / "a.py").unlink()
+    with watching(tree, tmp_path, "-i", "*.py") as (_, lines):
+        lines.until("would hold no file")
+        lines.until("watching for changes")
+        (tree / "a.py").write_text("again = 1\n")
+        until(lambda: "again = 1" in _text(tmp_path / "out.md"))
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 def test_what_is_ignored_packs_nothing(tree: Path, tmp_path: Path) -> None:
     """A change that no pack would show is no reason for one: of two changes the second is told
     first.

@@ -85,7 +85,7 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
     except ImportError:
         raise UsageError(
             "regular expressions need RE2",
-            next_step="install sutler with its regex extra, or search for a literal",
+            next_step="install it with 'pip install google-re2', or search for a literal",
         ) from None
     options = re2.Options()
     options.case_sensitive = not ignore_case

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.config import Unit
+from sutler.errors import UsageError
 from sutler.formats.document import Format
 from sutler.paths import RelPath
 from sutler.scan.classify import key_files
@@ -82,6 +83,9 @@ class Request(Struct, frozen=True, kw_only=True):
     fill: bool = False  # with a task: use the whole budget, whatever the regions are worth
     stop: float | None = None  # with a task: the least probability of a region that enters
     stable_order: bool = False  # with a task: files by category and path, not by rank
+    header: str = ""  # a text of the user's before the files
+    instructions: str = ""  # and one behind them
+    transforms: tuple[str, ...] = ()
 
     @property
     def asks_history(self) -> bool:
@@ -145,6 +149,17 @@ def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
         return _TEST, "test"
     own = facts.tag == "code" and facts.role not in _BESIDE
     return (_CODE if own else _OTHER), facts.category
+
+
+def require_true_lines(request: Request) -> None:
+    """Refuse to remove lines where line numbers are shown or regions are cited."""
+    moved = "remove-empty-lines" in request.transforms
+    if moved and (request.line_numbers or request.goal or request.since):
+        raise UsageError(
+            "empty lines cannot be removed here",
+            rule="line numbers, and the regions that a goal cites, are the file's own",
+            next_step="leave out remove-empty-lines, or the goal, --since and -n",
+        )
 
 
 def display_key(choice: Choice) -> tuple[int, str]:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from sutler.errors import RefusedError, UsageError
-from sutler.formats import json, markdown, xml
+from sutler.formats import claude, json, markdown, plain, xml
 from sutler.formats.assembly import (
     Framed,
     LateListing,
@@ -78,7 +78,7 @@ def table(*modules: Shape) -> Mapping[str, Shape]:
     return names
 
 
-FORMATS: Mapping[str, Shape] = table(markdown, xml, json)
+FORMATS: Mapping[str, Shape] = table(markdown, xml, json, plain, claude)
 """In the order in which --help and settings list them; the first is the default."""
 
 
@@ -159,6 +159,8 @@ def assembled(
     """
     require_unicode("goal", preamble.goal.text)
     require_unicode("tree", preamble.tree.text)
+    require_unicode("header", preamble.header.text)
+    require_unicode("instructions", preamble.instructions.text)
     seal = sha256()
     for run, frames in assemble(shape(format), preamble, sections, listing, line_numbers):
         seal.update(frames)

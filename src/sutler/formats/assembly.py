@@ -40,6 +40,12 @@ ABSTAINED = "Nothing in this project fits the goal well enough to be shown."
 NUMBERED = "Each line is shown after its number and a bar, which are not part of the file."
 
 
+def about(preamble: Preamble, line_numbers: bool) -> list[str]:
+    """What a pack says about itself, one paragraph each."""
+    changed = f"Each file is changed by these transformations: {', '.join(preamble.transforms)}."
+    return [ABOUT, *[NUMBERED] * line_numbers, *[changed] * bool(preamble.transforms)]
+
+
 class Body(Struct, frozen=True, gc=False):
     """What stands between frames, in UTF-8, its digest, and the lines of the file that it shows,
     such as `40-62, 80-95`; empty for a whole file.
@@ -129,12 +135,17 @@ class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The manifest's first line: the pack itself. `tree` and `goal` are lengths in bytes."""
+    """The manifest's first line: the pack itself. `tree`, `goal`, `header` and `instructions` are
+    lengths in bytes.
+    """
 
     sutler_pack: int
     project: str
     tree: int = 0
     goal: int = 0
+    header: int = 0
+    instructions: int = 0
+    transforms: tuple[str, ...] = ()
     part: tuple[int, int] | None = None
     line_numbers: bool = False
     unnamed: int = 0
@@ -276,6 +287,9 @@ def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
         project=quote(preamble.project),
         tree=len(preamble.tree.text.encode()),
         goal=len(preamble.goal.text.encode()),
+        header=len(preamble.header.text.encode()),
+        instructions=len(preamble.instructions.text.encode()),
+        transforms=preamble.transforms,
         part=None if preamble.part == Part() else (preamble.part.number, preamble.part.total),
         line_numbers=line_numbers,
         unnamed=listing.unnamed,

@@ -24,6 +24,10 @@ Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
 """How much of a file a section shows, best first: the shrink ladder."""
 
 
+PROCESSED = "processed"
+"""In place of an encoding: the text is what a processor made of the file."""
+
+
 class Finding(Struct, frozen=True, gc=False):
     """A secret found and replaced: which rule, where, how sure. Never the value."""
 
@@ -85,12 +89,17 @@ class Part(Struct, frozen=True):
 
 
 class Preamble(Struct, frozen=True):
-    """What comes before the files: the goal, and the project's name and tree."""
+    """What stands around the files: the project's name and tree, the goal, the user's own header
+    and instructions, and the transformations that every file went through.
+    """
 
     project: str
     goal: CleanText = CleanText("")
     tree: CleanText = CleanText("")
     part: Part = Part()
+    header: CleanText = CleanText("")
+    instructions: CleanText = CleanText("")
+    transforms: tuple[str, ...] = ()
 
 
 class Pack(Struct, frozen=True):

@@ -12,11 +12,10 @@ from msgspec.json import decode, encode
 
 from sutler.errors import UsageError
 from sutler.formats.assembly import (
-    ABOUT,
-    NUMBERED,
     VERSION,
     Body,
     Line,
+    about,
     as_json,
     assemble,
     dress,
@@ -55,20 +54,24 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True):
     goal: str
     manifest: list[Raw]  # the title, then a line for each file
     digest: str
+    header: str = ""
+    instructions: str = ""
 
 
-def about(line_numbers: bool) -> str:
-    return f"{ABOUT} {NUMBERED}" if line_numbers else ABOUT
+def _about(preamble: Preamble, line_numbers: bool) -> str:
+    return " ".join(about(preamble, line_numbers))
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
     fields = {
         "schema_version": VERSION,
-        "about": about(line_numbers),
+        "about": _about(preamble, line_numbers),
         "project": quote(preamble.project),
         "part": (preamble.part.number, preamble.part.total),
         "tree": preamble.tree.text,
     }
+    if preamble.header.text:
+        fields["header"] = preamble.header.text
     return _text(fields)[:-1] + ',\n"files":[\n'
 
 
@@ -93,10 +96,12 @@ def listing_line(path: RelPath) -> str:
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     names = GLUE.join(map(listing_line, listing.paths))
     title = as_json(title_of(preamble, listing, line_numbers))
+    own = preamble.instructions.text
+    instructions = f'"instructions":{_text(own)},\n' if own else ""
     return (
         f'\n],\n"not_shown":[\n{names}\n],\n"unnamed":{listing.unnamed},\n'
         f'"goal":{_text(preamble.goal.text)},\n'
-        f'"manifest":[\n{title}'
+        f'{instructions}"manifest":[\n{title}'
     )
 
 
@@ -122,7 +127,15 @@ def read(data: bytes) -> Pack:
     if len(lines) != len(found.files):
         parser.damaged(f"its manifest names {len(lines)} files and it holds {len(found.files)}")
     goal, tree = CleanText(found.goal), CleanText(found.tree)
-    preamble = Preamble(unquote(found.project), goal, tree, Part(*found.part))
+    preamble = Preamble(
+        unquote(found.project),
+        goal,
+        tree,
+        Part(*found.part),
+        CleanText(found.header),
+        CleanText(found.instructions),
+        title.transforms,
+    )
     sections = tuple(_section(*pair, numbers) for pair in zip(lines, found.files, strict=True))
     listing = Listing(
         tuple(RelPath(unquote(path)) for path in found.not_shown),
@@ -137,7 +150,7 @@ def read(data: bytes) -> Pack:
     for _, sealed in assemble(json, preamble, framed, listing, numbers):
         seal.update(sealed)
     fixed = (found.schema_version, found.about, title)
-    if fixed != (VERSION, about(numbers), title_of(preamble, listing, numbers)):
+    if fixed != (VERSION, _about(preamble, numbers), title_of(preamble, listing, numbers)):
         parser.damaged("its first fields differ from what its manifest says")
     parser.compare(parser.UNDER_SEAL, found.digest, seal.hexdigest())
     return Pack(preamble, sections, listing, numbers)

@@ -10,12 +10,11 @@ import re
 from functools import cache, lru_cache
 
 from sutler.formats.assembly import (
-    ABOUT,
     ABSTAINED,
-    NUMBERED,
     Body,
     End,
     Line,
+    about,
     as_json,
     face,
     newline_after,
@@ -40,8 +39,8 @@ _LANGUAGE = r"[A-Za-z0-9_+#.-]+"
 def intro(preamble: Preamble, line_numbers: bool) -> str:
     part = preamble.part
     return (
-        f"{SIGNATURE}\n{ABOUT}\n"
-        + (f"{NUMBERED}\n" if line_numbers else "")
+        f"{SIGNATURE}\n"
+        + "".join(f"{paragraph}\n" for paragraph in about(preamble, line_numbers))
         + f"\nProject: {_code(quote(preamble.project))}\n"
         + (
             f"\nPart {part.number} of {part.total}.\n"
@@ -71,7 +70,8 @@ def shown(text: str) -> str:
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + _whole("tree", preamble.tree.text)
+    header = _whole("header", preamble.header.text)
+    return intro(preamble, line_numbers) + header + _whole("tree", preamble.tree.text)
 
 
 def listing_line(path: RelPath) -> str:
@@ -96,6 +96,7 @@ def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     head, tail = LISTING
     names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
     goal = _whole("goal", preamble.goal.text)
+    goal += _whole("instructions", preamble.instructions.text)
     title = as_json(title_of(preamble, listing, line_numbers))
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
 

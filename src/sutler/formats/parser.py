@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 from msgspec import DecodeError, Struct
 from msgspec.json import decode
+from msgspec.structs import replace
 
 from sutler.errors import RefusedError, SutlerError
 from sutler.formats.assembly import (
@@ -144,13 +145,15 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     walk = Walk(data)
     preamble = _preamble(title)
     walk.expect(shape.intro(preamble, title.line_numbers), "the opening")
+    header = CleanText(_block(walk, shape, "header", title.header))
     tree = CleanText(_block(walk, shape, "tree", title.tree))
     sections = tuple(_section(walk, shape, line, title.line_numbers) for line in lines)
     paths = tuple(_listing(walk, shape))
     listing = Listing(paths, title.unnamed, title.expected, title.next, title.abstained)
     walk.expect(shape.remainder(listing), "the number of files not named")
     goal = CleanText(_block(walk, shape, "goal", title.goal))
-    preamble = Preamble(preamble.project, goal, tree, preamble.part)
+    instructions = CleanText(_block(walk, shape, "instructions", title.instructions))
+    preamble = replace(preamble, goal=goal, tree=tree, header=header, instructions=instructions)
     closing = shape.closing(preamble, listing, title.line_numbers)
     walk.expect(closing[closing.rindex(shape.MANIFEST) :], "the manifest's first line")
     for section in sections:
@@ -198,7 +201,8 @@ def _entry(raw: bytes, kind: type[_Entry], name: str) -> _Entry:
 
 
 def _preamble(title: Title) -> Preamble:
-    return Preamble(unquote(title.project), part=Part(*title.part) if title.part else Part())
+    part = Part(*title.part) if title.part else Part()
+    return Preamble(unquote(title.project), part=part, transforms=title.transforms)
 
 
 def _block(walk: Walk, shape: TextShape, name: str, length: int) -> str:

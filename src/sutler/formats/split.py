@@ -43,9 +43,9 @@ def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble,
     """What a part says besides its sections: the goal always, the tree first, the files not shown
     last.
     """
-    tree = preamble.tree if part.number == 1 else CleanText("")
-    shown = listing if part.number == part.total else Listing()
-    return replace(preamble, tree=tree, part=part), shown
+    first, last = part.number == 1, part.number == part.total
+    tree = preamble.tree if first else CleanText("")
+    return replace(preamble, tree=tree, part=part), listing if last else Listing()
 
 
 def merge(parts: Sequence[Pack]) -> Pack:
@@ -70,8 +70,8 @@ def merge(parts: Sequence[Pack]) -> Pack:
 
 def _require_kin(one: Pack, other: Pack) -> None:
     same = (
-        (one.preamble.project, one.preamble.goal.text)
-        == (other.preamble.project, other.preamble.goal.text)
+        (one.preamble.project, one.preamble.goal.text, one.preamble.header.text)
+        == (other.preamble.project, other.preamble.goal.text, other.preamble.header.text)
         and one.preamble.part.total == other.preamble.part.total
         and one.line_numbers == other.line_numbers
     )

@@ -10,12 +10,11 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sutler.formats.assembly import (
-    ABOUT,
     ABSTAINED,
-    NUMBERED,
     Body,
     End,
     Line,
+    about,
     as_json,
     face,
     newline_after,
@@ -34,9 +33,9 @@ HEAD_LINES = 1
 LISTING = ("<not-shown>\n", "</not-shown>\n")
 MANIFEST = "<manifest>\n"
 
-_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_TABLE = str.maketrans(_ESCAPES)
-_JSON_TABLE = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
+ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+TABLE = str.maketrans(ESCAPES)
+JSON_TABLE = str.maketrans({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
 
 _BRIEF = 16  # digits of the digest in a boundary
 
@@ -46,11 +45,9 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
     of = (
         f' part="{part.number}" parts="{part.total}"' if part.total != 1 or part.number != 1 else ""
     )
-    about = f"{ABOUT}\n{NUMBERED}" if line_numbers else ABOUT
-    return (
-        f'{SIGNATURE}<about>\n{about}\n</about>\n<project name="{_escaped(preamble.project)}"{of}'
-        " />\n"
-    )
+    paragraphs = "\n".join(about(preamble, line_numbers))
+    name = escaped(preamble.project)
+    return f'{SIGNATURE}<about>\n{paragraphs}\n</about>\n<project name="{name}"{of} />\n'
 
 
 def block(name: str, text: str) -> tuple[str, str]:
@@ -64,7 +61,7 @@ def frame(section: Section) -> tuple[str, str]:
 
 def around(name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
     del language
-    attributes = f' path="{name.translate(_TABLE)}"'
+    attributes = f' path="{name.translate(TABLE)}"'
     if level != "full":
         attributes += f' level="{level}"'
     if body.lines:
@@ -77,16 +74,17 @@ def shown(text: str) -> str:
 
 
 def opening(preamble: Preamble, line_numbers: bool) -> str:
-    return intro(preamble, line_numbers) + _whole("tree", preamble.tree.text)
+    header = _whole("header", preamble.header.text)
+    return intro(preamble, line_numbers) + header + _whole("tree", preamble.tree.text)
 
 
 def listing_line(path: RelPath) -> str:
-    return f"{_escaped(path)}\n"
+    return f"{escaped(path)}\n"
 
 
 def listed_path(line: str) -> str:
     """The inverse of `listing_line`."""
-    for char, entity in reversed(_ESCAPES.items()):
+    for char, entity in reversed(ESCAPES.items()):
         line = line.replace(entity, char)
     return unquote(line)
 
@@ -101,13 +99,14 @@ def remainder(listing: Listing) -> str:
 def closing(preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
     head, tail = LISTING
     names = f"{head}{''.join(map(listing_line, listing.paths))}{tail}" if listing.paths else ""
-    title = as_json(title_of(preamble, listing, line_numbers)).translate(_JSON_TABLE)
+    title = as_json(title_of(preamble, listing, line_numbers)).translate(JSON_TABLE)
     goal = _whole("goal", preamble.goal.text)
+    goal += _whole("instructions", preamble.instructions.text)
     return f"{names}{remainder(listing)}{goal}{MANIFEST}{title}\n"
 
 
 def manifest_line(line: Line) -> str:
-    return as_json(line).translate(_JSON_TABLE) + "\n"
+    return as_json(line).translate(JSON_TABLE) + "\n"
 
 
 def ending(digest: str) -> str:
@@ -125,16 +124,17 @@ def read(data: bytes) -> Pack:
 
 
 def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
-    tag = f"{name}-{_boundary(body)}"
+    tag = f"{name}-{boundary(body)}"
     return f"<{tag}{attributes}>\n", f"{newline_after(body.data)}</{tag}>\n"
 
 
-def _boundary(body: Body) -> str:
-    boundary, bumps = body.digest[:_BRIEF], 0
-    while boundary.encode() in body.data:
+def boundary(body: Body, length: int = _BRIEF) -> str:
+    """Digits that the body does not hold, the same for the same body."""
+    digits, bumps = body.digest[:length], 0
+    while digits.encode() in body.data:
         bumps += 1
-        boundary = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:_BRIEF]
-    return boundary
+        digits = sha256(f"{body.digest} {bumps}".encode()).hexdigest()[:length]
+    return digits
 
 
 def _whole(name: str, text: str) -> str:
@@ -142,5 +142,5 @@ def _whole(name: str, text: str) -> str:
     return f"{head}{text}{tail}" if text else ""
 
 
-def _escaped(text: str) -> str:
-    return quote(text).translate(_TABLE)
+def escaped(text: str) -> str:
+    return quote(text).translate(TABLE)

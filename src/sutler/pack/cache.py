@@ -258,6 +258,8 @@ def cache_for(
         rules,
         request.format,
         request.line_numbers,
+        request.transforms,
+        settings.words("processors"),
         request.cut,
         request.budget.counter,
         settings.words("allow_secrets"),

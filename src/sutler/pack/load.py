@@ -6,18 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice
 from sutler.config import Settings
+from sutler.formats.document import PROCESSED
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
+from sutler.paths import RelPath
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode
 from sutler.secrets.cleaner import Clean, Numbering
 from sutler.secrets.markers import markers_in
+
+if TYPE_CHECKING:
+    from sutler.pack.processors import Processors
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
@@ -61,6 +68,8 @@ class Loader:
         self._skip = settings.text("on_decode_error") == "skip"
         self._cache = cache
         self._numbering = numbering
+        self._transforms = settings.words("transforms")
+        self._processors = _processors(settings)
         self.problems: list[Problem] = []
         self.texts: dict[str, Material] = {}  # texts of our own that stand among the files, by path
 
@@ -76,7 +85,25 @@ class Loader:
         cached = self._cache.unchanged(path, stat_key(choice.entry))
         if cached is not None and not cached.digest and not choice.entry.named:
             return Excluded(path, "binary", NOT_TEXT)
-        return self._decoded(choice, self._reader.read(path, self._limit))
+        blob = self._reader.read(path, self._limit)
+        if self._processors is not None and not isinstance(blob, Problem):
+            digest = sha256(blob.data).hexdigest()
+            text = self._processors.text_of(path, blob.data, digest)
+            if text is not None:
+                return self._processed(path, text, digest, len(blob.data))
+        return self._decoded(choice, blob)
+
+    def _processed(
+        self, path: RelPath, text: bytes | Problem, digest: str, size: int
+    ) -> Loaded | Excluded:
+        """The text that a processor printed, or its failure."""
+        if isinstance(text, Problem):
+            self.problems.append(text)
+            return Excluded(path, "unreadable", Rule("processor", text.detail))
+        decoded = decode(text)
+        if decoded is None:
+            return Excluded(path, "binary", Rule("processor", "its output is not text"))
+        return Loaded(path, decoded.text, digest, size, encoding=PROCESSED)
 
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
         """Redact a loaded text; what is redacted already or stays out is left as it is."""
@@ -89,6 +116,10 @@ class Loader:
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
         if self._numbering is not None:
             clean = self._numbering.clean(clean)
+        if self._transforms:
+            from sutler.languages.transforms import transformed
+
+            clean = replace(clean, text=transformed(clean.text, loaded.path, self._transforms))
         return Material(choice, loaded, clean)
 
     def look(self, choice: Choice) -> Seen:
@@ -151,6 +182,15 @@ class Loader:
         if cached is not None and cached.digest and len(blob.data) == blob.size:
             return cached.digest
         return sha256(blob.data).hexdigest()
+
+
+def _processors(settings: Settings) -> Processors | None:
+    rows = settings.words("processors")
+    if not rows:
+        return None
+    from sutler.pack.processors import Processors
+
+    return Processors(rows)
 
 
 def batches_of(choices: Sequence[Choice]) -> list[range]:

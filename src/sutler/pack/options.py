@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     fill: bool
     stop: float
     stable_order: bool
+    transforms: Sequence[str]
     cut_over: int
     skip_over: int
     on_decode_error: str

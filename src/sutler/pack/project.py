@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from msgspec.structs import replace
 
 import sutler.config as config
-from sutler.budget.selection import Budget, Cut, Request, Selection, Standing, choose
+from sutler.budget.selection import (
+    Budget,
+    Cut,
+    Request,
+    Selection,
+    Standing,
+    choose,
+    require_true_lines,
+)
 from sutler.config import Settings, Unit
 from sutler.errors import SutlerError
 from sutler.formats import require_unicode
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
     from sutler.pack.changes import Changes
     from sutler.pack.options import Options
     from sutler.pack.report import Report
+    from sutler.ranking.score import Ranked
     from sutler.secrets.cleaner import Numbering
     from sutler.survey.wire import FullPack, PackConstraints, PackType, ProjectSnapshot, SummaryPack
 
@@ -58,6 +67,7 @@ class Packing:
         self.request = request
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None
+        self.empty_ok = False
         self._ask = ask
         self._count_tokens = count_tokens
         self._run = self._new_run()
@@ -75,6 +85,16 @@ class Packing:
     def scores(self) -> dict[str, float]:
         """Scores of the ranking by path, if there was one."""
         return self._run.scores
+
+    @property
+    def ranked(self) -> dict[str, Ranked]:
+        """The ranking by path, with reasons and signals, if there was one."""
+        return self._run.ranked
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of files that might have entered, if the run was watched."""
+        return self._run.sizes
 
     def text(self) -> str:
         return b"".join(self.encoded()).decode()
@@ -120,7 +140,7 @@ class Packing:
         between.
         """
         self._run = run = self._new_run()
-        run.progress, run.watch = self.progress, self.watch
+        run.progress, run.watch, run.empty_ok = self.progress, self.watch, self.empty_ok
         return run
 
 
@@ -254,20 +274,31 @@ class Project:
         since: str = "",
         diff: bool = False,
         log: int = 0,
+        header: str = "",
+        instructions: str = "",
         **options: Unpack[Options],
     ) -> Packing:
         """A pack of the project for `goal`. Nothing is read before the pack is iterated or written.
         `since` puts the files changed since a revision first, `diff` adds the diff against it,
-        `log` the last commits.
+        `log` the last commits. `header` is printed before the files, `instructions` behind them.
         """
-        require_unicode("goal", goal)
+        for name, text in (("goal", goal), ("header", header), ("instructions", instructions)):
+            require_unicode(name, text)
         project = self
         if options:
             project = self._copy(
                 self.settings.overlaid(config.layer_from_table({**options}, "call"))
             )
         counting = count_tokens and project.settings.text("counter") != "none"
-        request = replace(project.request(goal), since=since, diff=diff, log=log)
+        request = replace(
+            project.request(goal),
+            since=since,
+            diff=diff,
+            log=log,
+            header=header,
+            instructions=instructions,
+        )
+        require_true_lines(request)
         # A faulty glob is refused before the tree is scanned.
         require_globs((*request.include, *request.exclude))
         return Packing(project, request, ask=ask, count_tokens=counting)
@@ -321,6 +352,7 @@ class Project:
             fill=settings.flag("fill"),
             stop=settings.share("stop"),
             stable_order=settings.flag("stable_order"),
+            transforms=settings.words("transforms"),
         )
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:

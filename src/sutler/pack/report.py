@@ -140,6 +140,21 @@ class Batch(Struct, frozen=True, array_like=True):
     lines: bytes
 
 
+def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:
+    """The refusal of a pack that would show and list no file, with what kept the files out."""
+    reasons = by_reason(item for item in excluded if item.rule.source != "--output")
+    out = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:4])
+    first = [f"{quote(one.path)} {one.kind}" for one in problems[:3]]
+    detail = "; ".join(filter(None, (out, ", ".join(first))))
+    return RefusedError(
+        f"the pack would hold no file{f' (out: {detail})' if detail else ': there is none here'}",
+        rule="a pack of nothing is not written",
+        next_step="see 'sutler scan --excluded' for each rule"
+        if detail
+        else "stand in a project, or name one: sutler pack FOLDER",
+    )
+
+
 Ask = Callable[[Sequence[Problem]], bool]
 """Shown the problems, says whether to go on. Absent means no."""
 

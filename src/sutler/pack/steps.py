@@ -35,6 +35,7 @@ from sutler.pack.report import (
     BuiltFile,
     Report,
     Shown,
+    empty_pack,
     judge,
     named_but_out,
 )
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
     from sutler.pack.project import Classified, Project
+    from sutler.ranking.score import Ranked
 
 ENOUGH = 1_500_000
 """Bytes to redact or count from which worker processes are worth their start."""
@@ -91,8 +93,11 @@ class PackRun:
         self.tokens: Counter | None = self._counted if count_tokens else None
         self.progress: Progress | None = None
         self.watch: Callable[[Section], None] | None = None  # called with each section that enters
+        self.empty_ok = False  # whether a pack of nothing is an answer, as for a look at the tree
         self.cache = NO_CACHE
         self.scores: dict[str, float] = {}  # of the ranking, if there is one
+        self.ranked: dict[str, Ranked] = {}  # the same with reasons and signals
+        self.sizes: dict[str, int] = {}  # of the files that may enter
         self.report: Report | None = None
         self._ask = ask
         self._clean: Clean = as_it_is
@@ -138,6 +143,9 @@ class PackRun:
         selection = self.project.choose(classified, self.request, ranking, self._changes, standing)
         if ranking is not None:
             self.scores = {choice.path: choice.score for choice in selection.choices}
+            self.ranked = {one.path: one for one in ranking.ranked}
+        if self.watch is not None:
+            self.sizes = {choice.path: choice.entry.size for choice in selection.choices}
         return selection
 
     @contextmanager
@@ -275,7 +283,21 @@ class PackRun:
                 runs = iter([(b"".join(run),) for run in runs])
             left_out = named_but_out(self._snapshot.excluded, named)
             judge([*self._problems, *left_out], settings, named, self._ask)
-            yield from runs
+            yield from self._something(runs)
+
+    def _something(self, runs: Iterator[Run]) -> Iterator[Run]:
+        """Hold the text back until it shows or lists a file; refuse a pack of nothing."""
+        held: list[Run] = []
+        for run in runs:
+            held.append(run)
+            if self._shown or self._listing != Listing():
+                yield from held
+                held.clear()
+        if self.empty_ok:
+            yield from held
+        elif held:
+            excluded = (*self._snapshot.excluded, *self._selection.excluded, *self._left_out)
+            raise empty_pack(excluded, self._problems)
 
     def record(self) -> None:
         """Report the run and keep what it learned."""
@@ -432,8 +454,18 @@ class PackRun:
         limit, goal = self.request.budget.limit, self.request.goal
         paths = sorted([choice.entry.path for choice in self._selection.choices])
         drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
-        clean_goal = self._numbering.clean(self._clean(goal, "")) if goal else CleanText("")
-        return Preamble(self.quotable(self.project.name), clean_goal, CleanText(drawing))
+        clean_goal, header, instructions = (
+            self._numbering.clean(self._clean(text, "")) if text else CleanText("")
+            for text in (goal, self.request.header, self.request.instructions)
+        )
+        return Preamble(
+            self.quotable(self.project.name),
+            clean_goal,
+            CleanText(drawing),
+            header=header,
+            instructions=instructions,
+            transforms=self.request.transforms,
+        )
 
     def _teller(self, total: int) -> Callable[[], None] | None:
         if self.progress is None:

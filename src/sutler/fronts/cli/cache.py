@@ -7,6 +7,7 @@ import os
 
 from sutler.fronts.cli.console import Console
 from sutler.paths import quote
+from sutler.remote import shelf
 from sutler.secrets.cleaner import told
 from sutler.store import home
 
@@ -24,9 +25,11 @@ def configure_cache(parser: argparse.ArgumentParser) -> None:
 def run_cache(args: argparse.Namespace, console: Console) -> int:
     files = home.cache_files(os.environ)
     folder = told(quote(home.cache_folder(os.environ)))
-    total = sum(one.size for one in files)
+    fetched = shelf.shelved(os.environ)
+    total = sum(one.size for one in files) + sum(one.size for one in fetched)
     if args.action == "clear":
         home.forget([one.name for one in files], os.environ)
+        shelf.forget_shelved([one.name for one in fetched], os.environ)
     kinds = {
         kind: {
             "files": sum(1 for one in files if one.kind == kind),
@@ -34,14 +37,16 @@ def run_cache(args: argparse.Namespace, console: Console) -> int:
         }
         for kind in home.KINDS
     }
+    kinds[shelf.FOLDER] = {"files": len(fetched), "bytes": sum(one.size for one in fetched)}
     if args.json:
         body = {"folder": folder, "limit": home.CACHE_LIMIT, "bytes": total, "kinds": kinds}
         console.answer_json({**body, "cleared": args.action == "clear"})
     elif args.action == "clear":
-        console.answer(f"cleared {len(files):,} files, {total:,} bytes, of {folder}")
+        console.answer(f"cleared {len(files) + len(fetched):,} files, {total:,} bytes, of {folder}")
     else:
+        about = {**home.KINDS, shelf.FOLDER: "repositories and archives that were packed"}
         rows = [
-            f"{count['bytes']:>13,}  {count['files']:>5,} files  {kind}: {home.KINDS[kind]}\n"
+            f"{count['bytes']:>13,}  {count['files']:>5,} files  {kind}: {about[kind]}\n"
             for kind, count in kinds.items()
         ]
         console.answer("".join(rows) + f"{total:>13,}  of {home.CACHE_LIMIT:,} bytes in {folder}\n")

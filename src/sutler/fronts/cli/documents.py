@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from sutler.config import Settings
 from sutler.errors import UsageError
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, summary, without_outputs
+from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, without_outputs
+from sutler.fronts.cli.pack_words import summary
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
 from sutler.pack.project import Project

@@ -542,9 +542,7 @@ def _need_a_person(console: Console) -> None:
 
 
 def configure_stats(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Count the calls of this project by tool and outcome, and what each caller used."
-    )
+    del parser
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:

@@ -37,7 +37,10 @@ ACTIONS = {
 
 def configure_fleet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", choices=tuple(ACTIONS), help="; ".join(f"{k}: {v}" for k, v in ACTIONS.items())
+        "action",
+        metavar="ACTION",
+        choices=tuple(ACTIONS),
+        help="; ".join(f"{k}: {v}" for k, v in ACTIONS.items()),
     )
     parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
     _where(parser)

@@ -96,6 +96,7 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
         args.no_budget = True
     project, _ = open_project(args)
     packing = project.pack()
+    packing.empty_ok = True
     with following(packing, console):
         for _ in packing:
             pass

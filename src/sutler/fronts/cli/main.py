@@ -159,9 +159,9 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
 BY_NAME = {command.name: command for _, group in COMMANDS for command in group}
 
 EXIT_CODES = (
-    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict mode, budget,"
-    " secret),\n            4 conflict, 5 denied or approval needed, 6 the model command failed,"
-    " 130 interrupted"
+    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict\n"
+    "            mode, budget, secret, nothing to pack), 4 conflict, 5 denied or\n"
+    "            approval needed, 6 the model command failed, 130 interrupted"
 )
 
 
@@ -179,6 +179,8 @@ def run(words: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except SutlerError as error:
+        name = words[0] if words and words[0] in BY_NAME else "pack"
+        error.next_step = error.next_step or f"see 'sutler {name} --help'"
         console.error(_without_secrets(error))
         return error.exit_code
     except KeyboardInterrupt:
@@ -236,13 +238,9 @@ def _dispatch(words: Sequence[str]) -> int:
         return 0
     command = BY_NAME.get(name)
     if command is None:
-        if words := _as_goal(words):
-            return _dispatch(words)
-        import difflib
-
-        close = difflib.get_close_matches(name, list(BY_NAME), n=1)
-        hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
-        raise UsageError(f"unknown command '{name}'", next_step=hint)
+        if goal := _as_goal(words):
+            return _dispatch(goal)
+        return _dispatch(["pack", *_packed(words)])
     from sutler.fronts.cli.options import load
 
     parser, act = load(command)
@@ -253,11 +251,55 @@ def _dispatch(words: Sequence[str]) -> int:
 
         own, rest = split_words(parser, own)
     try:
-        args = parser.parse_args(own)
+        args = parser.read(own)
     except SystemExit as stop:  # --help
         return int(stop.code or 0)
     args.rest, args.known_options = rest, list(parser._option_string_actions)
-    return act(args, Console(quiet=args.quiet, as_json=args.json, color=args.color))
+    console = Console(quiet=args.quiet, as_json=args.json, color=args.color)
+    _warn_of_variables(console)
+    return act(args, console)
+
+
+def _packed(words: Sequence[str]) -> Sequence[str]:
+    """The words of a pack, where no command is named: `sutler .`, `sutler -o pack.md`, `sutler
+    URL`. Anything else is a misspelt command.
+    """
+    name = words[0]
+    if name.startswith("-") or os.path.lexists(name) or "/" in name:
+        return words
+    import difflib
+
+    close = difflib.get_close_matches(name, list(BY_NAME), n=1)
+    hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
+    raise UsageError(
+        f"unknown command '{name}'",
+        rule="the first word is a command, or a path to pack",
+        next_step=hint,
+    )
+
+
+VARIABLES = ("SUTLER_SESSION", "SUTLER_STORE", "SUTLER_PROJECT")
+"""Variables besides those of settings."""
+OTHERS = ("ARG_", "TEST_", "BENCH_", "FUZZ", "CORPORA", "NODE_MODULES", "REAL_REPOS", "KEEP")
+"""How names begin, after SUTLER_, that are for scripts of goals, and for tests and benchmarks."""
+
+
+def _warn_of_variables(console: Console) -> None:
+    """Name a SUTLER_ variable that no part of sutler reads: it is a misspelt setting."""
+    names = [name for name in os.environ if name.startswith("SUTLER_")]
+    if not names:
+        return
+    from sutler.config import BY_NAME as KEYS
+
+    known = {*VARIABLES, *(f"SUTLER_{key.upper()}" for key in KEYS)}
+    for name in sorted(set(names) - known):
+        if name[7:].startswith(OTHERS):
+            continue
+        import difflib
+
+        close = difflib.get_close_matches(name, sorted(known), n=1)
+        hint = f"did you mean {close[0]}?" if close else "see 'sutler config'"
+        console.note(f"sutler: the variable {name} is not read; {hint}")
 
 
 _PASSING = ("run", "dry-run", "gather")

@@ -10,7 +10,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import sutler.config as config
@@ -42,22 +42,37 @@ _FLAGS = {
     "on_decode_error": "on_decode_error",
     "mode": "mode",
     "allow": "allow",
+    "transforms": "transforms",
 }
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="folders and files; default: the current folder"
+Group = argparse._ArgumentGroup
+
+
+def explain(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add a paragraph behind the options of a command's help."""
+    parser.epilog = "\n\n".join(filter(None, (text, parser.epilog)))
+
+
+def add_paths(parser: argparse.ArgumentParser) -> Group:
+    group = parser.add_argument_group("input")
+    group.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="folders and files; default: the current folder. Alone: OWNER/NAME[@REF][:PATH], OWNER/NAME#PULL, "
+        "a git URL, or an archive (wheel, sdist, npm tarball, zip)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--stdin",
         action="store_true",
         help="read more file names from stdin, one per line or NUL-separated",
     )
+    return group
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("selection")
+def add_selection(parser: argparse.ArgumentParser) -> Group:
+    group = parser.add_argument_group("choice")
     group.add_argument(
         "-i",
         "--include",
@@ -104,6 +119,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         default="",
         help="apply the [profiles.NAME] section of a config file",
     )
+    return group
 
 
 def formats_help() -> str:
@@ -126,7 +142,9 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")
     group.add_argument(
-        "--counter", metavar="NAME", help="token vocabulary (default o200k_base), or 'none'"
+        "--counter",
+        metavar="NAME",
+        help="token vocabulary (default o200k_base); claude-estimate and gemini-estimate are estimates; or 'none'",
     )
 
 
@@ -183,20 +201,67 @@ def path_within(root: str, given: str) -> RelPath:
 
 
 Act = Callable[[argparse.Namespace, Console], int]
+COMMON = "every command"
+"""The group of options that every command has."""
 
 # Its few words stay English, as all of ours are: to translate them it would look for catalogues all
 # over the disk.
 argparse._ = str  # type: ignore[attr-defined]  # a name that it imports for itself
-argparse.ngettext = (  # type: ignore[attr-defined]
-    lambda single, plural, count: single if count == 1 else plural
-)
+argparse.ngettext = lambda one, many, count: one if count == 1 else many  # type: ignore[attr-defined]  # the same
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a wrong word is a UsageError like every other and long help keeps its lines."""
+    """argparse, but a wrong word is a UsageError like every other, and help begins with what the
+    command does. The description is made when help is asked for.
+    """
+
+    command: Command
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, next_step=f"see '{self.prog} --help'")
+        raise UsageError(message, next_step=_nearest(message) or f"see '{self.prog} --help'")
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse the words of a command line. Answer another packer's option, or a misspelt one,
+        with ours.
+        """
+        args, rest = self.parse_known_args(words)
+        if not rest:
+            return args
+        from sutler.fronts.cli.peers import answer
+
+        word = next((one for one in rest if one.startswith("-") and one != "-"), rest[0])
+        option = word.startswith("-")
+        raise UsageError(
+            f"unknown option {word.partition('=')[0]}" if option else f"unexpected word '{word}'",
+            rule=f"options and arguments of '{self.prog}'",
+            next_step=answer(word, self._option_string_actions) or f"see '{self.prog} --help'",
+        )
+
+    def format_help(self) -> str:
+        """The sentence and the examples first, then usage and options."""
+        formatter = self._get_formatter()
+        formatter.add_text(described(self.command))
+        formatter.add_usage(
+            usage_of(self, self.command), self._actions, self._mutually_exclusive_groups
+        )
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
+def _nearest(message: str) -> str:
+    """The nearest of the values that an option takes, after a value that it does not take."""
+    import difflib
+    import re
+
+    match = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+    values = re.findall(r"[\w.-]+", match[2]) if match else []
+    close = difflib.get_close_matches(match[1], values, n=1) if match else []
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -207,9 +272,9 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def _columns() -> int:
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
     except (OSError, ValueError):
@@ -220,19 +285,52 @@ def load(command: Command) -> tuple[Parser, Act]:
     """Import a command's module and build its parser."""
     parser = Parser(
         prog=f"sutler {command.name}",
-        description=f"{command.help[0].upper()}{command.help[1:]}.",
         epilog=EXIT_CODES,
         formatter_class=_formatter,
         allow_abbrev=False,
+        add_help=False,
     )
+    parser.command = command
     return parser, _configure(command, parser)
+
+
+def described(command: Command) -> str:
+    """What the command does in one sentence, then two examples."""
+    import textwrap
+
+    from sutler.fronts.cli.examples import EXAMPLES
+
+    sentence = textwrap.fill(f"{command.help[0].upper()}{command.help[1:]}.", _columns() - 2)
+    lines = [f"  {line}" for line in EXAMPLES.get(command.name, ())]
+    return "\n".join((sentence, "", "examples:", *lines) if lines else (sentence,))
+
+
+def usage_of(parser: argparse.ArgumentParser, command: Command) -> str:
+    """The usage line: options are explained below it, arguments are named."""
+    placed = [one for one in parser._actions if not one.option_strings]
+    return " ".join((f"sutler {command.name}", "[OPTION ...]", *map(_placed, placed)))
+
+
+def _placed(action: argparse.Action) -> str:
+    name = value_of(action)
+    return {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} ..."}.get(str(action.nargs), name)
+
+
+def value_of(action: argparse.Action) -> str:
+    """How usage names the value of an argument."""
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "|".join(str(choice) for choice in action.choices)
+    return action.dest.upper() if action.option_strings else action.dest
 
 
 def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
     slug = command.name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
-    common = parser.add_argument_group("output")
+    common = parser.add_argument_group(COMMON)
+    common.add_argument("-h", "--help", action="help", help="explain the command and exit")
     common.add_argument(
         "--json", action="store_true", help="print a JSON answer with a schema version"
     )
@@ -255,5 +353,6 @@ def whole_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND")
     for _, group in COMMANDS:
         for command in group:
-            _configure(command, commands.add_parser(command.name, help=command.help))
+            own = commands.add_parser(command.name, help=command.help, add_help=False)
+            _configure(command, own)
     return parser

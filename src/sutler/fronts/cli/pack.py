@@ -12,138 +12,30 @@ from contextlib import contextmanager
 import msgspec
 
 import sutler.config as config
-from sutler.errors import RefusedError, UsageError
-from sutler.formats import FORMATS
+from sutler.errors import UsageError
 from sutler.formats.document import Section
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.pack_words import OTHER_FORMATS, add_pack_options, summary
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
-from sutler.pack.report import WHOLE, Ask, Report, Shown
+from sutler.pack.report import Ask, Report
 from sutler.paths import Span, quote, wire_path
 from sutler.scan.place import locate
 from sutler.scan.snapshot import Problem
 from sutler.store.atomic import write_atomic
-from sutler.tokens.counter import counter_for, token_counter
-
-_OTHER_FORMATS = ("msgpack", "prompt", "assign")  # written, but no pack that `unpack` reads
+from sutler.tokens.counter import token_counter
 
 
 def configure_pack(parser: argparse.ArgumentParser) -> None:
-    options.add_paths(parser)
-    options.add_selection(parser)
-    options.add_budget(parser)
-    text = parser.add_argument_group("text")
-    text.add_argument(
-        "--goal",
-        metavar="TEXT",
-        help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
-    )
-    text.add_argument(
-        "--fill",
-        action="store_true",
-        help="with --goal: fill the budget; default: stop where more lines would be mostly noise",
-    )
-    text.add_argument(
-        "--stop",
-        metavar="P",
-        help="with --goal: show regions whose probability of being useful is at least P (0 to 1)",
-    )
-    text.add_argument(
-        "--cite",
-        action="store_true",
-        help="with --goal: print only path:start-end and the reasons, no text",
-    )
-    text.add_argument(
-        "--stable-order",
-        action="store_true",
-        help="with --goal: files by category and path, which prompt caches keep; default: best first",
-    )
-    text.add_argument(
-        "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
-    )
-    text.add_argument(
-        "-f",
-        "--format",
-        choices=(*FORMATS, *_OTHER_FORMATS),
-        help=(
-            f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the"
-            " text for a model; with --type or --task, json and msgpack are the documents of"
-            " 'sutler schema'"
-        ),
-    )
-    text.add_argument(
-        "--type",
-        choices=("auto", "full", "summary"),
-        help="full: file contents; summary: facts only; auto: full if it fits",
-    )
-    text.add_argument(
-        "--provider-limit",
-        action="append",
-        metavar="NAME=SIZE",
-        help="a provider's limit for --type auto (repeatable)",
-    )
-    text.add_argument(
-        "--since",
-        metavar="REV",
-        help="files changed since REV first and whole, then files related to them",
-    )
-    text.add_argument(
-        "--diff", action="store_true", help="add the diff against REV (default HEAD), redacted"
-    )
-    text.add_argument(
-        "--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits"
-    )
-    text.add_argument(
-        "-n", "--line-numbers", action="store_true", help="number the lines of each file"
-    )
-    text.add_argument(
-        "--cut-over",
-        metavar="SIZE",
-        help="show only head and tail of files above SIZE (default 50k; 0: never)",
-    )
-    text.add_argument(
-        "--on-decode-error",
-        choices=("replace", "skip"),
-        help="bytes that are not text in any known encoding: replace them, or skip the file",
-    )
-    text.add_argument(
-        "--mode",
-        choices=("strict", "flexible", "ignore"),
-        help="on a problem, strict: stop; flexible: ask about named files; ignore: record it",
-    )
-    text.add_argument(
-        "--no-redact", action="store_true", help="do not redact secrets; the receipt records it"
-    )
-    out = parser.add_argument_group("destination")
-    out.add_argument(
-        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
-    )
-    out.add_argument(
-        "--copy", action="store_true", help="copy to the clipboard instead of printing"
-    )
-    out.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")
-    out.add_argument(
-        "--report",
-        metavar="FILE",
-        help="write a report of the pack to FILE: one HTML page, no network",
-    )
-    out.add_argument(
-        "--watch",
-        action="store_true",
-        help="pack again whenever a file changes, until Ctrl-C; needs -o",
-    )
-    out.add_argument(
-        "--split",
-        metavar="SIZE",
-        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …",
-    )
+    add_pack_options(parser)
 
 
 def run_pack(args: argparse.Namespace, console: Console) -> int:
     _check_destination(args)
+    args.header, args.instructions = own_texts(args)
     wanted = args.format
-    if wanted in _OTHER_FORMATS:
+    if wanted in OTHER_FORMATS:
         args.format = None  # a rendered pack has no such form, so it is no setting either
     args.assign = wanted == "assign"
     if args.watch:
@@ -188,6 +80,8 @@ def run_rendered(
         since=args.since or "",
         diff=args.diff,
         log=args.log,
+        header=args.header,
+        instructions=args.instructions,
     )
     if args.report:
         from sutler.pack.page.build import watch_for
@@ -206,14 +100,12 @@ def run_rendered(
     if args.report:
         from sutler.fronts.cli.report import write_report
 
-        watch.scores = packing.scores
+        watch.learn(packing)
         write_report(args.report, report, watch, project, goal, receipt)
     if args.json:
         console.answer_json({"report": spelled(report), "destination": destination})
     if not console.quiet:
-        console.note_painted(summary(report, destination, console))
-        if (report.listing.unnamed or report.listing.paths) and not goal:
-            console.note_painted(f"{console.paint('    next', '36')}  {LEFT_OUT}")
+        console.note_painted(summary(report, destination, console, goal=bool(goal)))
     return 0
 
 
@@ -240,8 +132,8 @@ def _deliver(packing: Packing, args: argparse.Namespace, console: Console) -> st
         from sutler.fronts.cli.clipboard import copy
 
         return copy(packing.text())
-    if (args.assign or args.cite) and not args.json:
-        blocks = _cited(packing) if args.cite else _assigned(packing)
+    if (args.assign or args.cite or args.template) and not args.json:
+        blocks = _own_form(packing, args)
         if args.output and args.output != "-":
             write_atomic(args.output, blocks)
             return quote(args.output)
@@ -278,23 +170,40 @@ def _check_assign(args: argparse.Namespace) -> None:
         )
 
 
+def own_texts(args: argparse.Namespace) -> tuple[str, str]:
+    """The user's header and instructions, read and checked."""
+    if not (args.header or args.instructions or args.template):
+        return "", ""
+    from sutler.fronts.cli import own_texts as texts
+
+    texts.check(args)
+    return texts.header(args.header), texts.instructions(args.instructions)
+
+
+def _own_form(packing: Packing, args: argparse.Namespace) -> Iterator[bytes]:
+    """The pack in a form that is no format: citations, assignments, or the user's template."""
+    if args.cite:
+        return _cited(packing)
+    return _assigned(packing) if args.assign else _through(packing, args.template)
+
+
+def _through(packing: Packing, file: str) -> Iterator[bytes]:
+    from sutler.fronts.cli.own_texts import through
+
+    return through(packing, file)
+
+
 def _assigned(packing: Packing) -> Iterator[bytes]:
     """The files of the pack as seed 000's assignments: the same choice, the same budget, another
     spelling.
     """
     from sutler.formats import parse
     from sutler.formats.assign import assign_text
+    from sutler.fronts.cli.own_texts import require_within
 
     pack = parse(packing.text())
     text = assign_text((section.path, section.body.text) for section in pack.sections)
-    budget = packing.request.budget
-    cost = counter_for(budget.unit, budget.counter)(text)
-    if budget.limit is not None and cost > budget.limit:
-        raise RefusedError(
-            f"the assignments cost {cost:,} {budget.unit} and the budget is {budget.limit:,}",
-            rule="a budget holds in every format",
-            next_step="raise the budget a little",
-        )
+    require_within(packing, text, "the assignments")
     yield text.encode("utf-8", "surrogateescape")
     if text:
         yield b"\n"
@@ -366,6 +275,7 @@ def run_tokens(args: argparse.Namespace, console: Console) -> int:
         args.no_budget = True
     project, _ = open_project(args)
     packing = project.pack(count_tokens=False)
+    packing.empty_ok = True
     counter = packing.request.budget.counter
     if counter == "none":
         raise UsageError(
@@ -397,8 +307,40 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
             )
     if goal == "-":
         goal = sys.stdin.buffer.read().decode("utf-8", "replace")
+    paths = here(args, paths)
     place = locate(paths, os.getcwd())
     return Project(*paths, settings=options.settings_for(args, place.root)), goal
+
+
+def here(args: argparse.Namespace, paths: list[str]) -> list[str]:
+    """The paths with a remote repository or an archive replaced by its folder in the cache."""
+    if not any("/" in path or path.endswith(ARCHIVES) for path in paths):
+        return paths
+    from sutler.remote.archive import is_archive, unpacked
+    from sutler.remote.source import remote_of
+
+    remotes = [remote_of(path) for path in paths]
+    if not any(remotes) and not any(map(is_archive, paths)):
+        return paths
+    if len(paths) > 1:
+        raise UsageError(
+            "a repository or an archive is packed alone",
+            rule="a pack has one project",
+            next_step="make one pack of each",
+        )
+    if (remote := remotes[0]) is None:
+        return [unpacked(paths[0], os.environ)]
+    from sutler.remote.git_fetch import checkout
+
+    sys.stderr.write(harmless(f"fetching {remote.url}\n") if not args.quiet else "")
+    folder, since = checkout(remote, os.environ)
+    if since and hasattr(args, "since"):
+        args.since = args.since or since
+    return [os.path.join(folder, remote.path) if remote.path else folder]
+
+
+ARCHIVES = (".whl", ".zip", ".gz", ".tgz", ".tar", ".xz", ".bz2")
+"""How names end that may be archives; `sutler.remote.archive` decides."""
 
 
 def names_from(data: bytes) -> list[str]:
@@ -423,92 +365,3 @@ def asker() -> Ask | None:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     return ask
-
-
-LEFT_OUT = "--goal TEXT puts what a task needs first, -i GLOB chooses, --no-budget packs all"
-"""What to do about files that a ceiling left out."""
-
-
-def summary(report: Report, destination: str, console: Console) -> str:
-    """A few lines: what is in, what is out and why, the budget, where a goal's pack stopped, what
-    was changed, the largest, the destination.
-    """
-    reasons = report.out_by_reason()
-    total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
-    named = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:6]]
-    out = ", ".join([*named, f"{other:,} other"] if other else named)
-    rows = (
-        (
-            "packed",
-            (
-                f"{len(report.shown):,} of {report.scanned:,} files, {report.bytes:,} bytes of"
-                f" {report.format}"
-            ),
-        ),
-        ("out", f"{total:,} files: {out}" if total else "nothing"),
-        ("budget", _budget(report)),
-        *(
-            (("stop", _stop(report)),)
-            if report.listing.expected or report.listing.abstained
-            else ()
-        ),
-        ("notes", _notes(report)),
-        ("largest", ", ".join(_large(one) for one in report.largest()) or "no files"),
-        (
-            "pack",
-            f"{report.pack_id[:16]} -> {destination}",
-        ),
-    )
-    return "\n".join(
-        f"{console.paint(f'{title:>8}', '36')}  {harmless(text)}" for title, text in rows
-    )
-
-
-def _budget(report: Report) -> str:
-    tokens = (
-        f"{report.tokens:,} tokens ({report.budget.counter})"
-        if report.tokens is not None
-        else "tokens not counted"
-    )
-    if report.budget.limit is None:
-        return f"about {tokens}, no limit" if report.tokens is not None else f"{tokens}, no limit"
-    share = 100 * report.used / report.budget.limit
-    used = f"{report.used:,} of {report.budget.limit:,} {report.budget.unit} ({share:.1f} %)"
-    return used if report.budget.unit == "tokens" else f"{used}, {tokens}"
-
-
-def _stop(report: Report) -> str:
-    """What the stop rule expects of a pack for a goal, and what it would have shown next."""
-    listing = report.listing
-    if listing.expected is None:
-        return "nothing in this project fits the goal well enough; --fill shows the best anyway"
-    precision, recall = (f"{100 * share:.0f} %" for share in listing.expected)
-    following = f"; next {', '.join(listing.next[:3])}" if listing.next else ""
-    return f"about {precision} of these lines are useful, {recall} of the useful lines are here{following}"
-
-
-def _notes(report: Report) -> str:
-    cut = sum(1 for one in report.shown if one.level not in WHOLE)
-    listed = len(report.listing.paths)
-    stopped = report.listing.expected is not None or report.listing.abstained
-    findings = sum(one.findings for one in report.shown)
-    notes = [
-        f"{count:,} {text}"
-        for count, text in (
-            (cut, "shown in part"),
-            (listed, "listed by name only"),
-            (0 if stopped else report.listing.unnamed, "left out for the budget"),
-            (findings, "secrets redacted"),
-            (sum(report.hidden().values()), "hidden characters made visible"),
-            (len(report.linked), "hard links"),
-            (len(report.problems), "problems"),
-        )
-        if count
-    ]
-    return ", ".join(notes) or (
-        "facts in place of text" if report.type == "summary" else "every file whole"
-    )
-
-
-def _large(one: Shown) -> str:
-    return f"{quote(one.path)} {one.weight:,}"

@@ -107,12 +107,6 @@ def _need_screen() -> None:
             rule="the picker reads keys from stdin and draws on stderr",
             next_step="run it in a terminal, or use --kept for what was picked last time",
         )
-    try:
-        import textual  # noqa: F401  # only to know that it is there
-    except ImportError:
-        raise UsageError(
-            "the picker needs Textual", next_step="pip install 'sutler[tui]'"
-        ) from None
 
 
 @contextmanager
@@ -158,6 +152,7 @@ class Task:
         from sutler.fronts.tui.plan import Weight
 
         packing = self.project.pack(max_bytes=0)
+        packing.empty_ok = True
         packing.progress = progress
         for _ in packing.encoded():
             pass

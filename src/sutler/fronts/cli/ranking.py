@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
-    options.add_paths(parser)
-    options.add_selection(parser)
-    parser.add_argument(
+    given = options.add_paths(parser)
+    given.add_argument(
         "--goal",
-        required=True,
         metavar="TEXT",
-        help="the task: an issue, a goal, a stack trace; '-' is stdin",
+        help="the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH is the text",
     )
+    options.add_selection(parser)
     parser.add_argument(
         "-k",
         "--top",
@@ -53,7 +52,9 @@ def configure_rank(parser: argparse.ArgumentParser) -> None:
 
 
 def run_rank(args: argparse.Namespace, console: Console) -> int:
-    goal = sys.stdin.buffer.read().decode("utf-8", "replace") if args.goal == "-" else args.goal
+    goal = _task(args)
+    if goal == "-":
+        goal = sys.stdin.buffer.read().decode("utf-8", "replace")
     args.goal = ""
     project, _ = open_project(args)
     with console.progress("indexing") as bar:
@@ -68,6 +69,8 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
         ]
         console.answer_json({"ranked": body})
         return 0
+    if not ranked:
+        console.note("no file has to do with this text; 'sutler scan' lists the files")
     rows = []
     for number, (one, mine) in enumerate(zip(ranked, regions, strict=True), 1):
         rows.append(f"{number:>3}  {one.score:6.3f}  {quote(one.path)}\n")
@@ -91,6 +94,19 @@ def _regions(ranking: Ranking, count: int) -> Sequence[tuple[RankedRegion, ...]]
     from sutler.budget.task_fit import ranked_regions
 
     return ranked_regions(ranking, count)
+
+
+def _task(args: argparse.Namespace) -> str:
+    """The text to rank for: --goal, or the first word if no file is named so."""
+    if args.goal is not None:
+        return str(args.goal)
+    if not args.paths or os.path.lexists(args.paths[0]):
+        raise UsageError(
+            "there is no text to rank for",
+            rule="files are ranked for the text of a task",
+            next_step="write it in quotes: sutler rank 'the login fails'",
+        )
+    return str(args.paths.pop(0))
 
 
 def configure_outline(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 
 from sutler.errors import UsageError
+from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.packs import read_bytes
 from sutler.pack.page.build import Watch, view_of_pack, view_of_run
@@ -21,10 +22,10 @@ from sutler.store.atomic import write_atomic
 
 
 def configure_report(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Write one HTML page about a pack: a map of its budget, what is in and why, what was left"
-        " out and by which\nrule, its receipt and digests. The page is one file, needs no network"
-        " and can be passed on."
+    options.explain(
+        parser,
+        "The page shows a map of the budget, what is in and why, what was left out and by\n"
+        "which rule, the receipt and the digests. It is one file and needs no network.",
     )
     parser.add_argument("pack", metavar="PACK", help="a pack in any format; '-' is stdin")
     parser.add_argument(

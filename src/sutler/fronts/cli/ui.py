@@ -6,7 +6,7 @@ import argparse
 import os
 import socket
 
-from sutler.errors import SutlerError, UsageError
+from sutler.errors import SutlerError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pack import open_project
@@ -15,10 +15,10 @@ LOOPBACK = "127.0.0.1"
 
 
 def configure_ui(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Serve the report of this project on loopback: change the selection and see the pack"
-        " change, approve or deny\nwhat waits, read the ledger. The printed address works once, in"
-        " one browser. Ctrl-C ends it."
+    options.explain(
+        parser,
+        "The server listens on loopback. The printed address works once, in one browser.\n"
+        "Ctrl-C ends the server.",
     )
     options.add_paths(parser)
     options.add_selection(parser)
@@ -38,16 +38,10 @@ def _port(text: str) -> int:
 
 
 def run_ui(args: argparse.Namespace, console: Console) -> int:
-    try:
-        import uvicorn
+    import uvicorn
 
-        from sutler.fronts.web.app import build
-    except ImportError as missing:
-        raise UsageError(
-            f"'sutler ui' needs {missing.name}",
-            next_step="install it with pip install 'sutler[ui]'",
-        ) from None
     from sutler.fronts.web.acts import Acts
+    from sutler.fronts.web.app import build
     from sutler.fronts.web.guard import Keys
 
     project, goal = open_project(args)

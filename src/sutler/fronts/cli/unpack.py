@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from sutler.errors import UsageError
 from sutler.formats import merge, parse
-from sutler.formats.document import Pack, Section
+from sutler.formats.document import PROCESSED, Pack, Section
 from sutler.fronts.cli.console import Console
 from sutler.pack.unpack import deposit
 from sutler.paths import quote, wire_path
@@ -87,8 +87,11 @@ def _whole(packs: list[Pack]) -> Pack:
 
 
 def _data(section: Section) -> bytes:
-    """The bytes of the file: in its own encoding where the pack shows all of it."""
-    return encode(section.body.text, section.encoding if section.level == "full" else "utf-8")
+    """The bytes of the file: in its own encoding where the pack shows all of it. Of a file that a
+    processor turned into text there is only the text.
+    """
+    own = section.level == "full" and section.encoding != PROCESSED
+    return encode(section.body.text, section.encoding if own else "utf-8")
 
 
 def _read(name: str) -> bytes:

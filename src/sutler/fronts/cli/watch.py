@@ -16,8 +16,10 @@ files at once.
 """
 LONGEST_MS = 3000
 """Under changes that never end, a pack is made at least this often."""
-LOOK_AGAIN_MS = 1000
-"""The watcher runs by then."""
+LOOK_AGAIN_MS = 250
+"""After this long without a change the tree is looked at once more: a folder that was just made is
+watched a moment later than the file in it was written.
+"""
 
 State = dict[str, tuple[int, int, int]]
 
@@ -33,16 +35,20 @@ def check_watch(args: argparse.Namespace) -> None:
 
 
 def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
-    """Call `pack` now and after every change, until somebody interrupts. A pack that is refused is
-    told, and the watch goes on: the next change may be the remedy.
+    """Call `pack` now and after every change, until an interrupt. A refused pack is reported and
+    the watch goes on: the next change may be the remedy. The watch exists before the first scan, so
+    no change after it is lost.
     """
     from sutler.secrets.cleaner import told
 
-    seen = state_of(project)
-    code = pack()
-    console.note("watching for changes; end with Ctrl-C")
+    code = 0
     try:
-        for _ in changes(project.place.root):
+        bursts = changes(project.place.root)
+        next(bursts)
+        seen = state_of(project)
+        code = _reported(pack, console)
+        console.note("watching for changes; end with Ctrl-C")
+        for _ in bursts:
             now = state_of(project)
             if now == seen:
                 continue
@@ -53,14 +59,19 @@ def watch(project: Project, pack: Callable[[], int], console: Console) -> int:
             console.note(
                 told(f"changed: {', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}")
             )
-            try:
-                code = pack()
-            except SutlerError as error:
-                code = error.exit_code
-                console.error(error)
+            code = _reported(pack, console)
     except KeyboardInterrupt:
         return code
     return code
+
+
+def _reported(pack: Callable[[], int], console: Console) -> int:
+    """The exit code of a pack; a refusal is printed."""
+    try:
+        return pack()
+    except SutlerError as error:
+        console.error(error)
+        return error.exit_code
 
 
 def state_of(project: Project) -> State:
@@ -71,18 +82,11 @@ def state_of(project: Project) -> State:
 
 
 def changes(root: str) -> Iterator[None]:
-    """Yield for each burst of changes below the root, and once soon after the start.
-
-    The kernel reports only what follows the start of the watcher. A change between the first scan
-    and that moment would stay unseen until the next one, so the caller looks again as soon as it
-    watches.
+    """Yield once when the watch exists, then for each burst of changes below the root, and once
+    more after it.
     """
-    try:
-        from watchfiles import watch as events
-    except ImportError:
-        raise UsageError(
-            "--watch needs the watch extra", next_step="pip install 'sutler[watch]'"
-        ) from None
+    from watchfiles import watch as events
+
     reports = events(
         os.path.realpath(root),
         debounce=LONGEST_MS,
@@ -93,6 +97,10 @@ def changes(root: str) -> Iterator[None]:
         rust_timeout=LOOK_AGAIN_MS,
         yield_on_timeout=True,
     )
-    for number, changed in enumerate(reports):
-        if changed or number == 0:
+    next(reports)  # with its first answer the kernel's watch exists
+    yield None
+    restless = True
+    for report in reports:
+        if report or restless:
             yield None
+        restless = bool(report)

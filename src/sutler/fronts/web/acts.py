@@ -75,9 +75,10 @@ class Acts:
         with self._busy:
             packing, project = self._packing(wanted)
             packing.watch = watch = watch_for(project)
+            packing.empty_ok = True
             for _ in packing.encoded():
                 pass
-            watch.scores = packing.scores
+            watch.learn(packing)
         return view_of_run(
             packing.report, watch, project=told(project.name), goal=told(wanted.goal)
         )

@@ -30,7 +30,8 @@ from sutler.tokens.counter import count_bytes, token_counter
 from sutler.version import VERSION
 
 if TYPE_CHECKING:
-    from sutler.pack.project import Project
+    from sutler.pack.project import Packing, Project
+    from sutler.ranking.score import Ranked
 
 DETAILS = 4_000_000
 """Characters of outlines and first lines that a page may hold; a pack of any size gives a page that
@@ -58,11 +59,17 @@ class Watch:
         self.details: dict[str, Detail] = {}
         self.languages: dict[str, str] = {}
         self.scores: dict[str, float] = {}  # of the ranking, where a task is known
+        self.ranked: Mapping[str, Ranked] = {}
+        self.sizes: Mapping[str, int] = {}
 
     def __call__(self, section: Section) -> None:
         self.languages[section.path] = section.language
         if detail := self.look(section.path, section.body.text):
             self.details[section.path] = detail
+
+    def learn(self, packing: Packing) -> None:
+        """Take over what a finished run knows of its ranking."""
+        self.scores, self.ranked, self.sizes = packing.scores, packing.ranked, packing.sizes
 
     def look(self, path: str, text: str) -> Detail | None:
         if self._room <= 0:
@@ -103,7 +110,7 @@ def view_of_run(
         budget=_limit(report),
         measures=stage.measures_of(rows, totals),
         files=rows,
-        left=tuple(_left(item) for item in report.excluded if item.rule.source != "git"),
+        left=_nearest(report, watch),
         receipt=receipt_rows(receipt) if receipt else (),
         notes=tuple(map(stage.plain, notes)),
         version=VERSION,
@@ -145,12 +152,37 @@ def _row(one: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
         reason=stage.plain(one.reason),
         cut=one.level not in WHOLE,
         score=watch.scores.get(one.path),
+        reasons=_reasons(one.path, watch),
+        signals=_signals(one.path, watch),
         language=watch.languages.get(one.path, ""),
         redacted=one.findings,
         hidden=sum(count for _, count in one.hidden),
         sha256=one.sha256,
         detail=watch.details.get(one.path),
     )
+
+
+def _reasons(path: str, watch: Watch) -> tuple[str, ...]:
+    """The sentences of the ranking about a file: the words that match, with their lines."""
+    ranked = watch.ranked.get(path)
+    return tuple(stage.plain(reason) for reason in ranked.reasons) if ranked else ()
+
+
+def _signals(path: str, watch: Watch) -> tuple[tuple[str, float], ...]:
+    """Each signal's share of a file's score, the strongest first."""
+    ranked = watch.ranked.get(path)
+    shares = sorted(ranked.signals, key=lambda one: (-one.share, one.name)) if ranked else ()
+    return tuple((one.name, round(one.share, 4)) for one in shares if one.share > 0)
+
+
+def _nearest(report: Report, watch: Watch) -> tuple[LeftRow, ...]:
+    """What stayed out, the nearest to entering first: by score, then by size."""
+    items = [item for item in report.excluded if item.rule.source != "git"]
+    rows = [
+        replace(_left(item), score=watch.scores.get(item.path), bytes=watch.sizes.get(item.path, 0))
+        for item in items
+    ]
+    return tuple(sorted(rows, key=lambda row: (-(row.score or 0.0), not row.bytes, row.bytes)))
 
 
 def _left(item: Excluded) -> LeftRow:

@@ -49,11 +49,14 @@ function leftPane() {
     { key: "path", title: "Path", width: "minmax(140px, 5fr)", value: (row) => row.path, cell: (row) => path(row.path) },
     { key: "reason", title: "Reason", width: "140px", value: (row) => row.reason, cell: (row) => row.reason.replaceAll("_", " ") },
     { key: "rule", title: "Rule", width: "minmax(120px, 5fr)", value: (row) => row.rule || "", cell: (row) => make("span", { class: "mono", text: row.rule || "" }) },
+    { key: "score", title: "Score", width: "64px", right: true, narrow: true, start: "descending", value: (row) => row.score ?? -1, cell: (row) => (row.score === undefined || row.score === null ? "–" : row.score.toFixed(2)) },
+    { key: "size", title: "Bytes", width: "84px", right: true, narrow: true, start: "descending", value: (row) => row.bytes || 0, cell: (row) => (row.bytes ? count(row.bytes) : "–") },
     { key: "count", title: "Files", width: "76px", right: true, start: "descending", value: (row) => row.count ?? 1, cell: (row) => `${count(row.count ?? 1)}${row.more ? "+" : ""}` },
   ];
   const files = (rows) => rows.reduce((sum, row) => sum + (row.count ?? 1), 0);
   const made = filtered({
     label: "Left out", hint: "Filter by path, reason or rule", columns, empty: "Nothing was left out.",
+    sort: { key: "score", way: "descending" },
     text: (row) => `${row.path} ${row.reason.replaceAll("_", " ")} ${row.rule || ""}`,
     tally: (rows, all) => `${count(rows.length)} of ${plural(all.length, "entry", "entries")}, ${plural(files(rows), "file")}`,
   });
@@ -135,9 +138,23 @@ function openFile(index) {
   const title = make("h2", { id: "detail-title", text: file.path, dir: "ltr" });
   refill(sheet, make("div", { class: "sheet" }, make("header", {}, title, close),
     make("dl", { class: "facts" }, ...pairs.flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value, class: name === "SHA-256" ? "mono" : "" })])),
-    ...detailOf(file)));
+    ...whyOf(file), ...detailOf(file)));
   sheet.showModal();
   close.focus();
+}
+
+/** Why a file is in, for a goal: the sentences of the ranking, and the score by signal. */
+function whyOf(file) {
+  if (!file.reasons?.length && !file.signals?.length) return [];
+  const whole = (file.signals || []).reduce((sum, [, share]) => sum + share, 0);
+  const rows = (file.signals || []).map(([name, share]) => {
+    const bar = make("i");
+    bar.style.width = `${(100 * share) / (whole || 1)}%`;
+    return make("li", {}, make("div", { class: "cost" }, `${name.replaceAll("_", " ")} ${share.toFixed(3)}`, bar));
+  });
+  return [make("h3", { text: "Why it is in" }),
+    make("ul", { class: "reasons", "aria-label": "Reasons" }, ...(file.reasons || []).map((text) => make("li", { text }))),
+    ...(rows.length ? [make("h3", { text: "Score by signal" }), make("ul", { class: "signals", "aria-label": "Score by signal" }, ...rows)] : [])];
 }
 
 function detailOf(file) {

@@ -66,10 +66,27 @@ function showLegend() {
   for (const [mark, title, size] of marks) {
     if (size) chips.push(make("button", { type: "button", "aria-pressed": String(state.marks.has(mark)), "data-mark": mark, onclick: () => toggle(state.marks, mark) }, dot(`mark-${mark}`), title, make("b", { text: count(size) })));
   }
+  if (state.bySignal) chips.splice(0, chips.length, ...signalChips());
+  if (state.view.strongest.length) {
+    chips.push(make("button", { type: "button", "aria-pressed": String(Boolean(state.bySignal)), "data-mark": "signal", text: "colour by strongest signal", onclick: () => { state.bySignal = !state.bySignal; changed(); } }));
+  }
   const focused = document.activeElement?.dataset;
   const key = focused && (focused.why ? `[data-why="${focused.why}"]` : focused.mark ? `[data-mark="${focused.mark}"]` : "");
   refill(byId("legend"), ...chips);
   if (key) byId("legend").querySelector(key)?.focus();
+}
+
+/** What each colour means where files are coloured by the signal that did most for them. */
+function signalChips() {
+  const { files, strongest } = state.view;
+  return strongest.map((name, at) => make("span", { class: "chip" }, dot(`why-${COLOURS[at % COLOURS.length]}`), name.replaceAll("_", " "),
+    make("b", { text: count(files.filter((file) => file.signals?.[0]?.[0] === name).length) })));
+}
+
+function strongestSignals(files) {
+  const tally = new Map();
+  for (const { signals } of files) if (signals?.length) tally.set(signals[0][0], (tally.get(signals[0][0]) || 0) + 1);
+  return [...tally].sort(([a, i], [b, j]) => j - i || (a < b ? -1 : 1)).map(([name]) => name);
 }
 
 function showCrumbs() {
@@ -151,6 +168,7 @@ function start(view) {
   const tell = startTabs(panes);
   state.listeners.push(() => { showMeter(); showLegend(); showCrumbs(); showMeasures(); });
   state.fresh = (next) => {
+    next.strongest = strongestSignals(next.files);
     next.best = next.files.reduce((best, file) => Math.max(best, file.score || 0), 0);
     Object.assign(state, { view: next, measure: Math.min(state.measure, next.measures.length - 1) });
     showHead();

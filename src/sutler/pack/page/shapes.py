@@ -61,6 +61,8 @@ class FileRow(Struct, frozen=True, omit_defaults=True):
     reason: str
     cut: bool = False
     score: float | None = None
+    reasons: tuple[str, ...] = ()  # of the ranking
+    signals: tuple[tuple[str, float], ...] = ()  # shares of the score, the strongest first
     language: str = ""
     redacted: int = 0
     hidden: int = 0
@@ -69,13 +71,17 @@ class FileRow(Struct, frozen=True, omit_defaults=True):
 
 
 class LeftRow(Struct, frozen=True, omit_defaults=True):
-    """What stayed out, and the rule that said so. A folder counts what lies below it."""
+    """What stayed out, and the rule that decided. A folder counts what lies below it. Score and
+    size are known for files that might have entered.
+    """
 
     path: str
     reason: str
     rule: str = ""
     count: int = 1
     more: bool = False
+    score: float | None = None
+    bytes: int = 0
 
 
 class ChangeRow(Struct, frozen=True, omit_defaults=True):

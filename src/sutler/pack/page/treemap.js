@@ -166,6 +166,15 @@ function toned(hex, ground, step) {
   return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
+const COLOURS = ["ranked", "neighbour", "issue", "key", "source", "documentation", "config", "test", "entry", "changed", "derived"];
+
+/** The colour of a file: its reason, or the signal that did most for its score. */
+function colourOf(file) {
+  if (!state.bySignal) return file.why;
+  const at = state.view.strongest.indexOf(file.signals?.[0]?.[0]);
+  return at < 0 ? "other" : COLOURS[at % COLOURS.length];
+}
+
 const STEPS = 16;
 const stepOf = (file) => (file && file.score > 0 ? Math.round((STEPS * file.score) / state.view.best) : STEPS);
 
@@ -205,10 +214,15 @@ function drawMap() {
   pen.fillRect(0, 0, width, height);
   drawFolders(pen, colours);
   drawCells(pen, colours);
+  if (!view.files.length) {
+    pen.fillStyle = colours.quiet;
+    pen.font = "14px system-ui, sans-serif";
+    pen.fillText("This pack holds no file: see \u201cLeft out\u201d below for the reasons.", 16, 28);
+  }
   const canvas = byId("map");
   canvas.dataset.cells = treemap.cells.length;
   canvas.dataset.total = treemap.cells.reduce((sum, cell) => sum + cell.value, 0);
-  canvas.setAttribute("aria-label", `Map of ${plural(view.files.length, "file")}, ${count(measure().total)} ${measure().name} in all`);
+  canvas.setAttribute("aria-label", !view.files.length ? "This pack holds no file" : `Map of ${plural(view.files.length, "file")}, ${count(measure().total)} ${measure().name} in all`);
   drawOver();
 }
 
@@ -241,7 +255,7 @@ function drawCells(pen, colours) {
   pen.font = "11.5px system-ui, sans-serif";
   for (const cell of treemap.cells) {
     const file = cell.file >= 0 ? files[cell.file] : null;
-    const why = file ? file.why : "frame";
+    const why = file ? colourOf(file) : "frame";
     const tone = `${why} ${stepOf(file)}`;
     if (!tones.has(tone)) {
       const mixed = toned(colours.of(why), colours.ground, stepOf(file));
@@ -254,7 +268,7 @@ function drawCells(pen, colours) {
     pen.globalAlpha = dim ? 0.16 : 1;
     pen.fillStyle = fill;
     pen.fillRect(...box);
-    if (file && file.cut && cell.w > 3 && cell.h > 3) {
+    if ((!file || file.cut) && cell.w > 3 && cell.h > 3) {
       pen.fillStyle = hatch;
       pen.fillRect(...box);
     }

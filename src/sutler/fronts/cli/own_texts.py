@@ -1,0 +1,90 @@
+"""Texts of the user's own in a pack: header, instructions, template."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+
+from sutler.errors import RefusedError, UsageError
+from sutler.pack.project import Packing
+from sutler.paths import quote
+from sutler.tokens.counter import counter_for
+
+LARGEST = 1_000_000
+"""Bytes of a header, of instructions and of a template."""
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse a template beside another form of output."""
+    if args.template and (args.format or args.type or args.task or args.split):
+        raise UsageError(
+            "--template writes a form of its own",
+            rule="a pack has one form",
+            next_step="leave --format, --type, --task and --split out",
+        )
+    if (args.header or args.instructions) and args.task:
+        raise UsageError(
+            "a task pack has no header and no instructions",
+            next_step="write them into the task, or use --goal",
+        )
+
+
+def header(given: str | None) -> str:
+    """The text of --header: a file's, where the value names one."""
+    if not given:
+        return ""
+    return read_text(given, "--header") if os.path.isfile(given) else given
+
+
+def instructions(file: str | None) -> str:
+    return read_text(file, "--instructions") if file else ""
+
+
+def read_text(path: str, option: str) -> str:
+    """A small text file of the user's."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(
+            f"{option}: cannot read {quote(path)}: {error.strerror}",
+            next_step="name a text file",
+        ) from None
+    if len(data) > LARGEST:
+        raise UsageError(
+            f"{option}: {quote(path)} is larger than {LARGEST:,} bytes",
+            rule="it is a text for the reader of the pack",
+            next_step="pack it as a file: sutler pack FILE",
+        )
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"{option}: {quote(path)} is not UTF-8", next_step="save it as UTF-8"
+        ) from None
+
+
+def through(packing: Packing, file: str) -> Iterator[bytes]:
+    """The pack through the user's template, which is redacted as every text is."""
+    from sutler.formats import parse
+    from sutler.goals.pack_template import template_text
+
+    template = read_text(file, "--template")
+    if packing.project.settings.flag("redact"):
+        template = packing.project.clean()(template, "").text
+    text = template_text(template, os.path.basename(file), parse(packing.text()))
+    require_within(packing, text, "the rendered template")
+    yield text.encode("utf-8", "surrogateescape")
+
+
+def require_within(packing: Packing, text: str, what: str) -> None:
+    """Refuse a text above the budget of its pack."""
+    budget = packing.request.budget
+    cost = counter_for(budget.unit, budget.counter)(text)
+    if budget.limit is not None and cost > budget.limit:
+        raise RefusedError(
+            f"{what} cost {cost:,} {budget.unit} and the budget is {budget.limit:,}",
+            rule="a budget holds in every format",
+            next_step="raise the budget a little",
+        )

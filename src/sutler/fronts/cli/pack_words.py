@@ -1,0 +1,324 @@
+"""What `sutler pack` prints for people: its summary, within the width of the terminal, and its
+options, in the groups of its help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+
+from sutler.formats import FORMATS
+from sutler.fronts.cli import options
+from sutler.fronts.cli.console import Console, harmless
+from sutler.pack.report import WHOLE, Report
+from sutler.paths import quote
+from sutler.tokens.counter import ESTIMATES
+
+TITLE = 10
+"""Columns of a row's title, with the blanks around it."""
+NAMED_PROBLEMS = 3
+
+
+LEFT_OUT = (
+    "--goal TEXT puts what a task needs first",
+    "-i GLOB chooses",
+    "--no-budget packs all",
+)
+"""What to do about files that a ceiling left out."""
+
+
+def summary(report: Report, destination: str, console: Console, *, goal: bool = False) -> str:
+    """What is in, what is out and why, the budget, what was changed, problems, the largest files,
+    the destination.
+    """
+    listing = report.listing
+    room = max(columns() - TITLE, 20)
+    rows = (
+        (
+            "packed",
+            [
+                f"{len(report.shown):,} of {report.scanned:,} files",
+                f"{report.bytes:,} bytes of {report.format}",
+            ],
+        ),
+        ("out", _out(report)),
+        ("budget", _budget(report)),
+        ("stop", _stop(report)),
+        ("notes", _notes(report)),
+        ("problems", _problems(report, room)),
+        ("largest", _largest(report, room)),
+        ("next", [] if goal or not (listing.unnamed or listing.paths) else [*LEFT_OUT]),
+        ("pack", [f"{report.pack_id[:16]} -> {shortened(destination, room - 20)}"]),
+    )
+    return "\n".join(
+        _row(console, title, harmless(line))
+        for title, parts in rows
+        if parts
+        for title, line in _titled(title, wrapped(parts, room))
+    )
+
+
+def columns() -> int:
+    """The width of the terminal that stderr is; without one, lines are as long as they are."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return 10_000
+
+
+def wrapped(parts: Iterable[str], room: int) -> list[str]:
+    """The parts, joined by commas, in lines of at most `room` columns. A line breaks between parts,
+    and inside a part between words.
+    """
+    words = list(parts)
+    pieces = [f"{word}," for word in words[:-1]] + words[-1:]
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + 1 + len(piece) <= room:
+            lines[-1] += f" {piece}"
+        elif len(piece) <= room:
+            lines.append(piece)
+        else:
+            import textwrap
+
+            lines += textwrap.wrap(piece, room, break_on_hyphens=False)
+    return lines
+
+
+def shortened(path: str, room: int) -> str:
+    """A path within `room` columns: the middle is left out, the file's name stays."""
+    room = max(room, 8)
+    if len(path) <= room:
+        return path
+    tail = min(len(path.rpartition("/")[2]) + 1, room - 4)
+    return f"{path[: room - tail - 1]}…{path[len(path) - tail :]}"
+
+
+def _titled(title: str, lines: list[str]) -> Iterable[tuple[str, str]]:
+    return ((title if number == 0 else "", line) for number, line in enumerate(lines))
+
+
+def _row(console: Console, title: str, line: str) -> str:
+    return f"{console.paint(f'{title:>8}', '36')}  {line}" if title else f"{'':>8}  {line}"
+
+
+def _out(report: Report) -> list[str]:
+    reasons = report.out_by_reason()
+    total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
+    named = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:6]]
+    if not total:
+        return ["nothing"]
+    first, *rest = [*named, f"{other:,} other"] if other else named
+    return [f"{total:,} files: {first}", *rest]
+
+
+def _budget(report: Report) -> list[str]:
+    tokens = (
+        f"{report.tokens:,} tokens ({report.budget.counter})"
+        if report.tokens is not None
+        else "tokens not counted"
+    )
+    if report.budget.limit is None:
+        return [f"about {tokens}" if report.tokens is not None else tokens, "no limit"]
+    share = 100 * report.used / report.budget.limit
+    estimate = f" of {report.budget.counter}" if report.budget.counter in ESTIMATES else ""
+    unit = report.budget.unit + (estimate if report.budget.unit == "tokens" else "")
+    used = f"{report.used:,} of {report.budget.limit:,} {unit} ({share:.1f} %)"
+    return [used] if report.budget.unit == "tokens" else [used, tokens]
+
+
+def _stop(report: Report) -> list[str]:
+    """What the stop rule expects of a pack for a goal, and what it would have shown next."""
+    listing = report.listing
+    if listing.abstained:
+        return ["nothing in this project fits the goal well enough", "--fill shows the best anyway"]
+    if not listing.expected:
+        return []
+    precision, recall = (f"{100 * share:.0f} %" for share in listing.expected)
+    parts = [
+        f"about {precision} of these lines are useful",
+        f"{recall} of the useful lines are here",
+    ]
+    return [*parts, f"next {', '.join(listing.next[:3])}"] if listing.next else parts
+
+
+def _notes(report: Report) -> list[str]:
+    cut = sum(1 for one in report.shown if one.level not in WHOLE)
+    stopped = report.listing.expected is not None or report.listing.abstained
+    findings = sum(one.findings for one in report.shown)
+    notes = [
+        f"{count:,} {text}"
+        for count, text in (
+            (cut, "shown in part"),
+            (len(report.listing.paths), "listed by name only"),
+            (0 if stopped else report.listing.unnamed, "left out for the budget"),
+            (findings, "secrets redacted"),
+            (sum(report.hidden().values()), "hidden characters made visible"),
+            (len(report.linked), "hard links"),
+            (len(report.problems), "problems"),
+        )
+        if count
+    ]
+    whole = "facts in place of text" if report.type == "summary" else "every file whole"
+    return notes or [whole]
+
+
+def _problems(report: Report, room: int) -> list[str]:
+    """The first problems by name; `--json` has all of them."""
+    named = [
+        f"{shortened(quote(one.path), room - len(one.kind) - 2)} {one.kind}"
+        for one in report.problems[:NAMED_PROBLEMS]
+    ]
+    more = len(report.problems) - len(named)
+    return [*named, f"{more:,} more (see --json)"] if more else named
+
+
+def _largest(report: Report, room: int) -> list[str]:
+    rows = [(quote(one.path), f"{one.weight:,}") for one in report.largest()]
+    named = [f"{shortened(path, room - len(weight) - 2)} {weight}" for path, weight in rows]
+    return named or ["no files"]
+
+
+OTHER_FORMATS = ("msgpack", "prompt", "assign")
+"""Formats that are written and that `unpack` does not read."""
+
+_TRANSFORMS = {
+    "remove-comments": "remove comments, in languages with a grammar; lines stay",
+    "remove-empty-lines": "remove empty lines; not with a goal or line numbers",
+    "truncate-base64": "keep only the beginning of long base64 literals",
+}
+
+
+def add_pack_options(parser: argparse.ArgumentParser) -> None:
+    given = options.add_paths(parser)
+    given.add_argument(
+        "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
+    )
+    chosen = options.add_selection(parser)
+    chosen.add_argument(
+        "--goal",
+        metavar="TEXT",
+        help="task by which files are ranked; it is printed at the end of the pack; '-' is stdin",
+    )
+    chosen.add_argument(
+        "--fill",
+        action="store_true",
+        help="with --goal: fill the budget; default: stop where more lines would be mostly noise",
+    )
+    chosen.add_argument(
+        "--stop",
+        metavar="P",
+        help="with --goal: show regions whose probability of being useful is at least P (0 to 1)",
+    )
+    chosen.add_argument(
+        "--cite",
+        action="store_true",
+        help="with --goal: print only path:start-end and the reasons, no text",
+    )
+    chosen.add_argument(
+        "--stable-order",
+        action="store_true",
+        help="with --goal: files by category and path, which prompt caches keep; default: best first",
+    )
+    chosen.add_argument(
+        "--since",
+        metavar="REV",
+        help="files changed since REV first and whole, then files related to them",
+    )
+    options.add_budget(parser)
+    _add_output(parser)
+    _add_safety(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    out = parser.add_argument_group("output")
+    out.add_argument(
+        "-o", "--output", metavar="FILE", help="write to FILE, whole or not at all; '-' is stdout"
+    )
+    out.add_argument(
+        "--copy", action="store_true", help="copy to the clipboard instead of printing"
+    )
+    out.add_argument(
+        "-f",
+        "--format",
+        metavar="NAME",
+        choices=(*FORMATS, *OTHER_FORMATS),
+        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the text for a model; "
+        "with --type or --task, json and msgpack are the documents of 'sutler schema'",
+    )
+    out.add_argument(
+        "--template", metavar="FILE", help="write the pack through your own template (Tera)"
+    )
+    out.add_argument(
+        "--type",
+        choices=("auto", "full", "summary"),
+        help="full: file contents; summary: facts only; auto: full if it fits",
+    )
+    out.add_argument(
+        "--provider-limit",
+        action="append",
+        metavar="NAME=SIZE",
+        help="a provider's limit for --type auto (repeatable)",
+    )
+    out.add_argument(
+        "--diff", action="store_true", help="add the diff against REV (default HEAD), redacted"
+    )
+    out.add_argument(
+        "--log", type=int, default=0, metavar="N", help="add the subjects of the last N commits"
+    )
+    out.add_argument(
+        "-n", "--line-numbers", action="store_true", help="number the lines of each file"
+    )
+    out.add_argument(
+        "--header", metavar="TEXT|FILE", help="a text of yours before the files, redacted"
+    )
+    out.add_argument(
+        "--instructions", metavar="FILE", help="a text of yours behind the files, redacted"
+    )
+    for name, help in _TRANSFORMS.items():
+        out.add_argument(
+            f"--{name}", action="append_const", const=name, dest="transforms", help=help
+        )
+    out.add_argument(
+        "--cut-over",
+        metavar="SIZE",
+        help="show only head and tail of files above SIZE (default 50k; 0: never)",
+    )
+    out.add_argument(
+        "--split",
+        metavar="SIZE",
+        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …",
+    )
+    out.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write a report of the pack to FILE: one HTML page, no network",
+    )
+    out.add_argument(
+        "--watch",
+        action="store_true",
+        help="pack again whenever a file changes, until Ctrl-C; needs -o",
+    )
+
+
+def _add_safety(parser: argparse.ArgumentParser) -> None:
+    safe = parser.add_argument_group("safety")
+    safe.add_argument(
+        "--no-redact", action="store_true", help="do not redact secrets; the receipt records it"
+    )
+    safe.add_argument(
+        "--mode",
+        choices=("strict", "flexible", "ignore"),
+        help="on a problem, strict: stop; flexible: ask about named files; ignore: record it",
+    )
+    safe.add_argument(
+        "--on-decode-error",
+        choices=("replace", "skip"),
+        help="bytes that are not text in any known encoding: replace them, or skip the file",
+    )
+    safe.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")

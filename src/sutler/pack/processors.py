@@ -1,0 +1,114 @@
+"""Programs of the user's own that turn a file into text: `"*.pdf" = "pdftotext {file} -"`.
+
+They are read from the user's own settings alone. A program gets a copy of the file in an empty
+folder, few variables, and limits on time and output. Its text is redacted like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sutler.errors import UsageError
+from sutler.scan.globs import GlobSet
+from sutler.scan.snapshot import Problem
+
+SECONDS = 30.0
+LARGEST = 16 << 20
+"""Bytes of text that a processor may write."""
+_PAUSE = 0.02
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ")
+
+
+class Processors:
+    """The processors of the settings, in their order: the first glob that matches decides."""
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        self._rows = [_row(row) for row in rows]
+        self._done: dict[tuple[str, str], bytes] = {}
+
+    def words_for(self, path: str) -> list[str]:
+        """The program and its arguments for a file; none if no glob matches."""
+        return next((words for globs, words in self._rows if globs.match(path)), [])
+
+    def text_of(self, path: str, data: bytes, digest: str) -> bytes | Problem | None:
+        """What the file's processor prints; None for a file without one."""
+        words = self.words_for(path)
+        if not words:
+            return None
+        key = (digest, shlex.join(words))
+        if key not in self._done:
+            output = _output(path, words, data)
+            if isinstance(output, Problem):
+                return output
+            self._done = {key: output}  # a file may be asked for twice in a row, never later
+        return self._done[key]
+
+
+def _row(row: str) -> tuple[GlobSet, list[str]]:
+    glob, _, command = row.partition("=")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        words = []
+        command = f"{command} ({error})"
+    if not glob.strip() or not any("{file}" in word for word in words[1:]):
+        raise UsageError(
+            f"the processor '{row}' cannot be run: {command.strip() or 'no command'}",
+            rule="a processor is a program and its arguments, one of which holds {file}",
+            next_step='write it in your own config file: [processors] "*.pdf" = "pdftotext {file} -"',
+        )
+    return GlobSet((glob.strip(),)), words
+
+
+def _output(path: str, words: Sequence[str], data: bytes) -> bytes | Problem:
+    """Run a processor on a copy of the file, in a folder and a process group of its own."""
+    with tempfile.TemporaryDirectory(prefix="sutler-processor-") as folder:
+        copy = os.path.join(folder, "file" + os.path.splitext(path)[1])
+        with open(copy, "wb") as stream:
+            stream.write(data)
+        env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        printed = os.path.join(folder, "printed")
+        with open(printed, "wb") as stream:
+            try:
+                child = subprocess.Popen(
+                    [word.replace("{file}", copy) for word in words],
+                    cwd=folder,
+                    env={**env, "HOME": folder},
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return Problem(path, "malformed", f"processor {words[0]}: {error.strerror}")
+            stopped = _wait(child, printed)
+        if stopped or child.returncode:
+            why = stopped or f"exit code {child.returncode}"
+            return Problem(path, "malformed", f"processor {words[0]}: {why}")
+        with open(printed, "rb") as stream:
+            return stream.read(LARGEST)
+
+
+def _wait(child: subprocess.Popen[bytes], printed: str) -> str:
+    """Wait for a child within the limits; why it was stopped, or ""."""
+    until = time.monotonic() + SECONDS
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_PAUSE)
+                return "" if os.path.getsize(printed) <= LARGEST else "too much output"
+            if time.monotonic() > until:
+                return f"longer than {SECONDS:.0f} seconds"
+            if os.path.getsize(printed) > LARGEST:
+                return "too much output"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()

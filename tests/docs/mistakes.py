@@ -1,0 +1,118 @@
+"""Mistakes that newcomers make, and what every answer to one has to hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MISTAKES = tuple(
+    line
+    for line in """
+sutler pakc
+sutler paks .
+sutler Pack
+sutler lst
+sutler help pakc
+sutler pack nowhere
+sutler pack nowhere/at/all.py
+sutler pack ''
+sutler pack README.md nowhere
+sutler pack --nothing
+sutler pack --max-token 5k
+sutler pack --max-tokens
+sutler pack --max-tokens five
+sutler pack --max-tokens -5
+sutler pack --max-tokens 5.5k
+sutler pack --max-tokens 10 README.md
+sutler pack --max-tokens 5k --max-chars 5k
+sutler pack --no-budget --max-tokens 5k
+sutler pack --tier medium
+sutler pack --counter gpt-4
+sutler pack --format pdf
+sutler pack --format XML
+sutler pack -f marckdown
+sutler pack --type short
+sutler pack --style xml
+sutler pack --remote
+sutler pack -o ''
+sutler pack -o nowhere/pack.md
+sutler pack -o src
+sutler pack -o pack.md --copy
+sutler pack --report '' -o pack.md
+sutler pack --split 10 -o part.md
+sutler pack --watch
+sutler pack --watch -o -
+sutler pack --goal - --stdin
+sutler pack --stdin
+sutler pack --profile nothing
+sutler pack --task nowhere.yaml
+sutler pack --since nothing
+sutler pack --log many
+sutler pack -i '*.nothing'
+sutler pack -i '[a-'
+sutler pack -e '*'
+sutler pack empty
+sutler pack empty -f json
+sutler pack /
+sutler pack .env
+sutler pack --mode careful
+sutler pack --cut-over big
+sutler why
+sutler why nowhere
+sutler why ..
+sutler rank
+sutler rank src
+sutler rank --goal
+sutler tree -L 0
+sutler tree -L two
+sutler outline nowhere.py
+sutler outline src
+sutler unpack nowhere.md
+sutler unpack README.md
+sutler diff-packs README.md
+sutler diff-packs README.md README.md
+sutler verify README.md
+sutler report README.md -o report.html
+sutler read nowhere.py
+sutler read README.md:9-1
+sutler read /etc/passwd
+sutler edit README.md nothing something
+sutler run nothing
+sutler goals show nothing
+sutler call nothing '{}'
+sutler call read_file 'path=README.md'
+sutler call read_file '{}'
+sutler config nothing
+sutler schema nothing
+sutler completion fish
+sutler receipt show nothing
+sutler approve nothing
+sutler mcp install --client nothing
+sutler init --nothing
+sutler cache empty
+sutler pack owner/name/with/too/many
+SUTLER_MAX_TOKENS=many sutler pack
+SUTLER_FORMAT=pdf sutler pack
+""".strip().splitlines()
+)
+
+
+def prepared(folder: Path) -> None:
+    """A small project to make mistakes in."""
+    (folder / "src").mkdir(parents=True)
+    (folder / "empty").mkdir()
+    (folder / "README.md").write_text("# Cart\n")
+    (folder / ".env").write_text("NAME=value\n")
+    (folder / "src/cart.py").write_text("WHEELS = 4\n")
+
+
+def wrong(line: str, code: int, output: str) -> str:
+    """What is wrong with the answer to a mistake; "" if nothing is."""
+    if "Traceback" in output or "please report" in output.lower():
+        return f"{line}: a traceback\n{output}"
+    if not 1 <= code <= 6:
+        return f"{line}: exit code {code}\n{output}"
+    if "sutler: " not in output or "next: " not in output:
+        return f"{line}: does not say what happened and what to do next\n{output}"
+    if code == 3 and "rule: " not in output:
+        return f"{line}: refused without a rule\n{output}"
+    return ""
