@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import msgspec
 
 from sutler.access.audit import EVERY
+from sutler.access.control_files import TABLE
 from sutler.access.gate import APPROVAL_SECONDS
-from sutler.access.policy import CONTROL, INTERNAL
+from sutler.access.policy import INTERNAL
 from sutler.access.registry import ENTRY_DOCUMENTS, EXCERPT_LINES
 from sutler.scan.name_rules import CERTAIN, CREDENTIAL_PATHS, RESEMBLING
 from sutler.store.records import PROFILES, AuditEntry, RegistryRow
@@ -150,7 +151,7 @@ def _policy() -> str:
         internal=_globs(INTERNAL),
         credentials=_globs((*CERTAIN, *CREDENTIAL_PATHS)),
         resembling=_globs(RESEMBLING),
-        control=_globs(CONTROL),
+        control="".join(f"\n   - {row.reason}: {_globs(row.globs)}" for row in TABLE),
         minutes=APPROVAL_SECONDS // 60,
         profiles=_table(head, rows),
     )
@@ -177,7 +178,7 @@ Denials match a path in every spelling (case, Unicode form, invisible characters
 2. **Denied by the project or the user**: AI-ignore files (`.aiexclude`, `.cursorignore` and the others), `deny`
    globs, a caller's scope, an exhausted budget (`limits`: reads, writes, bytes, tokens in one session).
 3. **Asks for approval**: files that git ignores, `ask` globs, reads longer than the profile allows, every write
-   outside the user's `writable` globs, and writing a control file even inside them: {control}.
+   outside the user's `writable` globs, and writing a control file even inside them:{control}
 4. **Allowed**: other reads.
 
 An approval is bound to tool, path, arguments, the digests before and after, the policy, the caller and the

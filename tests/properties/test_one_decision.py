@@ -136,7 +136,8 @@ def _check_agent(root: Root, settings: Settings, world: World, paths: list[str])
     scan_rules = rules_for(settings, "agent")
     denied = tuple(PolicyRule("deny", glob) for glob in world.deny)
     policy = Rules(rules=denied, allow=scan_rules.allow, strict_patterns=scan_rules.strict_patterns)
-    admission = Admission(root, rules_for(settings), lambda: policy, Caller("c", "s", CLOUD))
+    caller = Caller("c", "s", CLOUD)
+    admission = Admission(root, rules_for(settings), lambda: policy, lambda: caller)
     for path in paths:
         wanted = reasons(world, path, "agent", False)
         state = "in" if not wanted else "ask" if wanted == {"ignored"} else "out"

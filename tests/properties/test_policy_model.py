@@ -119,7 +119,7 @@ def model_matches(glob: str, path: str, *, closing: bool) -> bool:
 def model(call: Call, rules: Rules, caller: Caller, spent: Spent) -> str:
     said: set[str] = set()
     names = [name.casefold() for name in call.path.split("/")]
-    if ".env" in names or ".git" in names or call.standing == "ai_denied":
+    if ".env" in names or ".git" in names or call.standing in ("ai_denied", "hard_link"):
         said.add("deny")
     if "conftest.py" in names and call.effect == "write":
         said.add("ask")

@@ -236,7 +236,7 @@ def test_why_speaks_of_folders_and_of_names_that_begin_with_dots(
 ) -> None:
     folder = plant({**TREE, "..odd": "x\n", "node_modules": {"a": {"b.js": "x\n"}}})
     assert "..odd: in (full)" in sutler("why", "..odd", cwd=folder).text
-    assert "1 files below it are in" in sutler("why", "src", cwd=folder).text
+    assert "a folder: 1 file in" in sutler("why", "src", cwd=folder).text
     assert "node_modules/a/b.js: out" in sutler("why", "node_modules/a/b.js", cwd=folder).text
     assert sutler("why", ".", cwd=folder).text.startswith(".: in")
 

@@ -86,11 +86,13 @@ def test_unpack_gives_back_what_was_packed(
 
 
 def test_a_pack_of_a_pack_unpacks(plant: Plant, sutler: Sutler, tmp_path: Path) -> None:
-    """A file that is itself a pack is material like any other."""
+    """An earlier pack stays out as generated; one that is named is material like any other."""
     folder = plant({"a.md": "one\n"})
     inner = sutler("pack", cwd=folder).out
     (folder / "pack.md").write_bytes(inner)
-    outer = sutler("pack", cwd=folder).out
+    assert shown(sutler("pack", cwd=folder).out) == ["a.md"]
+    assert "generated" in sutler("why", "pack.md", cwd=folder).text
+    outer = sutler("pack", "a.md", "pack.md", cwd=folder).out
     assert shown(outer) == ["a.md", "pack.md"]
     assert sutler("unpack", "-", "-d", str(tmp_path / "out"), stdin=outer).code == 0
     assert (tmp_path / "out" / "pack.md").read_bytes() == inner

@@ -40,6 +40,20 @@ def test_a_name_of_one_platform_only_is_not_created(open_door: OpenDoor, path: s
     assert sorted(root.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    "char", ["\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\u2028", "\u2029", "\u061c"]
+)
+def test_a_name_with_a_character_that_shows_nothing_is_not_created(
+    open_door: OpenDoor, char: str
+) -> None:
+    """Bidi, zero-width, byte order mark and line separators; `portable_names` does not lift it."""
+    door = open_door({"a.py": "one\n"}, rules=msgspec.structs.replace(ALL, portable=False))
+    for path in (f"x{char}y.py", f"sub{char}/y.py"):
+        with pytest.raises(SutlerError):
+            Writer(door).write_file(path, "x", mode="create")
+    assert [path.name for path in Path(door.root.host_path).rglob("*")] == ["a.py"]
+
+
 def test_a_file_that_has_such_a_name_can_be_edited(open_door: OpenDoor) -> None:
     """The Linux kernel has an aux.c; the user may also lift the rule."""
     writer = Writer(open_door({"aux.c": "one\n"}, rules=ALL))

@@ -39,7 +39,11 @@ class Admission:
     """Decides about paths of one root for one caller, under the rules in force at each call."""
 
     def __init__(
-        self, root: Root, scan: ScanRules, rules: Callable[[], Rules], caller: Caller
+        self,
+        root: Root,
+        scan: ScanRules,
+        rules: Callable[[], Rules],
+        caller: Callable[[], Caller],
     ) -> None:
         self._root = root
         self._scan = scan
@@ -85,7 +89,7 @@ class Admission:
 
     def _decide(self, path: RelPath, standing: Standing = "open") -> Decision:
         call = Call(id="", tool="read_file", effect="read", path=path, standing=standing)
-        return decide(call, self._rules(), self._caller)
+        return decide(call, self._rules(), self._caller())
 
     def _denied_among(self, names: Iterable[str], path: RelPath) -> bool:
         others = (RelPath(name) for name in names if name != path)

@@ -67,7 +67,7 @@ class Door:
         self.root = root
         self.gate = gate
         self.setup = setup
-        self.admission = Admission(root, setup.scan, lambda: gate.rules, gate.caller)
+        self.admission = Admission(root, setup.scan, lambda: gate.rules, lambda: gate.caller)
         self.pages = Pages(root, gate.clean, self.admission.linked)
         self._profile = gate.caller.profile
         self.aside: Aside = run_here
@@ -105,13 +105,14 @@ class Door:
             args=(("path", raw), *args),
         )
         try:
+            self.root.require_place()
+            self.gate.refresh()
             path = self.relpath(raw)
         except SutlerError as refusal:
             self.gate.refused(call, refusal.rule, refusal.what)
             shown = self.gate.clean(refusal.what, "").text
-            raise RefusedError(
-                shown[:200], rule=refusal.rule, next_step="give a path relative to the project"
-            ) from None
+            next_step = refusal.next_step or "give a path relative to the project"
+            raise RefusedError(shown[:200], rule=refusal.rule, next_step=next_step) from None
         call = msgspec.structs.replace(call, path=path, lines=lines, standing=self.standing(path))
         return self.gate.enter(call, lambda: perform(path))
 

@@ -83,7 +83,7 @@ class Gate:
     def __init__(
         self,
         ledger: Ledger,
-        rules: Rules,
+        rules: Rules | Callable[[], Rules],
         caller: Caller,
         clean: Clean,
         *,
@@ -92,8 +92,12 @@ class Gate:
         strict: bool = True,
     ) -> None:
         self.store = ledger.store
-        self.caller = msgspec.structs.replace(caller, limits=least(caller.limits, rules.limits))
-        self.rules = rules
+        self._source = rules
+        self._limits = caller.limits
+        self.rules = rules() if callable(rules) else rules
+        self.caller = msgspec.structs.replace(
+            caller, limits=least(caller.limits, self.rules.limits)
+        )
         self.clean = clean
         # Paths and arguments come again and again, and what leaves with them is looked at every
         # time.
@@ -102,11 +106,24 @@ class Gate:
         self.ledger = ledger
         self._ask = ask
         self._strict = strict
-        self._policy = rules.digest
+        self._policy = self.rules.digest
+
+    def refresh(self) -> None:
+        """Take over the policy that holds now: each call is decided by the settings of its time.
+        Approvals are bound to the digest, so that those given under another policy are void.
+        """
+        if not callable(self._source):
+            return
+        rules = self._source()
+        if rules is not self.rules:
+            self.rules, self._policy = rules, rules.digest
+            limits = least(self._limits, rules.limits)
+            self.caller = msgspec.structs.replace(self.caller, limits=limits)
 
     def enter(self, call: Call, perform: Callable[[], tuple[T, Outcome]]) -> T:
         """Let a call through, or refuse it and say which rule did."""
         started = time.perf_counter()
+        self.refresh()
         decision = self._decide(call, self._spent())
         approval = ""
         if decision.verdict == "ask":
@@ -137,6 +154,7 @@ class Gate:
 
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
         """Decide each call of a write; refuse the write if one of them is denied."""
+        self.refresh()
         spent = self._spent()
         decisions = tuple(self._decide(call, spent) for call in calls)
         for call, decision in zip(calls, decisions, strict=True):

@@ -19,8 +19,8 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
+from sutler.access.control_files import ANYWHERE, FILES
 from sutler.scan.globs import allows, denies, fold
-from sutler.scan.ignore import DENIALS, SELECTION
 from sutler.scan.name_rules import NameGlobs
 from sutler.scan.name_rules import credential as credential_rule
 from sutler.store.records import (
@@ -38,26 +38,6 @@ from sutler.store.records import (
 
 INTERNAL = (".git", ".hg", ".svn", ".jj")
 """Version control's own files: neither content nor something to edit."""
-
-CONTROL = (
-    ".vscode", ".idea", ".fleet", ".zed", ".mcp.json", "mcp.json", ".cursor", ".claude", ".codex",
-    ".gemini", ".windsurf", ".continue", ".aider*", ".roo", ".kiro", ".amazonq", ".junie",
-    ".devcontainer", ".devcontainer.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENT.md",
-    "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".github", ".gitlab-ci.yml",
-    ".circleci", ".buildkite", ".drone.yml", ".travis.yml", "Jenkinsfile", "azure-pipelines.yml",
-    "bitbucket-pipelines.yml", ".pre-commit-config.yaml", ".husky", ".githooks", "lefthook.yml",
-    ".gitattributes", ".gitmodules", ".gitconfig", *SELECTION, *DENIALS,
-    "sutler.toml", ".sutler", ".claw", "claw.yaml", ".direnv", ".mise.toml", "mise.toml",
-    ".tool-versions", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".inputrc",
-    ".vimrc", ".exrc", ".nvimrc", "package.json", ".yarnrc", ".pnpmfile.cjs", "conftest.py",
-    "*.pth", "sitecustomize.py", "usercustomize.py", "setup.py", "setup.cfg", "pyproject.toml",
-    "tox.ini", "noxfile.py", "pytest.ini", "Makefile", "GNUmakefile", "justfile", "Rakefile",
-    "Gemfile", "build.rs", "build.gradle", "build.gradle.kts", "CMakeLists.txt", "Dockerfile",
-    "docker-compose*.yml", "compose*.yaml", "Vagrantfile", "crontab", "*.service", "*.desktop",
-)  # fmt: skip
-"""Files that give whoever writes them power over a person's machine or over the agent itself:
-writing them asks.
-"""
 
 NOTHING = Spent()
 UNBOUNDED = Limits()
@@ -195,7 +175,7 @@ def _builtin(call: Call, rules: Rules) -> Iterator[Voice]:
         yield "ask", 2, "ignored files need approval"
 
 
-_CONTROL = NameGlobs((*INTERNAL, *CONTROL))
+_CONTROL, _FILES = NameGlobs((*INTERNAL, *ANYWHERE)), NameGlobs(FILES)
 
 
 @lru_cache(maxsize=16_384)
@@ -223,7 +203,12 @@ def control(path: str) -> str:
     latter first.
     """
     globs = [glob for name in _names(path) if (glob := _CONTROL.find(name))]
+    globs += [glob for name in (path.casefold(), fold(path)) if (glob := _FILES.find(_last(name)))]
     return min(globs, key=lambda glob: glob not in INTERNAL, default="")
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def sensitivity(path: str, allow: tuple[str, ...] = ()) -> Sensitivity:

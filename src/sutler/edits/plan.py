@@ -23,7 +23,7 @@ from sutler.access.door import Door
 from sutler.edits.conflicts import Sides, overlap, stale, unfit
 from sutler.edits.difference import hunks
 from sutler.edits.merge import merge
-from sutler.edits.portable import unportable
+from sutler.edits.portable import unportable, unseen
 from sutler.edits.replacement import ABSENT, Held, held
 from sutler.edits.versions import known_bytes, last_seen
 from sutler.errors import ConflictError, RefusedError
@@ -83,6 +83,12 @@ class Plan(Struct, frozen=True):
 def file_before(door: Door, path: RelPath) -> Held:
     """The file as it is; refuses a new one whose name some platform cannot have."""
     before = held(door.root, path, MAX_BYTES)
+    if not before.digest and (point := unseen(path)):
+        raise RefusedError(
+            f"a name with the invisible character {point}",
+            rule="names that are created show what they are",
+            next_step="choose another name",
+        )
     if not before.digest and door.gate.rules.portable and (why := unportable(path)):
         raise RefusedError(
             f"{quote(path)[:200]} is not a name that every platform can have: {why}",

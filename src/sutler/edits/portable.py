@@ -8,6 +8,7 @@ is `.git`.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 _PORTS = (f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³")
@@ -26,6 +27,17 @@ def unportable(path: str) -> str:
         if why := _name(name):
             return why
     return ""
+
+
+def unseen(path: str) -> str:
+    """The code point of a character in a path that shows nothing or turns the text around: bidi
+    controls, zero-width characters, a byte order mark, line separators. Empty if there is none.
+    """
+    if path.isascii():
+        return ""
+    hidden = (char for char in path if unicodedata.category(char) in ("Cf", "Zl", "Zp", "Cc"))
+    char = next(hidden, "")
+    return f"U+{ord(char):04X}" if char else ""
 
 
 def _name(name: str) -> str:

@@ -213,6 +213,8 @@ class Writer:
             args=(("path", raw), *said),
         )
         try:
+            self._door.root.require_place()
+            self._gate.refresh()
             wanted = orders()
         except SutlerError as refusal:
             self._gate.refused(call, refusal.rule, refusal.what)

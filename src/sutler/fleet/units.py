@@ -27,7 +27,7 @@ from sutler.pack.unpack import deposit
 from sutler.paths import parse_relpath, wire_path
 from sutler.scan.classify import facts_of
 from sutler.scan.objects import Blob, contents, tree_of
-from sutler.scan.root import Reader, Root
+from sutler.scan.root import Reader
 from sutler.scan.snapshot import FileEntry, Problem
 from sutler.scan.text import decode
 from sutler.version import VERSION
@@ -280,7 +280,7 @@ def _by_blob(
     admitted = list(tree.admitted())
     clean = tree.project.clean(sum(entry.size for entry, _ in admitted))
     fresh: list[tuple[str, str, str, bytes]] = []
-    with Root(tree.project.place.root) as root, root.reader() as reader:
+    with tree.project.opened().reader() as reader:
         for entry, blob in admitted:
             name = f"{kind}:{_spelling(entry.path)}"
             body = queue.fact(blob, name, tool)

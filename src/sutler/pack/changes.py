@@ -46,7 +46,7 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
     """Read what was asked for from the repository's objects; nothing of its configuration takes
     part.
     """
-    repository = find_repository(root.host_path)
+    repository = find_repository(root.anchor)
     if repository is None:
         raise UsageError(
             "this is not a git repository", rule="--since, --diff and --log read its history"
@@ -57,7 +57,7 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
     with root.reader() as reader:
         if asked.since or asked.diff:
             revision = asked.since or "HEAD"
-            below = root.host_path[len(repository.top) :].strip("/")
+            below = "/".join(repository.below(root.anchor))
             commit = resolve(repository.git_dir, revision)
             old = tree_of(git_dir, commit, f"{below}/" if below else "")
             found = _relevant(changes(snapshot.entries, reader, old), snapshot)

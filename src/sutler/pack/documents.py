@@ -21,8 +21,7 @@ from sutler.pack.report import Shown, shown_text
 from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, unquote, wire_path
 from sutler.scan.classify import Classified, extractable
-from sutler.scan.root import Root
-from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, Snapshot
 from sutler.survey import graph, packs
 from sutler.survey.keys import key_files
 from sutler.survey.manifest import survey_manifest
@@ -184,9 +183,13 @@ def rel_of(path: str) -> RelPath:
 def _made(
     document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule
 ) -> Made:
+    """What a document shows and leaves out. A summary leaves out what it did not choose, and not
+    for want of room.
+    """
+    reason: Reason = "not_selected" if isinstance(document, SummaryPack) else "budget"
     inside = {one.path for one in shown}
     left = [
-        Excluded(entry.path, "budget" if extractable(facts) else "binary", rule)
+        Excluded(entry.path, reason if extractable(facts) else "binary", rule)
         for entry, facts in packs.classified(material.snapshot)
         if entry.path not in inside
     ]
@@ -214,8 +217,7 @@ def _gather(
     """
     snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
-    with Root(project.place.root) as root:
-        sources = read_sources(root, own_sources(pairs))
+    sources = read_sources(project.opened(), own_sources(pairs))
     users = graph.users(sources)
     central = {path: len(by) for path, by in users.items()}
     needs = survey_needs(pairs, central, code=room is None)
@@ -223,7 +225,7 @@ def _gather(
     wanted = [*needs.paths]
     if room is not None and cut is not None:
         wanted += _affordable(pairs, order, central, room, cut.max_file_bytes, huge)
-    with Root(project.place.root) as root, root.reader() as reader:
+    with project.opened().reader() as reader:
         sizes = sum(entry.size for entry, _ in pairs if entry.path in set(wanted))
         loader = Loader(reader, project.clean(sizes), project.settings)
         texts, digests, lost = _loaded(loader, pairs, wanted)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice
 from sutler.config import Settings
+from sutler.formats import FORMATS
 from sutler.formats.document import PROCESSED
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.paths import RelPath
@@ -34,6 +35,16 @@ NOT_TEXT = Rule("content", "not text")
 
 BATCH_BYTES = 1 << 19
 BATCH_FILES = 256
+
+_HEAD = 256
+
+
+def is_pack(data: bytes) -> bool:
+    """Whether a file begins as a pack does, in any format."""
+    if b"sutler" not in data[:_HEAD]:
+        return False
+    return any(module.recognizes(data) for module in FORMATS.values())
+
 
 LoadedFile = tuple[Choice, Loaded | Material | Excluded]
 """A chosen file with its text; a text of our own is clean already."""
@@ -150,6 +161,8 @@ class Loader:
             )
         if blob.links > 1 and blob.inode != choice.entry.inode:
             return Excluded(path, "hard_link", Rule("hard link", "replaced since the scan"))
+        if not choice.entry.named and is_pack(blob.data):
+            return Excluded(path, "generated", Rule("content", "begins as a pack of sutler does"))
         decoded = decode(blob.data)
         if decoded is None:
             if choice.entry.named:

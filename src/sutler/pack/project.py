@@ -177,10 +177,17 @@ class Project:
         *paths: str | os.PathLike[str],
         settings: Settings | None = None,
         cwd: str | None = None,
+        root: Root | None = None,
     ) -> None:
-        self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
+        """`root`: a directory that is open already; nothing is read by its path."""
+        if root is not None:
+            self.place = Place(root.host_path)
+        else:
+            self.place = locate([os.fspath(path) for path in paths], cwd or os.getcwd())
+        self._opened = [root] if root is not None else []
         if settings is None:
-            layers = project_config(self.place.root, os.environ)
+            anchor = root.anchor if root is not None else self.place.root
+            layers = project_config(anchor, os.environ)
             settings = config.resolve([*layers, config.layer_from_environment(os.environ)])
         self.settings = settings
         self.outputs: tuple[str, ...] = ()
@@ -238,7 +245,23 @@ class Project:
         copy.unticked, copy.tell = self.unticked, self.tell
         copy._private, copy._readable = self._private, self._readable
         copy._numbering = self._numbering
+        copy._opened = self._opened
         return copy
+
+    def opened(self) -> Root:
+        """The root, opened once for this project and its copies. Refuse if its path names another
+        directory by now.
+        """
+        if not self._opened:
+            self._opened.append(Root(self.place.root))
+        root = self._opened[0]
+        root.require_place()
+        return root
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether no caller's policy limits what is seen of the project."""
+        return self._readable is None
 
     @property
     def name(self) -> str:
@@ -255,8 +278,7 @@ class Project:
         """As `scan`, but with names as they are. Not fit to be shown."""
         tell = self.tell
         counted = None if tell is None else lambda count: tell("scanning", count, 0)
-        with Root(self.place.root) as root:
-            snapshot = scan(root, self.rules(), self.place.named, counted)
+        snapshot = scan(self.opened(), self.rules(), self.place.named, counted)
         if self.unticked:
             snapshot = _without(snapshot, self.unticked, UNTICKED)
         if self._readable is None:
@@ -365,26 +387,26 @@ class Project:
 
         entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
-        with Root(self.place.root) as root:
-            size = sum(entry.size + PER_FILE for entry in entries)
-            past = past_of(root, os.environ)
+        root = self.opened()
+        size = sum(entry.size + PER_FILE for entry in entries)
+        past = past_of(root, os.environ)
 
-            def ranked() -> Ranking:
-                index = index_of(
-                    entries,
-                    root,
-                    numbered(cleaner(settings, size)),  # no tag has a part in a score
-                    os.environ,
-                    self.tell,
-                    self.place.named,
-                )
-                reader = Reader(index)
-                return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
+        def ranked() -> Ranking:
+            index = index_of(
+                entries,
+                root,
+                numbered(cleaner(settings, size)),  # no tag has a part in a score
+                os.environ,
+                self.tell,
+                self.place.named,
+            )
+            reader = Reader(index)
+            return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
-            try:
-                return ranked()
-            except DamagedError:  # the damaged one is gone, so there will be a new one
-                return ranked()
+        try:
+            return ranked()
+        except DamagedError:  # the damaged one is gone, so there will be a new one
+            return ranked()
 
     def changes(
         self, snapshot: Snapshot, asked: Request, numbering: Numbering | None = None
@@ -392,8 +414,7 @@ class Project:
         from sutler.pack.changes import changes_of
 
         clean = self.clean() if numbering is None else numbered(self.clean(), numbering)
-        with Root(self.place.root) as root:
-            return changes_of(root, snapshot, asked, clean)
+        return changes_of(self.opened(), snapshot, asked, clean)
 
     def standing(self, classified: Classified) -> Standing:
         """Which files matter most, by what uses them: the order of a limited pack without a task."""

@@ -82,8 +82,8 @@ def pack_info(report: Report) -> Info:
 
     tally: Counter[str] = Counter()
     for item in report.excluded:
-        kind = item.reason
-        tally[_GROUPS.get(kind, "pattern")] += item.count
+        if item.rule.source != "git":  # as `Report.scanned`: the inside of `.git` is no file
+            tally[_GROUPS.get(item.reason, "pattern")] += item.count
     info = ContextPackInfo(
         type=report.type,
         selection_reason=report.selection_reason,

@@ -63,6 +63,7 @@ class Report(Struct, frozen=True):
     parts: int = 1
     type: PackType = "full"
     selection_reason: str = "asked for"
+    by_name: tuple[str, ...] = ()  # lines about text files that only a name rule leaves out
     linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
 
     @property
@@ -98,6 +99,11 @@ def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
         if item.rule.source != "git":
             tally[item.reason] += item.count
     return sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def capped(excluded: Iterable[Excluded]) -> frozenset[str]:
+    """Reasons whose count stopped at a limit: people read `1,000+` there."""
+    return frozenset(item.reason for item in excluded if item.more and item.rule.source != "git")
 
 
 def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
@@ -200,8 +206,11 @@ def judge(
     ]
     shown = "\n".join(f"  {line}" for line in lines[:20])
     more = f"\n  and {len(lines) - 20:,} more" if len(lines) > 20 else ""
+    by_name = any(one.kind == "denied" and one.detail.startswith("default:") for one in grave)
+    allow = "use --allow for a file that is no credential, " if by_name else ""
     raise RefusedError(
         f"{len(lines):,} problem{'s' if len(lines) != 1 else ''} on the way:\n{shown}{more}",
         rule=f"mode = {mode}",
-        next_step="correct them, leave the paths out, or use --mode ignore to go on without them",
+        next_step=f"correct them, leave the paths out, {allow}"
+        "or use --mode ignore to go on without them",
     )

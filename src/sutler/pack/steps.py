@@ -28,6 +28,7 @@ from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
 from sutler.pack.cache import NO_CACHE, PackCache, cache_for
+from sutler.pack.left_out import LeftOut, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.report import (
     Ask,
@@ -39,7 +40,6 @@ from sutler.pack.report import (
     judge,
     named_but_out,
 )
-from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem, Snapshot
 from sutler.secrets.cleaner import (
     PER_FILE,
@@ -109,6 +109,7 @@ class PackRun:
         self._pack_id = ""
         self._shown: list[Shown] = []
         self._left_out: list[Excluded] = []
+        self._by_name: tuple[LeftOut, ...] = ()
         self._total_tokens: int | None = None
 
     def scan(self) -> Snapshot:
@@ -153,7 +154,7 @@ class PackRun:
         """Open the tree for the steps that read it, and yield the batches to build."""
         project, request = self.project, self.request
         self._selection, self._ranking = selection, ranking
-        with Root(project.place.root) as root, root.reader() as reader:
+        with project.opened().reader() as reader:
             self._loader = Loader(
                 reader, self._clean, project.settings, self.cache, self._numbering
             )
@@ -319,6 +320,7 @@ class PackRun:
             listing=self._listing,
             excluded=tuple(sorted(excluded, key=lambda item: item.path)),
             problems=tuple(sorted(self._problems, key=lambda one: (one.path, one.kind))),
+            by_name=tuple(lines_of(self._by_name)) if self._by_name else (),
             linked=tuple(one.path for one in self._shown if one.path in linked),
         )
         self.save()
@@ -454,6 +456,7 @@ class PackRun:
         limit, goal = self.request.budget.limit, self.request.goal
         paths = sorted([choice.entry.path for choice in self._selection.choices])
         drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
+        drawing += self._left_out_by_name(count, limit)
         clean_goal, header, instructions = (
             self._numbering.clean(self._clean(text, "")) if text else CleanText("")
             for text in (goal, self.request.header, self.request.instructions)
@@ -466,6 +469,20 @@ class PackRun:
             instructions=instructions,
             transforms=self.request.transforms,
         )
+
+    def _left_out_by_name(self, count: Counter, limit: int | None) -> str:
+        """The lines about what only name rules leave out, below the drawing of the tree. They take
+        at most a twentieth of the budget. A caller with a policy gets none: they name what exists.
+        """
+        if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
+            return ""
+        self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
+        lines = [
+            self._numbering.clean(self._clean(line, "")).text for line in lines_of(self._by_name)
+        ]
+        while lines and limit is not None and count("\n".join(lines)) > limit // 20:
+            lines.pop()
+        return "".join(f"\n{line}" for line in lines)
 
     def _teller(self, total: int) -> Callable[[], None] | None:
         if self.progress is None:

@@ -59,7 +59,8 @@ class ContextPacker:
         spec = cleaned(given, clean)
         snapshot, order = chosen(project)
         limit = self._max or TIER_CHARS[self._tier or spec.model_tier]
-        with Root(project.place.root) as root, root.reader() as reader:
+        root = project.opened()
+        with root.reader() as reader:
             named, kept_out = _named(root, project, spec, snapshot)
             loader = Loader(reader, clean, project.settings)
             shelf = _Shelf(loader, {entry.path: entry for entry in (*snapshot.entries, *named)})

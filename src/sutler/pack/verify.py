@@ -14,7 +14,6 @@ from sutler.pack.diff import AnyPack, pack_digests, read_pack, verify, whole_tex
 from sutler.pack.documents import rel_of
 from sutler.pack.project import Project
 from sutler.paths import parse_relpath
-from sutler.scan.root import Root
 from sutler.scan.snapshot import Problem
 from sutler.scan.text import decode
 from sutler.secrets.markers import equal_but_for_numbers
@@ -33,7 +32,7 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
     clean = project.clean(sum(map(len, texts.values())))
     current: dict[str, str] = {}
     altered: list[str] = []
-    with Root(project.place.root) as root, root.reader() as reader:
+    with project.opened().reader() as reader:
         for path in sorted(recorded):
             try:
                 blob = reader.read(parse_relpath(rel_of(path)), MAX_BYTES)

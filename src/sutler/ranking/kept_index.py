@@ -197,7 +197,7 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     from sutler.scan.git import find_repository
     from sutler.secrets.cleaner import cleaner, numbered
 
-    repository = find_repository(root.host_path)
+    repository = find_repository(root.anchor)
     if repository is None:
         return Past()
     head = head_of(repository)

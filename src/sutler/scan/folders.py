@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sutler.scan.root import DIRECTORY
+from sutler.scan.root import DIRECTORY, canonical
 from sutler.system import fs
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ def mounts_below(folder: str) -> frozenset[str]:
             places = [line.split(" ", 5)[4] for line in stream]
     except (OSError, IndexError):
         return frozenset()
-    start = os.path.realpath(folder).rstrip("/") + "/"
+    start = canonical(folder).rstrip("/") + "/"
     plain = (re.sub(_OCTAL, _byte, place) if "\\" in place else place for place in places)
     return frozenset(
         place[len(start) :] for place in plain if place.startswith(start) and place != start

@@ -14,23 +14,31 @@ from bisect import bisect_left
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from sutler.scan.root import DESCRIPTORS, canonical
 from sutler.scan.snapshot import Problem
 from sutler.system import fs
 
 _SMALL: Final = 1 << 20
 _INDEX_LIMIT: Final = 1 << 29
 _INCLUDES: Final = 10
+_DEEPEST: Final = 1000  # folders above a root
 
 
 class Repository(Struct, frozen=True, gc=False):
     """Where a repository lives. `top` is its work tree; `common` is shared by all its work
-    trees.
+    trees; `above` is how many folders `top` lies above the folder that was asked about.
     """
 
     top: str
     git_dir: str
     common: str
+    above: int = 0
+
+    def below(self, folder: str) -> list[str]:
+        """The names that lead from `top` to the folder that was asked about."""
+        return canonical(folder).split("/")[-self.above :] if self.above else []
 
 
 class Tracked:
@@ -89,16 +97,23 @@ def read_plain(path: str, limit: int = _SMALL, *, follow: bool = False) -> bytes
 
 
 def find_repository(folder: str) -> Repository | None:
-    """The repository whose work tree holds this folder, looking upward as git does."""
-    here = os.path.realpath(folder)
-    while True:
+    """The repository whose work tree holds this folder, looking upward as git does. From a root's
+    `anchor` the kernel goes up, so that no name can lead elsewhere meanwhile.
+    """
+    anchored = folder.startswith(DESCRIPTORS)
+    here = folder if anchored else os.path.realpath(folder)
+    for levels in range(_DEEPEST):
         found = repository_at(here)
         if found is not None:
-            return found
-        above = os.path.dirname(here)
-        if above == here:
+            return replace(found, above=levels)
+        parent = f"{here}/.." if anchored else os.path.dirname(here)
+        try:
+            if parent == here or os.path.samefile(parent, here):
+                return None
+        except OSError:
             return None
-        here = above
+        here = parent
+    return None
 
 
 def repository_at(top: str) -> Repository | None:

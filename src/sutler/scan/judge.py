@@ -197,15 +197,14 @@ class Judge:
         """The rules that hold at the root before its own files: global, per repository, from
         parents.
         """
-        repository = git.find_repository(root.host_path)
+        repository = git.find_repository(root.anchor)
         if repository is None:
             return self._excludes(no_rules(), NOWHERE), NOWHERE
-        here = os.path.realpath(root.host_path)
-        names = os.path.relpath(here, repository.top).split("/") if here != repository.top else []
+        names = repository.below(root.anchor)
         ground = Ground(repository, "".join(f"{name}/" for name in names), "")
         node = self._excludes(no_rules(), ground)
         for depth, name in enumerate(names):
-            folder = os.path.join(repository.top, *names[:depth])
+            folder = root.anchor + "/.." * (len(names) - depth)
             node = self._from_parent(node, folder, "../" * (len(names) - depth), ground.fold)
             denial = node.denial(name, True)
             node = node.child(name)

@@ -10,7 +10,10 @@ from msgspec import Struct
 
 from sutler.config import Layer, parse_toml
 from sutler.errors import RefusedError, UsageError
+from sutler.languages import MANIFESTS
 from sutler.paths import RelPath, quote
+from sutler.scan.git import find_repository
+from sutler.scan.root import DESCRIPTORS
 from sutler.system import fs
 
 CONFIG_LIMIT = 1_000_000
@@ -50,7 +53,33 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
             next_step="name a folder",
         )
     named = [RelPath(os.path.relpath(target, root)) for target in targets if target != root]
-    return Place(root, tuple(sorted(set(named))) if len(named) == len(targets) else ())
+    if len(named) == len(targets):
+        return Place(root, tuple(sorted(set(named))))
+    _require_project(root)
+    return Place(root)
+
+
+def _require_project(root: str) -> None:
+    """Refuse a home folder, or one that holds homes, unless it is a project by its own files."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if not _below(home, os.path.realpath(root)):
+        return
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return
+    if ".git" in names or not MANIFESTS.isdisjoint(name.lower() for name in names):
+        return
+    folders = [name for name in names if os.path.isdir(os.path.join(root, name))]
+    if not folders:
+        return
+    shown = ", ".join(quote(name) for name in folders[:5])
+    more = f" and {len(folders) - 5:,} more" if len(folders) > 5 else ""
+    raise RefusedError(
+        f"{quote(root)} is a home folder; text of {shown}{more} would leave",
+        rule="a pack has one project",
+        next_step="name a project folder below it",
+    )
 
 
 def _root_of(targets: Sequence[str], cwd: str) -> str:
@@ -107,7 +136,7 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
     text = _read(own, own=True)
     if text is not None:
         files.append(ConfigFile(own, own, text, True))
-    for folder in dict.fromkeys((repository_of(root) or root, root)):
+    for folder in dict.fromkeys((_top_of(root), root)):
         path = os.path.join(folder, "sutler.toml")
         text = _read(path)
         if text is not None:
@@ -122,15 +151,31 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
     return files
 
 
+def _top_of(root: str) -> str:
+    """The top of the repository around a folder, or the folder. A root's anchor is followed upward
+    by the kernel, not by names.
+    """
+    if not root.startswith(DESCRIPTORS):
+        return repository_of(root) or root
+    repository = find_repository(root)
+    return root if repository is None else repository.top
+
+
+def layers_of(files: Sequence[ConfigFile], profile: str = "") -> list[Layer]:
+    """The settings in config files, in their order."""
+    layers: list[Layer] = []
+    for file in files:
+        layers += parse_toml(
+            file.text, file.origin, pyproject=file.pyproject, trusted=file.trusted, profile=profile
+        )
+    return layers
+
+
 def project_config(root: str, environ: Mapping[str, str], profile: str = "") -> list[Layer]:
     """The settings of the user's file and of the project's, least first, with the named profile
     applied.
     """
-    layers: list[Layer] = []
-    for one in config_files(root, environ):
-        layers += parse_toml(
-            one.text, one.origin, pyproject=one.pyproject, trusted=one.trusted, profile=profile
-        )
+    layers = layers_of(config_files(root, environ), profile)
     if profile and not any(f"[profiles.{profile}]" in layer.origin for layer in layers):
         raise UsageError(
             f"no profile named '{profile}'",

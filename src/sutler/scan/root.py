@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from sutler.errors import UsageError
+from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.snapshot import Problem, ProblemKind
 from sutler.system import fs
@@ -33,6 +33,8 @@ MANY_DIRECTORIES: Final = 256
 """From here on openat2, with one call for each file, wins back what loading ctypes costs."""
 _CLOSE_BY: Final = 16  # levels to walk from an open ancestor rather than from the root
 TEMPORARY: Final = ".sutler-tmp"  # how the name of a file ends that is being written
+DESCRIPTORS: Final = "/proc/self/fd/"
+_PROC: Final = os.path.isdir("/proc/self/fd")
 _STEP: Final = 3000  # bytes of path for one system call, below PATH_MAX
 
 _KINDS: Final[dict[int, ProblemKind]] = {
@@ -119,6 +121,11 @@ def _steps(path: str) -> Iterator[str]:
     yield path
 
 
+def canonical(folder: str) -> str:
+    """The path of a folder without links; of a root's anchor the path that the kernel knows."""
+    return os.readlink(folder) if folder.startswith(DESCRIPTORS) else os.path.realpath(folder)
+
+
 class Root:
     """A directory that stays open; the only door to the files below it."""
 
@@ -156,6 +163,29 @@ class Root:
         if self.fd >= 0:
             fs.close(self.fd)
             self.fd = -1
+
+    @property
+    def anchor(self) -> str:
+        """A path to this directory that holds whatever happens to its name, where the system has
+        one; usable while the root is open.
+        """
+        return f"{DESCRIPTORS}{self.fd}" if _PROC else self.host_path
+
+    def require_place(self) -> None:
+        """Refuse if the path of the root no longer names the directory that was opened."""
+        try:
+            there = os.stat(self.host_path)
+        except OSError:
+            there = None
+        if there is None or not os.path.samestat(there, os.fstat(self.fd)):
+            raise RefusedError(
+                "the project folder was moved or replaced after it was opened",
+                rule="a root is opened once, and only that directory is read",
+                next_step="start the command or the server again",
+            )
+
+    def __del__(self) -> None:
+        self.close()
 
     @property
     def name(self) -> str:

@@ -30,6 +30,7 @@ Reason = Literal[
     "not_selected",  # outside the include globs, or matched by an exclude glob
     "cap",  # over a cap on the number of files
     "budget",  # listed or left out because the budget was spent
+    "generated",  # an earlier pack
     "unreadable",
     "undecodable",
 ]

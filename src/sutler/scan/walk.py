@@ -92,7 +92,7 @@ class Walk:
         self.grounds: list[Ground] = []
         state = fs.fstat(root.fd)
         self.device = state.st_dev
-        self.mounts = mounts_below(root.host_path) if rules.one_filesystem else frozenset[str]()
+        self.mounts = mounts_below(root.anchor) if rules.one_filesystem else frozenset[str]()
         self.root_key = (state.st_dev, state.st_ino)
 
     def problems(self) -> list[Problem]:
@@ -405,7 +405,8 @@ class Walk:
         """Whether a dependency folder is marked as a copy of another project; record it then."""
         for closed in frame.closed:
             if is_vendored(self.judge, closed, prefix, names):
-                count, more = count_below(frame.fd)
+                # A folder without folders is closed by now, and its names are all there is.
+                count, more = count_below(frame.fd) if frame.fd >= 0 else (len(names), False)
                 self.found.excluded.append(
                     Excluded(prefix, closed.reason, closed.rule, count, more, closed.ignored)
                 )

@@ -143,7 +143,11 @@ def project_id(root: str, key: bytes) -> str:
     """Names a project in the store. Keyed, so that equal paths on two machines never meet in one
     database.
     """
-    return hmac.new(key, os.fsencode(os.path.realpath(root)), "sha256").hexdigest()[:32]
+    try:
+        real = os.path.realpath(root)
+    except OSError:  # a folder above it is replaced at this moment
+        real = os.path.abspath(root)
+    return hmac.new(key, os.fsencode(real), "sha256").hexdigest()[:32]
 
 
 FOLDER = "receipts"

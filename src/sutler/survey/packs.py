@@ -172,7 +172,7 @@ def build_full(
     key_paths = {entry.path for entry, _ in keys}
     return FullPack(
         manifest=_spoken(surveyed.manifest),
-        file_index=_index(material, pairs, shown.texts.keys()),
+        file_index=_index(material, pairs, shown.texts.keys(), "size_limit"),
         key_files=tuple(
             KeyFile(
                 wire_path(entry.path),
@@ -243,9 +243,14 @@ def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
 
 
 def _index(
-    material: Material, pairs: list[Classified], included: Iterable[str]
+    material: Material,
+    pairs: list[Classified],
+    included: Iterable[str],
+    reason: ExclusionReason,
 ) -> tuple[FileIndexEntry, ...]:
-    """Every scanned file and every excluded one, by path; pruned folders are not files."""
+    """Every scanned file and every excluded one, by path; pruned folders are not files. `reason`
+    is why a text is not included.
+    """
     inside = set(included)
     rows = [
         FileIndexEntry(
@@ -254,7 +259,7 @@ def _index(
             facts.category,
             entry.size,
             entry.path in inside,
-            UNSET if entry.path in inside else _left_out(facts.type),
+            UNSET if entry.path in inside else _left_out(facts.type, reason),
             material.digests.get(entry.path, UNSET),
         )
         for entry, facts in pairs
@@ -275,8 +280,8 @@ def _index(
     return tuple(sorted(rows, key=lambda row: row.path))
 
 
-def _left_out(kind: str) -> ExclusionReason:
-    return "binary" if kind in ("binary", "image", "data") else "size_limit"
+def _left_out(kind: str, reason: ExclusionReason) -> ExclusionReason:
+    return "binary" if kind in ("binary", "image", "data") else reason
 
 
 def _metadata(
@@ -340,7 +345,7 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     shown = _Shown(used=len(msgspec.json.encode((overview, summaries, starts, spots, described))))
     return SummaryPack(
         manifest=_spoken(surveyed.manifest),
-        file_index=_index(material, pairs, included),
+        file_index=_index(material, pairs, included, "not_selected"),
         repo_summary=overview,
         key_files_summary=summaries,
         entrypoints=starts,
@@ -354,7 +359,8 @@ def pack_info(pack: FullPack | SummaryPack, snapshot: Snapshot, reason: str) -> 
     """The `context_pack_info` of the transparency record."""
     counts: Counter[str] = Counter()
     for out in snapshot.excluded:
-        counts[seed_reason(out.reason)] += out.count
+        if out.rule.source != "git":  # the inside of `.git` is no file of the project
+            counts[seed_reason(out.reason)] += out.count
     for row in pack.file_index:
         if row.exclusion_reason is not UNSET and row.size_bytes:
             counts[row.exclusion_reason] += 1

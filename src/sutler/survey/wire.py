@@ -27,6 +27,7 @@ ExclusionReason = Literal[
     "dependency_dir",
     "build_output",
     "cache",
+    "not_selected",  # ours: admitted, and not chosen for this document
 ]
 
 _SEED_REASONS: dict[Reason, ExclusionReason] = {
@@ -41,11 +42,14 @@ _SEED_REASONS: dict[Reason, ExclusionReason] = {
     "undecodable": "binary",
     "cap": "size_limit",
     "budget": "size_limit",
+    "not_selected": "not_selected",
 }
 
 
 def seed_reason(reason: Reason) -> ExclusionReason:
-    """The seed's seven reasons; every finer one of ours is a match of some pattern."""
+    """The seed's seven reasons and `not_selected`; every finer one of ours is a match of some
+    pattern.
+    """
     return _SEED_REASONS.get(reason, "pattern_match")
 
 

@@ -166,7 +166,7 @@ def _ranked(file: Ranked) -> RankedFile:
 
 def _project(door: Door, progress: Progress | None = None) -> Project:
     """The project as this caller may see it: what policy keeps back does not exist for it."""
-    project = Project(cwd=door.root.host_path).seen_by(door.readable)
+    project = Project(root=door.root).seen_by(door.readable)
     if progress is not None:
         project.tell = lambda _phase, done, total: progress(done, total)
     return project

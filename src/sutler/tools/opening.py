@@ -17,12 +17,12 @@ from sutler.access.door import Door
 from sutler.access.gate import Ask, Gate
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.access.setup import Setup
-from sutler.config import Layer, Settings, parse_size
+from sutler.config import Layer, Settings, layer_from_environment, parse_size, resolve
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.pack.project import Project
 from sutler.scan.doors import rules_for
-from sutler.scan.place import project_config
+from sutler.scan.place import ConfigFile, config_files, layers_of, project_config
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.format_table import rules_digest
@@ -78,8 +78,30 @@ def _limits(words: tuple[str, ...], origin: str) -> Limits | None:
 
 def admission_for(root: Root, settings: Settings, environ: Mapping[str, str]) -> Admission:
     """The decisions of the agent's door about this root, without a session."""
-    rules = rules_from(project_config(root.host_path, environ), settings)
-    return Admission(root, agent_scan(settings), lambda: rules, Caller("agent", "", CLOUD))
+    rules = rules_from(project_config(root.anchor, environ), settings)
+    caller = Caller("agent", "", CLOUD)
+    return Admission(root, agent_scan(settings), lambda: rules, lambda: caller)
+
+
+def live_rules(
+    root: Root, environ: Mapping[str, str], granted: tuple[PolicyRule, ...] = ()
+) -> Callable[[], Rules]:
+    """The policy of a served root as its configuration files say now, with the rules `granted` on
+    the command line. Files are read with each call and parsed again when one has changed.
+    """
+    held: tuple[list[ConfigFile], Rules] | None = None
+
+    def current() -> Rules:
+        nonlocal held
+        files = config_files(root.anchor, environ)
+        if held is None or held[0] != files:
+            layers = layers_of(files)
+            resolved = resolve([*layers, layer_from_environment(environ)])
+            rules = rules_from(layers, resolved)
+            held = files, msgspec.structs.replace(rules, rules=(*rules.rules, *granted))
+        return held[1]
+
+    return current
 
 
 def agent_scan(settings: Settings) -> ScanRules:
@@ -136,13 +158,12 @@ def open_doors(
     project = Project(
         cwd=os.path.abspath(path)
     )  # exactly this folder is the root, wherever one stands
-    rules = rules_from(project_config(project.place.root, env), project.settings)
-    named = [PolicyRule("allow", glob, ("write",), "--writable") for glob in writable]
-    rules = msgspec.structs.replace(rules, rules=(*rules.rules, *named))
+    granted = tuple(PolicyRule("allow", glob, ("write",), "--writable") for glob in writable)
     store, ledger = open_store(project.place.root, env)
     try:
         ledger.check()
         with Root(project.place.root) as root:
+            rules = live_rules(root, env, granted)
             clean = project.clean()
             scan = agent_scan(project.settings)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.access.policy import CONTROL, PolicyRule, Rules, decide, narrow
+from sutler.access.control_files import ANYWHERE
+from sutler.access.policy import PolicyRule, Rules, decide, narrow
 from sutler.paths import RelPath
 from sutler.scan.name_rules import CERTAIN, RESEMBLING
 from sutler.store.records import LOCAL, Call, Caller, Decision, Effect, Limits, Spent, Standing
@@ -32,7 +33,7 @@ def test_credentials_are_denied_even_under_allow_all(glob: str, spell: type[str]
         assert found.rule.startswith("credentials: ")
 
 
-@pytest.mark.parametrize("glob", CONTROL)
+@pytest.mark.parametrize("glob", ANYWHERE)
 @pytest.mark.parametrize("spell", [str, str.upper, "a/b/{}".format, "{}/inside".format])
 def test_writing_a_control_file_asks_even_under_allow_all(glob: str, spell: type[str]) -> None:
     found = ask(spell(named_by(glob)), "write")

@@ -13,9 +13,9 @@ from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
 from sutler.fronts.cli.pack import following, open_project
 from sutler.pack.project import Project
-from sutler.pack.report import Shown, by_reason
+from sutler.pack.report import Shown, by_reason, capped
 from sutler.pack.why import for_agent, verdict
-from sutler.paths import quote, wire_path
+from sutler.paths import counted, quote, wire_path
 from sutler.scan.doors import DOORS
 from sutler.scan.place import locate
 from sutler.scan.root import Root
@@ -51,9 +51,14 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
         console.answer("".join(f"{entry.size:>10,}  {quote(entry.path)}\n" for entry in entries))
     for problem in snapshot.problems:
         console.note(f"{quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
-    out = ", ".join(f"{count:,} {reason}" for reason, count in by_reason(excluded)) or "nothing"
+    more = capped(excluded)
+    parts = [
+        f"{count:,}{'+' if reason in more else ''} {reason.replace('_', ' ')}"
+        for reason, count in by_reason(excluded)
+    ]
+    out = ", ".join(parts) or "nothing"
     console.note(
-        f"{len(entries):,} files, {sum(entry.size for entry in entries):,} bytes; out: {out}"
+        f"{counted(len(entries), 'file')}, {sum(entry.size for entry in entries):,} bytes; out: {out}"
     )
     return 0
 
@@ -72,7 +77,8 @@ def _answer_snapshot(project: Project, console: Console) -> int:
 
 
 def _shown(item: Excluded) -> str:
-    count = f" ({item.count:,}{'+' if item.more else ''} files)" if item.path.endswith("/") else ""
+    files = counted(item.count, "file", "+" if item.more else "")
+    count = f" ({files})" if item.path.endswith("/") else ""
     return f"{quote(item.path)}{count}"
 
 

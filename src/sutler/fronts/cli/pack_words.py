@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
-from sutler.pack.report import WHOLE, Report
-from sutler.paths import quote
+from sutler.pack.report import WHOLE, Report, capped
+from sutler.paths import counted, quote
 from sutler.tokens.counter import ESTIMATES
 
 TITLE = 10
@@ -34,16 +34,19 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
     the destination.
     """
     listing = report.listing
+    more = "+" if capped(report.excluded) else ""
+    by_name = (("by name", [line.removeprefix("left out by name: ")]) for line in report.by_name)
     room = max(columns() - TITLE, 20)
     rows = (
         (
             "packed",
             [
-                f"{len(report.shown):,} of {report.scanned:,} files",
+                f"{len(report.shown):,} of {counted(report.scanned, 'file', more)}",
                 f"{report.bytes:,} bytes of {report.format}",
             ],
         ),
         ("out", _out(report)),
+        *by_name,
         ("budget", _budget(report)),
         ("stop", _stop(report)),
         ("notes", _notes(report)),
@@ -110,11 +113,15 @@ def _row(console: Console, title: str, line: str) -> str:
 def _out(report: Report) -> list[str]:
     reasons = report.out_by_reason()
     total, other = (sum(count for _, count in some) for some in (reasons, reasons[6:]))
-    named = [f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons[:6]]
+    open_ended = capped(report.excluded)
+    named = [
+        f"{count:,}{'+' if reason in open_ended else ''} {reason.replace('_', ' ')}"
+        for reason, count in reasons[:6]
+    ]
     if not total:
         return ["nothing"]
     first, *rest = [*named, f"{other:,} other"] if other else named
-    return [f"{total:,} files: {first}", *rest]
+    return [f"{counted(total, 'file', '+' if open_ended else '')}: {first}", *rest]
 
 
 def _budget(report: Report) -> list[str]:

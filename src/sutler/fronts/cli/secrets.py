@@ -17,7 +17,6 @@ from sutler.pack.load import Loader
 from sutler.pack.project import Project
 from sutler.paths import quote, wire_path
 from sutler.scan.place import locate
-from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, told
 from sutler.secrets.sealing import Listed, listing
@@ -75,7 +74,7 @@ def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, l
         for item in snapshot.excluded
         if item.rule == SECRET_NAME
     ]
-    with Root(project.place.root) as root, root.reader() as reader:
+    with project.opened().reader() as reader:
         size = sum(entry.size + PER_FILE for entry in snapshot.entries)
         loader = Loader(reader, project.clean(size), project.settings)
         for number, choice in enumerate(

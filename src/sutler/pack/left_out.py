@@ -1,0 +1,120 @@
+"""Text files that only a built-in name rule leaves out: one line for each folder, in pack and summary.
+
+A name rule can be wrong about a project. What it leaves out is therefore named, with the `--allow`
+that lets it in. What an ignore rule excludes as well is the project's own wish and not named; nor is
+a name that is a credential's for certain.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from sutler.paths import RelPath, counted, quote
+from sutler.scan.classify import extractable, facts_of
+from sutler.scan.folders import COUNT_LIMIT
+from sutler.scan.name_rules import RESEMBLING
+from sutler.scan.root import DIRECTORY, Root
+from sutler.scan.snapshot import Excluded, Problem
+
+MOST_FOLDERS = 12
+READ_FILES, READ_BYTES = 200, 2_000_000
+"""Lines are counted in folders up to this size."""
+_RESEMBLING = frozenset(f"**/{glob}" for glob in RESEMBLING)
+
+
+class LeftOut(Struct, frozen=True):
+    """The text files of one folder that one rule leaves out. `lines` is None if not counted."""
+
+    folder: str
+    allow: str
+    files: int
+    more: bool = False
+    lines: int | None = None
+
+    def __str__(self) -> str:
+        size = counted(self.files, "file", "+" if self.more else "")
+        size += "" if self.lines is None else f", {counted(self.lines, 'line')}"
+        if not self.allow:
+            return f"left out by name: {quote(self.folder)} {size} named like credentials"
+        return f"left out by name: {quote(self.folder)} {size}; --allow '{self.allow}'"
+
+
+def left_out(root: Root, excluded: Iterable[Excluded]) -> tuple[LeftOut, ...]:
+    """Folders with their text files that a built-in name rule alone leaves out, by path."""
+    groups: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    more: set[tuple[str, str]] = set()
+    for item in excluded:
+        if not item.by_name:
+            continue
+        credential = item.reason == "credentials"
+        if credential and item.rule.pattern not in _RESEMBLING:
+            continue
+        whole = item.path.endswith("/")
+        folder = item.path if whole else item.path[: item.path.rfind("/") + 1] or "./"
+        allow = "" if credential else f"{folder}**" if whole else _allow(folder, item)
+        files = list(_below(root, item.path)) if whole else [(item.path, -1)]
+        texts = [file for file in files if extractable(facts_of(file[0]))]
+        if texts:
+            groups.setdefault((folder, allow), []).extend(texts)
+            if len(files) >= COUNT_LIMIT:
+                more.add((folder, allow))
+    return tuple(
+        LeftOut(*key, len(files), key in more, _lines(root, files) if key[1] else None)
+        for key, files in sorted(groups.items())
+    )
+
+
+def lines_of(folders: tuple[LeftOut, ...]) -> list[str]:
+    """The lines for people and models; after many folders only a total."""
+    lines = [str(folder) for folder in folders[:MOST_FOLDERS]]
+    rest = folders[MOST_FOLDERS:]
+    if rest:
+        files = counted(sum(one.files for one in rest), "file")
+        lines.append(f"left out by name: {counted(len(rest), 'more folder')}, {files}")
+    return lines
+
+
+def _allow(folder: str, item: Excluded) -> str:
+    if item.rule.pattern.endswith("/**"):  # a file in a folder that others of it enter
+        return f"{folder}**"
+    return f"{folder.removeprefix('./')}{item.rule.pattern.removeprefix('**/')}"
+
+
+def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
+    """Files below a folder with their sizes, at most as many as are counted."""
+    todo, found = [folder.rstrip("/")], 0
+    while todo and found < COUNT_LIMIT:
+        here = todo.pop()
+        try:
+            fd = root.open(RelPath(here), DIRECTORY)
+        except OSError:
+            continue
+        try:
+            with os.scandir(fd) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append(f"{here}/{entry.name}")
+                elif entry.is_file(follow_symlinks=False) and found < COUNT_LIMIT:
+                    found += 1
+                    yield f"{here}/{entry.name}", entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+
+
+def _lines(root: Root, files: list[tuple[str, int]]) -> int | None:
+    """Lines of text files, or None if there is too much to read."""
+    if len(files) > READ_FILES or sum(size for _, size in files) > READ_BYTES:
+        return None
+    total = 0
+    with root.reader() as reader:
+        for path, _ in files:
+            blob = reader.read(RelPath(path), READ_BYTES)
+            if not isinstance(blob, Problem) and b"\0" not in blob.data:
+                total += blob.data.count(b"\n") + (blob.data[-1:] not in (b"\n", b""))
+    return total
