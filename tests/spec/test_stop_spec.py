@@ -155,3 +155,17 @@ def test_cite_wants_a_goal(sutler: Sutler, tmp_path: Path) -> None:
     ran = sutler("pack", "--cite", cwd=tmp_path)
     assert ran.code == 2
     assert "--goal" in ran.err
+
+
+def test_why_with_a_goal_says_what_ranks_before(project: Project, sutler: Sutler) -> None:
+    """The place, the evidence with lines and signals, and the files that beat it."""
+    folder = Path(project.place.root)
+    best = sutler("why", "shop/ledger.py", "--goal", GOAL, cwd=folder).out.decode()
+    assert "shop/ledger.py: in (excerpt)" in best
+    assert "rank: 1" in best
+    assert "defines `refund_order`, named in the task" in best
+    assert "signals: " in best
+    other = json.loads(sutler("why", "README.md", "--goal", GOAL, "--json", cwd=folder).out)
+    assert other["rule"] == "stop rule: not likely enough to help with the goal"
+    assert other["rank"] > 1
+    assert any(one.startswith("shop/ledger.py") for one in other["before"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sutler.errors import UsageError
 from sutler.paths import RelPath, counted, quote
@@ -24,9 +25,34 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     reason: str
     rule: str = ""
     bytes: int = 0
+    rank: int = 0  # with a goal: place in the ranking, from 1; 0 if no signal speaks for it
+    evidence: tuple[str, ...] = ()  # with a goal: reasons, then signals with their shares
+    before: tuple[str, ...] = ()  # with a goal: the files that rank just before it
 
 
-def verdict(project: Project, root: Root, path: RelPath, door: DoorName = "pack") -> Verdict:
+def with_goal(found: Verdict, project: Project, path: RelPath, goal: str) -> Verdict:
+    """The verdict with the place of a file in the ranking for a goal, the evidence for it, and the
+    files that beat it.
+    """
+    ranked = project.ranking(project.scan(), goal).ranked
+    place = next((i for i, one in enumerate(ranked) if one.path == path), None)
+    if place is None:
+        return replace(found, evidence=("no signal of the ranking speaks for it",))
+    shares = [f"{one.name} {one.share:.3f}" for one in ranked[place].signals if one.share]
+    evidence = (*ranked[place].reasons, f"signals: {', '.join(shares)}")
+    before = tuple(
+        f"{quote(one.path)} {one.score:.3f}: {'; '.join(one.reasons[:1])}"
+        for one in ranked[max(0, place - _BEFORE) : place]
+    )
+    return replace(found, rank=place + 1, evidence=evidence, before=before)
+
+
+_BEFORE = 3  # files that are named as ranking before
+
+
+def verdict(
+    project: Project, root: Root, path: RelPath, door: DoorName = "pack", goal: str = ""
+) -> Verdict:
     """The decision of a door about one path; for a pack also selection, reading and the budget.
     The agent's door has a policy of its own besides: see `for_agent`.
     """
@@ -40,7 +66,8 @@ def verdict(project: Project, root: Root, path: RelPath, door: DoorName = "pack"
         return _of(decision, shown)
     if door != "pack":
         return Verdict(shown, "in", f"no rule of this door ({door}) keeps it out")
-    return _packed(project, path, shown)
+    found = _packed(project, path, shown, goal)
+    return with_goal(found, project, path, goal) if goal else found
 
 
 def for_agent(admission: Admission, path: RelPath) -> Verdict:
@@ -67,8 +94,8 @@ def _of(found: Excluded | Problem, shown: str) -> Verdict:
     return Verdict(shown, "out", found.reason.replace("_", " "), str(found.rule))
 
 
-def _packed(project: Project, path: RelPath, shown: str) -> Verdict:
-    packing = project.pack(count_tokens=False)
+def _packed(project: Project, path: RelPath, shown: str, goal: str) -> Verdict:
+    packing = project.pack(goal=goal, count_tokens=False)
     packing.empty_ok = True
     for _ in packing:
         pass

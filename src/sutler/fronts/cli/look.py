@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -200,8 +202,23 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
         default="pack",
         help="the door to ask: a pack, a goal's files, gather, or an agent's tools (default: pack)",
     )
+    parser.add_argument(
+        "--goal",
+        default="",
+        metavar="TEXT",
+        help="for a pack with this goal: also its rank, the evidence, and the files before it",
+    )
     options.add_selection(parser)
     options.add_budget(parser)
+
+
+def _standing(body: Mapping[str, Any]) -> str:
+    """The place in the ranking for a goal, with the evidence, and the files before it."""
+    rows = [f"rank: {body['rank']}"] if body.get("rank") else []
+    rows += [f"  {one}" for one in body.get("evidence", ())]
+    if body.get("before"):
+        rows += ["before it:", *(f"  {one}" for one in body["before"])]
+    return "".join(f"\n  {row}" for row in rows)
 
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
@@ -218,10 +235,11 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
 
             body = told_all(for_agent(admission_for(root, settings, os.environ), path))
         else:
-            body = told_all(verdict(project, root, path, args.door))
+            body = told_all(verdict(project, root, path, args.door, args.goal))
     if args.json:
         console.answer_json({**body, "path": told(wire_path(path or "."))})
     else:
         rule = f"\n  rule: {body['rule']}" if body.get("rule") else ""
-        console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}")
+        goal = _standing(body) if args.goal else ""
+        console.answer(f"{body['path']}: {body['state']}\n  reason: {body['reason']}{rule}{goal}")
     return 0
