@@ -66,13 +66,15 @@ def key_files(
     and manifests that the survey found, `texts` what is at hand to judge by.
     """
     candidates: list[Classified] = []
+    places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     for entry, facts in pairs:
+        if facts.importance is None and entry.path not in central and entry.path not in places:
+            continue  # most files: patterns are not held against them
         if entry.size == 0 or not is_own(entry.path, facts) or _DERIVED.search(entry.path):
             continue
         judged = _judged(entry.path, facts, central, named, (texts or {}).get(entry.path))
         if judged.importance is not None:
             candidates.append((entry, judged))
-    places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     last = len(places)
 
     def order(pair: Classified) -> tuple[int, int, int, int, int, int, str]:
