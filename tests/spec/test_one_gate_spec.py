@@ -172,7 +172,13 @@ def test_why_answers_for_each_door(plant: Plant, sutler: Sutler, door: str) -> N
 
 def test_what_only_a_name_rule_leaves_out_is_named(plant: Plant, sutler: Sutler) -> None:
     """In the pack, on stderr, with the flag that lets it in; a certain credential is not named."""
-    root = plant({"dist/a.rs": "a\nb\n", "config/secrets.yaml": "a: b\n", ".env": "A=1\n"})
+    tree = {
+        "main.rs": "m\n",
+        "dist/a.rs": "a\nb\n",
+        "config/secrets.yaml": "a: b\n",
+        ".env": "A=1\n",
+    }
+    root = plant(tree)
     ran = sutler("pack", cwd=root)
     assert "left out by name: dist/ 1 file, 2 lines; --allow 'dist/**'" in ran.text
     assert "left out by name: config/ 1 file named like credentials" in ran.text
