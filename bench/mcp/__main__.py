@@ -1,5 +1,5 @@
-"""Reads and durable writes beside the reference filesystem server, in turns, in one run; then HTTP
-and the first reply.
+"""Reads, line ranges, durable writes and edits beside the reference filesystem server, in turns, in
+one run; then HTTP and the first reply.
 
     npm install --prefix DIR @modelcontextprotocol/server-filesystem
     python -m bench.mcp --modules DIR/node_modules [--calls 1000] [--rounds 3] [--project FOLDER]
@@ -25,7 +25,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.mcp.client import Server, Speed, speed_of
 
@@ -79,56 +81,103 @@ def one_sync(folder: Path, calls: int) -> Speed:
     return speed_of(times, sum(times))
 
 
+Arguments = Callable[[int], dict[str, object]]
+
+
+class Job(NamedTuple):
+    """The same work for both servers: the reference's tool and arguments, and ours."""
+
+    what: str
+    theirs: str
+    their_arguments: Arguments
+    ours: str
+    our_arguments: Arguments
+
+
+def jobs(root: Path) -> tuple[Job, ...]:
+    """The reference server has no line ranges: its way is to read the file's head up to the last
+    line. An edit changes one line there and back.
+    """
+
+    def turned(n: int) -> tuple[str, str]:
+        words = "    return value + 7\n", "    return value - 7\n"
+        return words if n // FILES % 2 == 0 else words[::-1]
+
+    def their_edit(n: int) -> dict[str, object]:
+        old, new = turned(n)
+        return {"path": f"{root}/t{n % FILES:03}.py", "edits": [{"oldText": old, "newText": new}]}
+
+    def our_edit(n: int) -> dict[str, object]:
+        old, new = turned(n)
+        return {"path": f"o{n % FILES:03}.py", "old": old, "new": new, "base": "any"}
+
+    return (
+        Job(
+            "reads", "read_text_file", lambda n: {"path": f"{root}/f{n % FILES:03}.py"},
+            "read_file", lambda n: {"path": f"f{n % FILES:03}.py"},
+        ),
+        Job(
+            "line ranges", "read_text_file", lambda n: {"path": f"{root}/long.py", "head": 9_000 + n},
+            "read_lines", lambda n: {"path": "long.py", "start": 8_970 + n, "end": 9_000 + n},
+        ),
+        Job(
+            "durable writes", "write_file",
+            lambda n: {"path": f"{root}/t{n % FILES:03}.txt", "content": content(n)},
+            "write_file",
+            lambda n: {"path": f"o{n % FILES:03}.txt", "content": content(n), "base": "any"},
+        ),
+        Job("durable edits", "edit_file", their_edit, "edit", our_edit),
+    )  # fmt: skip
+
+
+def restored(root: Path) -> None:
+    """The files as every round of edits begins with them."""
+    for n in range(FILES):
+        text = (root / f"f{n:03}.py").read_text()
+        (root / f"t{n:03}.py").write_text(text)
+        (root / f"o{n:03}.py").write_text(text)
+
+
 def side_by_side(args: argparse.Namespace, folder: Path) -> None:
     root = folder / "tree"
     plant(root)
+    (root / "long.py").write_text("".join(f"value_{n} = {n}\n" for n in range(20_000)))
     env = settings(folder)
-    kept: dict[str, list[Speed]] = {}
+    speeds: dict[str, list[Speed]] = {}
     strict = ["--strict-ledger"] if args.strict_ledger else []
-    for _ in range(args.rounds):
-        server = Server(reference(args.modules, root))
-        server.hello()
-        kept.setdefault("their reads", []).append(
-            server.speed(
-                "read_text_file", lambda n: {"path": f"{root}/f{n % FILES:03}.py"}, args.calls
-            )
-        )
-        kept.setdefault("their writes", []).append(
-            server.speed(
-                "write_file",
-                lambda n: {"path": f"{root}/t{n % FILES:03}.txt", "content": content(n)},
-                args.calls,
-            )
-        )
-        server.close()
-        server = Server(ours(root, *strict), env)
-        server.hello()
-        kept.setdefault("our reads", []).append(
-            server.speed("read_file", lambda n: {"path": f"f{n % FILES:03}.py"}, args.calls)
-        )
-        kept.setdefault("our durable writes", []).append(
-            server.speed(
-                "write_file",
-                lambda n: {"path": f"o{n % FILES:03}.txt", "content": content(n), "base": "any"},
-                args.calls,
-            )
-        )
-        server.close()
-        kept.setdefault("one sync", []).append(one_sync(folder, args.calls))
-    for name, speeds in kept.items():
-        told = [
-            statistics.median(getattr(one, field) for one in speeds)
-            for field in ("per_second", "p50", "p99")
+    for number in range(args.rounds):
+        restored(root)
+        parties = [
+            ("their", Server(reference(args.modules, root))),
+            ("our", Server(ours(root, *strict), env)),
         ]
-        print(f"{name:<20} {told[0]:8.0f}/s   p50 {told[1]:6.2f} ms   p99 {told[2]:6.2f} ms")
-    for what, mine, theirs in (
-        ("reads", "our reads", "their reads"),
-        ("writes", "our durable writes", "their writes"),
-    ):
-        pairs = list(zip(kept[mine], kept[theirs], strict=True))
-        rate = statistics.median(one.per_second / other.per_second for one, other in pairs)
-        late = statistics.median(one.p99 / other.p99 for one, other in pairs)
-        print(f"{what}: {rate:.2f} x its rate, {late:.2f} x its p99")
+        for _, server in parties:
+            server.hello()
+        for job in jobs(root):
+            for whose, server in parties[:: 1 if number % 2 else -1]:
+                tool, arguments = (
+                    (job.theirs, job.their_arguments)
+                    if whose == "their"
+                    else (job.ours, job.our_arguments)
+                )
+                speed = server.speed(
+                    tool, arguments, min(args.calls, FILES), warm_up=20 * (job.what == "reads")
+                )
+                speeds.setdefault(f"{whose} {job.what}", []).append(speed)
+        for _, server in parties:
+            server.close()
+        speeds.setdefault("one sync", []).append(one_sync(folder, args.calls))
+    for name, rounds in speeds.items():
+        rate, middle, late = (
+            statistics.median(getattr(speed, field) for speed in rounds)
+            for field in ("per_second", "p50", "p99")
+        )
+        print(f"{name:<20} {rate:8.0f}/s   p50 {middle:6.2f} ms   p99 {late:6.2f} ms")
+    for job in jobs(root):
+        pairs = list(zip(speeds[f"our {job.what}"], speeds[f"their {job.what}"], strict=True))
+        rate = statistics.median(mine.per_second / other.per_second for mine, other in pairs)
+        late = statistics.median(mine.p99 / other.p99 for mine, other in pairs)
+        print(f"{job.what}: {rate:.2f} x its rate, {late:.2f} x its p99")
 
 
 def over_http(args: argparse.Namespace, folder: Path) -> None:

@@ -13,7 +13,8 @@ import os
 import re
 import stat
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 
 from msgspec import Struct
@@ -100,6 +101,12 @@ def lines_of(text: str) -> list[str]:
     if tail:
         kept.append(tail)
     return kept
+
+
+@lru_cache(maxsize=8)
+def _kept_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text that is read piece by piece; the few last ones are kept."""
+    return tuple(lines_of(text))
 
 
 class Pages:
@@ -221,7 +228,7 @@ class Pages:
             notes = (*notes, decoded.issue)
         clean = self.clean_text(path, decoded.text, digest)
         notes = (*notes, *_hidden(clean))
-        lines = lines_of(clean.text)
+        lines = _kept_lines(clean.text)
         text, end, cut = _fill(lines, first, wanted.last, wanted.bounds)
         whole = clean.text if len(blob.data) <= KEPT else ""
         found = len(clean.findings)
@@ -410,7 +417,9 @@ def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _fill(lines: list[str], first: int, last: int | None, bounds: Bounds) -> tuple[str, int, bool]:
+def _fill(
+    lines: Sequence[str], first: int, last: int | None, bounds: Bounds
+) -> tuple[str, int, bool]:
     """As many of the wanted lines as the bounds hold: text, last line shown, whether a bound
     stopped it.
     """
