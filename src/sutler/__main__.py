@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
 
 def command() -> NoReturn:
-    """The installed command. It ends without taking the interpreter apart piece by piece, which
-    takes longer than many a command: whatever was said is flushed, and files and stores are closed
-    by whoever opened them.
+    """Run the installed command and exit at once. The interpreter's own clean-up takes longer than
+    many a command. Streams are flushed; files and stores are closed where they were opened.
     """
     code = main()
     try:
@@ -76,8 +75,8 @@ def _settle_streams() -> None:
 
 def _speak_utf8(words: list[str]) -> None:
     """In a locale that is not UTF-8, Python would read file names differently, and the same tree
-    would give other bytes. Start again in UTF-8 mode; -P keeps modules of the current folder, which
-    nobody vouches for, out.
+    would give other bytes. Start again in UTF-8 mode; -P keeps out modules of the current
+    folder, which are not trusted.
     """
     command = [sys.executable, "-P", "-X", "utf8", "-m", "sutler", *words]
     os.execv(sys.executable, command)  # noqa: S606  # this program itself

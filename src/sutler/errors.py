@@ -44,7 +44,7 @@ class RefusedError(SutlerError):
 
 class ConflictError(SutlerError):
     """`conflict` is a `store.records.Conflict` where there is more to say than a line. `sides` are
-    the raw texts that met, for whoever can suggest something; they never leave.
+    the raw texts that met, from which proposals are made; they never leave.
     """
 
     exit_code = 4

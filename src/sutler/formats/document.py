@@ -11,9 +11,7 @@ from sutler.paths import RelPath, Span
 
 Octets = bytes | memoryview
 Run = Sequence[Octets]
-"""Text in UTF-8, in pieces that nobody has put together: whoever writes it need not copy it
-first.
-"""
+"""Text in UTF-8, in separate pieces: a writer need not copy them together first."""
 
 Format = str
 """The name of an output format: a key of `sutler.formats.FORMATS`, which settings are checked

@@ -12,7 +12,7 @@ _SHARE, _TASK_SHARE = 10, 80
 
 
 class Node(Struct):
-    """A directory on its way to text."""
+    """A directory of the drawing."""
 
     directories: dict[str, Node]
     names: list[str]
@@ -51,8 +51,8 @@ def _reach(directory: str, known: dict[str, Node]) -> Node:
 
 
 DEEPEST = 64
-"""Levels that a drawing shows; below, a directory is a count. Deeper trees exist only to hurt
-whoever draws them.
+"""Levels that a drawing shows; below, a directory is a count. Deeper trees exist only to
+attack programs that draw them.
 """
 
 

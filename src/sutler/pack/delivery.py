@@ -1,6 +1,4 @@
-"""A document on its way out: as text or bytes in the format asked for, inside its budget, with its
-report.
-"""
+"""Deliver a document: as text or bytes in its format, within its budget, with its report."""
 
 from __future__ import annotations
 

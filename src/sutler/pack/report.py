@@ -91,7 +91,7 @@ class Report(Struct, frozen=True):
 
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
-    """Counts for people. The inside of `.git` is on record, but nobody thinks of it as files of the
+    """Counts for people. The inside of `.git` is on record, but not counted as files of the
     project.
     """
     tally: Counter[str] = Counter()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CACHE_LIMIT = 1_000_000_000
 """Bytes that the cache may take; beyond that the oldest part of it goes."""
 UNFINISHED = 3600.0
-"""Seconds after which nobody is still writing a file of the cache."""
+"""Seconds after which an unfinished file of the cache counts as abandoned."""
 _RANDOM, _HEX = 8, frozenset("0123456789abcdef")
 
 

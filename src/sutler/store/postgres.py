@@ -1,8 +1,8 @@
 """PostgreSQL through psycopg 3, for when several machines share one memory.
 
 A lost connection, a serialization failure or a deadlock is tried again a bounded number of times.
-That is safe because every write of the store is idempotent: an outcome that nobody heard of is
-found again, not repeated.
+That is safe because every write of the store is idempotent: an outcome whose answer was
+lost is found again, not repeated.
 """
 
 from __future__ import annotations

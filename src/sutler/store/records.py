@@ -126,7 +126,7 @@ class Decision(Struct, frozen=True):
 class Version(Struct, frozen=True, kw_only=True):
     """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw
     content's digest. A file that was deleted has a version too, whose digest is empty. `mode` is 0
-    when nobody looked.
+    when it was not read.
     """
 
     id: str
@@ -224,9 +224,7 @@ class Conflict(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """Content that leaves: clean lines of one version of a file, marked as data that nobody vouches
-    for.
-    """
+    """Content that leaves: clean lines of one version of a file, marked as untrusted data."""
 
     path: str
     version: str
@@ -244,8 +242,8 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 class Listing(Struct, frozen=True):
     """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy
-    keeps back. Only a person is told: with a glob the number would say whether a denied file
-    exists.
+    keeps back. Only a person sees the number: with a glob it would reveal whether a denied
+    file exists.
     """
 
     paths: tuple[str, ...]

@@ -37,7 +37,7 @@ PENDING = (
     "SELECT a.seq, a.call, a.phase, a.session, a.path, a.hash, a.body FROM pending p JOIN audit a"
     " ON a.project = p.project AND a.seq = p.seq WHERE p.project = ? ORDER BY a.seq"
 )
-HEAD = {  # nobody else may chain meanwhile: SQLite has one writer at a time anyway
+HEAD = {  # locked against other writers; SQLite has one writer at a time anyway
     "sqlite": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit'",
     "postgres": "SELECT seq, hash FROM heads WHERE project = ? AND name = 'audit' FOR UPDATE",
 }
@@ -195,9 +195,7 @@ def add_version(query: Query, project: str, version: Version, newest: Newest) ->
     if last is not None and says_the_same(last[1], last[2], version):
         newest[path] = last
         return
-    if (
-        last is not None and version.origin == "seen"
-    ):  # known before, and now something else that nobody wrote here
+    if last is not None and version.origin == "seen":  # the content changed without a write of ours
         version = msgspec.structs.replace(version, origin="external", author="unknown")
     number = last[0] + 1 if last is not None else 1
     what = (version.id, version.digest, version.size)

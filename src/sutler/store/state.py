@@ -156,7 +156,7 @@ MOST = 32
 pack.
 """
 UNFINISHED = 3600.0
-"""Seconds after which nobody is still writing a receipt."""
+"""Seconds after which an unfinished receipt counts as abandoned."""
 _PART, _DAMAGED = ".part", ".damaged"
 
 Row = tuple[str, str, str, bytes]

@@ -97,7 +97,7 @@ def _class_of(code: int) -> str:
     if char.isspace():
         return _BLANK
     kind = category(char)
-    if char == "ſ":  # the only one that is a small `s` to whoever looks for `'s` in either case
+    if char == "ſ":  # the only other letter that matches `'s` without regard to case
         return "s"
     return _KINDS.get(kind) or {"M": _MARK, "N": _NUMBER}.get(kind[0], _REST)
 
@@ -272,7 +272,7 @@ def expect_much() -> None:
 
 
 def require_vocabulary(vocabulary: str) -> None:
-    """Refuse a name that nobody can count by."""
+    """Raise UsageError for an unknown vocabulary."""
     if vocabulary not in VOCABULARIES and vocabulary not in ESTIMATES:
         raise UsageError(
             f"unknown counter '{vocabulary}'",

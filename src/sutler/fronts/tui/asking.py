@@ -1,5 +1,5 @@
-"""Consent on the screen: what an approval is bound to, the diff included, escaped; yes, no, or
-nobody is there.
+"""Consent on the screen: what an approval is bound to, with the escaped diff. The answer is yes, no
+or none.
 """
 
 from __future__ import annotations
