@@ -1,3 +1,3 @@
-"""Goals: prompts with parameters, context scripts, files and any model command; and the gather
-loop.
+"""Goals: prompt templates with parameters, context scripts, context files and a model command; and
+the gather loop.
 """

@@ -1,7 +1,7 @@
-"""A model's answer in gather: which files it asks for, and whether it has enough.
+"""Parse a model's answer in gather: the files it requests, and whether it is done.
 
-`read_answer` takes the first valid object anywhere in the text: behind prose, in a fence, after a
-block of reasoning. `read_original` follows the original's rules, which lose some of these answers.
+`read_answer` takes the first valid object anywhere in the text: after prose, in a fence, after a
+reasoning block. `read_original` follows the original's rules, which reject some of these answers.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Answer(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """An answer without a valid object; `complaint` is the sentence that the model gets."""
+    """An answer without a valid object; `complaint` goes into the next question."""
 
     complaint: str
 
 
 def read_answer(text: str) -> Answer | Unreadable:
-    """The first object in `text` that has `done` or `files` of a usable type."""
+    """Return the first object in `text` that has `done` or `files` of a usable type."""
     if not text.strip():
         return Unreadable("the answer was empty")
     first_complaint = ""
@@ -49,7 +49,9 @@ def read_answer(text: str) -> Answer | Unreadable:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Where to look: behind the reasoning; and everywhere, unless all of it is reasoning."""
+    """Yield the parts to search: the text after the reasoning, then the whole text unless it starts
+    with reasoning.
+    """
     ends = list(_THOUGHT.finditer(text))
     if ends:
         yield text[ends[-1].end() :]
@@ -58,7 +60,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _objects(text: str) -> Iterator[dict[str, object] | Unreadable]:
-    """Every JSON object in `text`, from left to right, and why a brace does not begin one."""
+    """Yield every JSON object in `text`, from left to right, or why a brace does not start one."""
     decoder = json.JSONDecoder()
     work, at = 0, text.find("{")
     while at >= 0 and work <= MAX_WORK:
@@ -71,8 +73,9 @@ def _objects(text: str) -> Iterator[dict[str, object] | Unreadable]:
             work += error.pos - at + 1
             yield Unreadable(f"the object is not JSON: {error.msg} at line {error.lineno}")
         except (ValueError, RecursionError):
-            work += 5_000
+            work += 5_000  # no position in these exceptions: charge a fixed amount
             yield Unreadable("the object is nested too deep")
+        # Search inside the object too: an outer object may wrap the answer.
         at = text.find("{", at + 1)
 
 
@@ -97,14 +100,14 @@ def _answer(body: dict[str, object]) -> Answer | Unreadable:
 
 
 def _path(item: object) -> str:
-    """A path, also where a model wraps it in an object."""
+    """Return the path of an item: a string, or an object with a path under a usual key."""
     if isinstance(item, dict):
         item = next((item[key] for key in _PATH_KEYS if key in item), "")
     return item if isinstance(item, str) else ""
 
 
 def read_original(text: str) -> Answer:
-    """The outermost braces as JSON; an answer without any ends the loop."""
+    """Parse the outermost braces as JSON; an answer without a JSON object ends the loop."""
     braces = re.search(r"\{[\s\S]*\}", text)
     try:
         body = json.loads(braces.group()) if braces else None
@@ -125,5 +128,5 @@ def read_original(text: str) -> Answer:
 
 
 def _truthy(value: object) -> bool:
-    """As JavaScript decides it: a text with a character, and every list and object, is true."""
+    """JavaScript truthiness: unlike in Python, an empty list or object is true."""
     return bool(value) or isinstance(value, list | dict)

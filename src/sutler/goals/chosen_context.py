@@ -1,4 +1,4 @@
-"""Context that a rule chooses and no path names: what changed, and what ranks best for a goal."""
+"""Context files selected without a path: changed files, and the files that rank best for a goal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sutler.goals.context_files import ContextFile
 from sutler.pack.project import Project
 
 GOAL_CHARS = 4_000
-"""Characters of a rendered prompt that ranking looks at: a goal states its task at the start."""
+"""Characters of a rendered prompt used for ranking: a goal states its task at the start."""
 
 
 Count = Callable[[str, Iterable[Finding]], None]
-"""Gets the findings of a text that was redacted here."""
+"""Callback (path, findings) for a text that was redacted here."""
 
 
 def changed(
     project: Project, since: str, diff: bool, count: Count
 ) -> tuple[tuple[str, ...], list[ContextFile]]:
-    """Paths that changed since a revision, and the diff as a file where it is wanted. The diff is
-    against `since`, else against HEAD.
+    """Return the paths that changed since a revision, and the diff as a file if `diff` is set. The
+    diff is against `since`, else against HEAD.
     """
     request = replace(project.request(), since=since, diff=diff)
     changes = project.numbered().changes(project.scan(), request)
@@ -37,8 +37,8 @@ def changed(
 
 
 def ranked(project: Project, prompt: str, max_tokens: int, count: Count) -> list[ContextFile]:
-    """What a pack for this prompt would hold, in at most `max_tokens`; a part of a file says so in
-    its title.
+    """Return the sections of a pack for this prompt, in at most `max_tokens`. The title of a section
+    states its level unless it is the full file.
     """
     goal = prompt[:GOAL_CHARS].strip()
     if not goal:

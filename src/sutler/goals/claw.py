@@ -17,7 +17,7 @@ Symlinks = Literal["skip", "follow"]
 
 
 class Claw(Struct, frozen=True):
-    """Every key of claw.yaml with its default. `origins` has the file that set a key."""
+    """The keys of claw.yaml with their defaults. `origins` maps a key to the file that set it."""
 
     llm_command: str | None = "claude"
     prompt_arg_template: str = "{{prompt}}"
@@ -44,9 +44,7 @@ class Claw(Struct, frozen=True):
 
 KEYS = tuple(name for name in Claw.__struct_fields__ if name not in ("origins", "warnings"))
 COMMAND_KEYS = ("llm_command", "prompt_arg_template", "receiver_type")
-"""The keys that decide what is run: a repository's own file may set them only when it is
-trusted.
-"""
+"""Keys that select the program to run. A repository's own file may set them only if it is trusted."""
 
 DEFAULTS = Claw()
 # The original fills a file that lacks these keys with shorter lists than it uses without a file.
@@ -59,7 +57,7 @@ COMPAT_FILE = replace(
 
 
 class ClawFile(Struct, frozen=True):
-    """A claw.yaml as found: its shown name, its bytes, and whether it is the user's own."""
+    """A claw.yaml file: its display name, its bytes, and whether it is the user's own."""
 
     name: str
     data: bytes
@@ -67,8 +65,9 @@ class ClawFile(Struct, frozen=True):
 
 
 def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
-    """The settings from files ordered nearest first. Default: each key from the nearest file that
-    has it. Compat: the nearest file alone, with the original's defaults for what it lacks.
+    """Merge the settings of `files`, which are ordered nearest first. By default each key comes from
+    the nearest file that has it. Compat reads only the nearest file and fills in the original's
+    defaults.
     """
     if compat:
         if not files:
@@ -89,7 +88,7 @@ def _with(claw: Claw, values: dict[str, object], name: str) -> Claw:
 def parse_claw(
     file: ClawFile, *, compat: bool = False, warnings: list[str] | None = None
 ) -> dict[str, object]:
-    """The keys that a file sets, checked; `warnings` gets a line for each unknown one."""
+    """Parse and check the keys that a file sets; append a line to `warnings` for each unknown key."""
     if not file.data.strip():
         return {}
     root = read_yaml(file.data, file.name)

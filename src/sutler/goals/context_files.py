@@ -1,4 +1,4 @@
-"""Files of a context section: the types, the limits, and the reading."""
+"""Files of a context section: types, limits and reading."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Ask = Callable[[str], bool]
 """Takes the report and returns whether to go on."""
 
 NEAR = 0.8
-"""From this share of a limit on, a warning says that the limit is near."""
+"""Share of a limit from which a warning is issued."""
 
 
 GOAL_RULES = ScanRules(default_excludes=False, skip_file_bytes=None)
-"""The rules of the door `goal` without any settings."""
+"""Scan rules of the door `goal` if there are no settings."""
 
 
 class Issue(Struct, frozen=True):
-    """An error of one path: what the mode decides about."""
+    """An error of one path; the error mode decides what follows."""
 
     kind: Kind
     path: str
@@ -50,8 +50,8 @@ class Issue(Struct, frozen=True):
 
 
 class ContextFile(Struct, frozen=True):
-    """A file's text under the path shown to the model; `source` is the digest of the raw file where
-    the text is all of it.
+    """A file's text under its display path; `source` is the digest of the raw file, or "" if the text
+    is only a part of it.
     """
 
     path: str
@@ -60,7 +60,9 @@ class ContextFile(Struct, frozen=True):
 
 
 class Gathered(Struct, frozen=True):
-    """Files with what went wrong. `withheld`: what a rule of sutler keeps back in compat."""
+    """Files, errors and warnings. `withheld`: files that sutler's rules exclude and claw's do not
+    (compat only).
+    """
 
     files: tuple[ContextFile, ...] = ()
     errors: tuple[Issue, ...] = ()
@@ -69,8 +71,9 @@ class Gathered(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What a run wants of its files: the paths as given, where from, how deep, under which limits.
-    `stdin` is the text that `-` stands for, `rules` are those of the door `goal`, `tell` the progress callback with the number of files so far.
+    """A request for context files: the paths as written, the current folder, the depth, the limits.
+    `stdin` is the text that `-` stands for. `rules` are those of the door `goal`. `tell` is the
+    progress callback with the number of files so far.
     """
 
     paths: tuple[str, ...]
@@ -83,23 +86,23 @@ class Wanted(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """A file that passed the filters: its folder (a host path), its path there, its shown path, its
-    size, and the lines of it that are wanted (first and last, from 1).
+    """A file that passed the filters: its folder (a host path), its path there, its display path, its
+    size, and the requested lines (first and last, from 1).
     """
 
     folder: str
     path: RelPath
-    shown: str
+    display: str
     size: int
     lines: tuple[int, int] | None = None
 
     @property
     def parent(self) -> str:
-        return os.path.dirname(self.shown) or "."
+        return os.path.dirname(self.display) or "."
 
 
 class Discovery(Struct):
-    """What discovery found so far; de-duplicated by where a file really is."""
+    """Accumulator of discovery. `seen` holds real paths, so that each file is added once."""
 
     candidates: list[Candidate]
     errors: list[Issue]
@@ -110,9 +113,10 @@ class Discovery(Struct):
 def scan_at(
     host: str, cwd: str, rules: ScanRules, tell: Callable[[int], None] | None = None
 ) -> Snapshot:
-    """What a scan finds at a real path; a folder's paths are relative to it, a file's to its
-    folder. Below the current folder the scan starts there, so that the ignore files and denials on
-    the way down hold, whether or not this is a repository.
+    """Scan a real path. Result paths are relative to the folder, or to the folder of the file.
+
+    If `host` is below the current folder, the scan starts at the current folder. This applies the
+    ignore files and denials of the folders in between, inside and outside of a repository.
     """
     folder = host if os.path.isdir(host) else os.path.dirname(host)
     start = os.path.realpath(cwd)
@@ -126,9 +130,15 @@ def scan_at(
         return snapshot
     return replace(
         snapshot,
-        entries=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.entries),
-        excluded=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.excluded),
-        problems=tuple(replace(one, path=_stripped(one.path, prefix)) for one in snapshot.problems),
+        entries=tuple(
+            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.entries
+        ),
+        excluded=tuple(
+            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.excluded
+        ),
+        problems=tuple(
+            replace(item, path=_stripped(item.path, prefix)) for item in snapshot.problems
+        ),
     )
 
 
@@ -140,27 +150,29 @@ def shown_path(host: str, cwd: str) -> str:
     return os.path.relpath(host, os.path.realpath(cwd))
 
 
-def issue_of(problem: Problem, shown: str) -> Issue:
-    path = quote(shown)
+def issue_of(problem: Problem, display: str) -> Issue:
+    path = quote(display)
     match problem.kind:
         case "denied":
-            return Issue("denied", shown, f"Permission denied: {path}")
+            return Issue("denied", display, f"Permission denied: {path}")
         case "missing" | "vanished":
-            return Issue("missing", shown, f"File not found: {path}")
+            return Issue("missing", display, f"File not found: {path}")
         case _:
             return Issue(
-                "unreadable", shown, f"I/O error reading {path}: {problem.detail or problem.kind}"
+                "unreadable", display, f"I/O error reading {path}: {problem.detail or problem.kind}"
             )
 
 
-def limit(found: Discovery, claw: Claw) -> list[Candidate]:
-    """Apply the size limit, then the number for each directory; one error for each directory that
-    has too many.
+def limit(discovery: Discovery, claw: Claw) -> list[Candidate]:
+    """Apply the size limit, then the limit of files per directory. A directory over the limit gives
+    one error and its first files.
     """
-    small = [one for one in found.candidates if _small_enough(one, found, claw)]
+    small = [
+        candidate for candidate in discovery.candidates if _small_enough(candidate, discovery, claw)
+    ]
     by_parent: dict[str, list[Candidate]] = {}
-    for one in small:
-        by_parent.setdefault(one.parent, []).append(one)
+    for candidate in small:
+        by_parent.setdefault(candidate.parent, []).append(candidate)
     most = claw.max_files_per_directory
     for parent, files in by_parent.items():
         if len(files) > most:
@@ -168,84 +180,89 @@ def limit(found: Discovery, claw: Claw) -> list[Candidate]:
                 f"Too many files in directory: {quote(parent)}"
                 f" ({len(files)} files exceeds limit of {most})"
             )
-            found.errors.append(Issue("too_many", parent, message))
+            discovery.errors.append(Issue("too_many", parent, message))
         elif len(files) >= NEAR * most:
-            found.warnings.append(f"{quote(parent)} has {len(files)} files, the limit is {most}")
-    admitted = {id(one) for files in by_parent.values() for one in files[:most]}
-    return [one for one in small if id(one) in admitted]
+            discovery.warnings.append(
+                f"{quote(parent)} has {len(files)} files, the limit is {most}"
+            )
+    # By identity: a line range given twice makes two equal candidates.
+    admitted = {id(candidate) for files in by_parent.values() for candidate in files[:most]}
+    return [candidate for candidate in small if id(candidate) in admitted]
 
 
-def _small_enough(one: Candidate, found: Discovery, claw: Claw) -> bool:
+def _small_enough(candidate: Candidate, discovery: Discovery, claw: Claw) -> bool:
     kilobytes = claw.max_file_size_kb
-    if one.size > max_bytes(claw):
-        size = -(-one.size // 1024)
-        message = f"File too large: {quote(one.shown)} ({size} KB exceeds limit of {kilobytes} KB)"
-        found.errors.append(Issue("too_large", one.shown, message))
+    if candidate.size > max_bytes(claw):
+        size = -(-candidate.size // 1024)
+        message = f"File too large: {quote(candidate.display)} ({size} KB exceeds limit of {kilobytes} KB)"
+        discovery.errors.append(Issue("too_large", candidate.display, message))
         return False
-    if one.size >= NEAR * kilobytes * 1024 and one.size:
-        found.warnings.append(
-            f"{quote(one.shown)} has {one.size // 1024} KB, the limit is {kilobytes} KB"
+    if candidate.size >= NEAR * kilobytes * 1024 and candidate.size:
+        discovery.warnings.append(
+            f"{quote(candidate.display)} has {candidate.size // 1024} KB, the limit is {kilobytes} KB"
         )
     return True
 
 
 def read(
-    chosen: Sequence[Candidate], found: Discovery, claw: Claw, clean: Clean | None
+    chosen: Sequence[Candidate], discovery: Discovery, claw: Claw, clean: Clean | None
 ) -> list[ContextFile]:
-    """Each file once, in order, through a descriptor of its folder."""
+    """Read the candidates in order. Neighbours in one folder share its descriptor."""
     files: list[ContextFile] = []
     at = 0
     while at < len(chosen):
         folder = chosen[at].folder
         with Root(folder) as root, root.reader() as reader:
             while at < len(chosen) and chosen[at].folder == folder:
-                one = chosen[at]
+                candidate = chosen[at]
                 at += 1
-                if clean and secret_name(one.shown, clean):
-                    found.warnings.append(
-                        f"Left out: {clean(quote(one.shown), '')} (its name holds a secret)"
+                if clean and secret_name(candidate.display, clean):
+                    discovery.warnings.append(
+                        f"Left out: {clean(quote(candidate.display), '')} (its name holds a secret)"
                     )
                     continue
-                blob = reader.read(one.path, max_bytes(claw))
+                blob = reader.read(candidate.path, max_bytes(claw))
                 if isinstance(blob, Problem):
-                    found.errors.append(issue_of(blob, one.shown))
+                    discovery.errors.append(issue_of(blob, candidate.display))
                     continue
                 decoded = decode(blob.data)
                 if decoded is None:
-                    found.warnings.append(f"Skipped binary file: {quote(one.shown)}")
+                    discovery.warnings.append(f"Skipped binary file: {quote(candidate.display)}")
                 elif decoded.issue:
-                    message = f"UTF-8 decoding error: {quote(one.shown)}"
-                    found.errors.append(Issue("undecodable", one.shown, message))
+                    message = f"UTF-8 decoding error: {quote(candidate.display)}"
+                    discovery.errors.append(Issue("undecodable", candidate.display, message))
                 else:
-                    text = clean(decoded.text, one.shown) if clean else decoded.text
-                    taken = _taken(text, one, sha256(blob.data).hexdigest())
+                    text = clean(decoded.text, candidate.display) if clean else decoded.text
+                    taken = _taken(text, candidate, sha256(blob.data).hexdigest())
                     if isinstance(taken, Issue):
-                        found.errors.append(taken)
+                        discovery.errors.append(taken)
                     else:
                         files.append(taken)
     return files
 
 
-def _taken(text: str, one: Candidate, source: str) -> ContextFile | Issue:
-    """The whole text, or the wanted lines of it: cut after redaction."""
-    if one.lines is None:
-        return ContextFile(one.shown, text, source)
-    first, last = one.lines
+def _taken(text: str, candidate: Candidate, source: str) -> ContextFile | Issue:
+    """Return the whole text or the requested lines. The cut follows redaction, because a secret can
+    span several lines.
+    """
+    if candidate.lines is None:
+        return ContextFile(candidate.display, text, source)
+    first, last = candidate.lines
     rows = text.splitlines(keepends=True)
-    shown = f"{one.shown}:{first}-{last}"
+    display = f"{candidate.display}:{first}-{last}"
     if first > len(rows):
-        message = f"No such lines: {quote(shown)} (the file has {len(rows)})"
-        return Issue("missing", shown, message)
-    return ContextFile(shown, "".join(rows[first - 1 : last]))
+        message = f"No such lines: {quote(display)} (the file has {len(rows)})"
+        return Issue("missing", display, message)
+    return ContextFile(display, "".join(rows[first - 1 : last]))
 
 
 def max_bytes(claw: Claw) -> int:
-    """The size limit of a file; no file is larger than the largest number that a read takes."""
+    """Return the size limit of a file, capped at the largest size that a read accepts."""
     return min(claw.max_file_size_kb * 1024, sys.maxsize)
 
 
 def secret_name(path: str, clean: Clean) -> bool:
-    """A name cannot be rewritten without becoming a lie, so a file whose name holds a secret stays
-    out.
+    """Return whether a path holds a secret. Such a file is left out: a redacted path would be
+    wrong.
     """
     return clean(quote(path), "") != quote(path)

@@ -1,5 +1,5 @@
-"""Where goals live: the nearest `.sutler/` or `.claw/` above the current folder, the user's own,
-and ours.
+"""Locate and load goals: from the nearest `.sutler/` or `.claw/` above the current folder, from the
+user's configuration, and from the package.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _NO_NAME = r"[/\\\x00-\x1f:]"
 
 
 class Base(Struct, frozen=True):
-    """A directory that may hold `goals/` and `claw.yaml`. `own`: the user's or ours, not a
-    project's.
+    """A directory that may hold `goals/` and `claw.yaml`. `own` is False for a project's directory,
+    which needs trust.
     """
 
     path: str
@@ -40,8 +40,8 @@ class Base(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """A goal with every file beside it, read once: the same bytes are trusted, parsed and
-    rendered.
+    """A goal with all files of its folder. The files are read once, so that trust, parser and
+    renderer see the same bytes.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Found(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """A line of the list of goals; `problem` when its prompt.yaml cannot be read."""
+    """A row of the list of goals; `problem` is set if its prompt.yaml cannot be read."""
 
     id: str
     origin: Origin
@@ -66,7 +66,7 @@ class Listed(Struct, frozen=True):
 
 
 def find_bases(cwd: str, environ: Mapping[str, str], *, compat: bool = False) -> tuple[Base, ...]:
-    """Nearest first: the project's, the user's, then the goals that come with sutler (not in
+    """Return the bases, nearest first: the project's, the user's, then the shipped goals (not in
     compat).
     """
     home = environ.get("HOME") or os.path.expanduser("~")
@@ -81,7 +81,7 @@ def shipped_path() -> str:
 
 
 def _local(cwd: str, home: str, compat: bool) -> list[Base]:
-    """Both folders of the nearest ancestor that has one; `.sutler` outranks `.claw`."""
+    """Return the bases of the nearest ancestor that has any; `.sutler` precedes `.claw`."""
     folder = cwd
     while True:
         names = [
@@ -99,7 +99,7 @@ def _local(cwd: str, home: str, compat: bool) -> list[Base]:
 
 
 def global_folders(home: str, environ: Mapping[str, str], *, compat: bool = False) -> list[str]:
-    """Where the user's own goals are looked for, existing or not."""
+    """Return the folders searched for the user's own goals, existing or not."""
     configured = environ.get("XDG_CONFIG_HOME", "")
     folder = configured if os.path.isabs(configured) else os.path.join(home, ".config")
     folders = [os.path.join(folder, name) for name in (("claw",) if compat else ("sutler", "claw"))]
@@ -114,7 +114,7 @@ def _global(home: str, environ: Mapping[str, str], compat: bool) -> list[Base]:
 
 
 def check_name(name: str) -> str:
-    """A goal's name is one plain word: no path parts, nothing hidden."""
+    """Return `name`, or raise UsageError if it has path parts or is hidden."""
     if not name or name.startswith(".") or re.search(_NO_NAME, name):
         raise UsageError(
             f"{quote(name)} is not a goal name",
@@ -125,7 +125,7 @@ def check_name(name: str) -> str:
 
 
 def has_goal(name: str, bases: Sequence[Base]) -> bool:
-    """Whether a name is one of a goal; anything else is no error here."""
+    """Return whether a goal has this name; an invalid name is not an error here."""
     plain = name and not name.startswith((".", "-")) and not re.search(_NO_NAME, name)
     return bool(plain) and any(
         os.path.isfile(os.path.join(base.path, "goals", name, "prompt.yaml")) for base in bases
@@ -133,13 +133,13 @@ def has_goal(name: str, bases: Sequence[Base]) -> bool:
 
 
 def find_goal(name: str, bases: Sequence[Base], *, compat: bool = False) -> Found:
-    """The goal of that name in the nearest base that has it."""
+    """Load the goal from the nearest base that has it."""
     check_name(name)
     for base in bases:
         if os.path.isfile(os.path.join(base.path, "goals", name, "prompt.yaml")):
             return load_goal(name, base, compat=compat)
-    known = sorted({listed.id for listed in list_goals(bases)})
-    close = difflib.get_close_matches(name, known, n=1)
+    names = sorted({listed.id for listed in list_goals(bases)})
+    close = difflib.get_close_matches(name, names, n=1)
     raise UsageError(
         f"Goal '{name}' not found in local or global configuration",
         next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler goals list'",
@@ -160,8 +160,8 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
 
 
 def _read_folder(folder: str, base: Base) -> dict[str, bytes]:
-    """Every regular file below a goal's folder by its relative name. Nothing is read through a link
-    that leaves the base: a project must not pull a file of the user's into a prompt.
+    """Read every regular file below a goal's folder, by relative path. Links that leave the base are
+    not followed: a project must not pull other files of the user into a prompt.
     """
     top = os.path.realpath(base.path)
     files: dict[str, bytes] = {}
@@ -188,6 +188,7 @@ def _read_inside(path: str, top: str) -> bytes | None:
     if os.path.commonpath([real, top]) != top:
         return None
     try:
+        # O_NONBLOCK: opening a named pipe must not block.
         fd = fs.open(real, fs.O_RDONLY | fs.O_NONBLOCK | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     except OSError:
         return None
@@ -201,18 +202,18 @@ def _read_inside(path: str, top: str) -> bytes | None:
 
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
-    """Every goal of every base, sorted by name; of equals the nearer first. In compat a bad file
-    fails.
+    """List the goals of all bases, sorted by name, then nearest first. In compat an invalid file
+    raises.
     """
-    found: list[tuple[str, int, Listed]] = []
+    rows: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")
         for name in sorted(fs.listdir(folder)) if os.path.isdir(folder) else []:
             if os.path.isfile(os.path.join(folder, name, "prompt.yaml")) and not name.startswith(
                 "."
             ):
-                found.append((name, rank, _listed(name, base, compat)))
-    return tuple(listed for _, _, listed in sorted(found, key=lambda item: item[:2]))
+                rows.append((name, rank, _listed(name, base, compat)))
+    return tuple(listed for _, _, listed in sorted(rows, key=lambda item: item[:2]))
 
 
 def _listed(name: str, base: Base, compat: bool) -> Listed:

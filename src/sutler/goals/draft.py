@@ -1,4 +1,4 @@
-"""A goal that a model drafts: the question, and the check of its answer."""
+"""Draft a goal with a model: the question, and the validation of the answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _FENCE = re.compile(r"```(?:ya?ml)?[ \t]*\n(.*?)\n```", re.DOTALL)
 
 
 def question(name: str, wish: str) -> str:
-    return f"""Write a goal file for sutler, a tool that renders a prompt and sends it to a language model.
+    return f"""\
+Write a goal file for sutler, a tool that renders a prompt and sends it to a language model.
 
 The goal is named {name}. What it is for:
 <wish>
@@ -28,8 +29,8 @@ Answer with the YAML in one code block and nothing else.
 
 
 def goal_text(answer: str) -> str:
-    """The file in an answer: its first code block, else all of it. Raises UsageError if that is no
-    goal.
+    """Return the goal file in an answer: the first code block, else the whole answer. Raise
+    UsageError if it is not a valid goal.
     """
     block = _FENCE.search(answer)
     text = (block[1] if block else answer.strip()) + "\n"

@@ -1,6 +1,4 @@
-"""Errors of context files, judged by the error mode: strict refuses, flexible asks, ignore goes
-on.
-"""
+"""Apply the error mode to errors of context files: strict refuses, flexible asks, ignore continues."""
 
 from __future__ import annotations
 
@@ -19,9 +17,8 @@ def judge(
     *,
     compat: bool = False,
 ) -> None:
-    """strict refuses on any error, flexible asks, ignore goes on. Each warning is reported once:
-    in the report that a person decides on, else as a note. Compat reports warnings with errors
-    only, but withheld files always.
+    """Apply `mode` to the errors. Each warning is reported once: in the report that `ask` shows, else
+    as a note. Compat reports warnings only along with errors, and withheld files always.
     """
     asking = mode == "flexible" and ask is not None and bool(gathered.errors)
     for line in gathered.withheld:
@@ -53,14 +50,14 @@ def judge(
 
 
 def report(gathered: Gathered) -> str:
-    """What a person decides on in flexible mode."""
+    """Build the report that `ask` shows in flexible mode."""
     lines = ["Context processing issues:", "", f"Errors ({len(gathered.errors)}):"]
     lines += [f"  - {issue.message}" for issue in gathered.errors]
     if gathered.warnings:
         lines += [
             "",
             f"Warnings ({len(gathered.warnings)}):",
-            *(f"  - {one}" for one in gathered.warnings),
+            *(f"  - {warning}" for warning in gathered.warnings),
         ]
     lines += ["", f"Successfully processed {len(gathered.files)} file(s)."]
     return "\n".join(lines)

@@ -1,9 +1,9 @@
-"""Gather: the model asks for files, round by round, and gets them from inside the root only.
+"""Gather: a model requests files round by round; only files inside the root are read.
 
-At most six questions. The model command is any program that takes a prompt on stdin (or as an
-argument) and prints an answer; the answer is parsed, never obeyed beyond "read these files". An
-answer that cannot be parsed is asked for once more with the complaint. `compat` follows the
-original, which takes such an answer for the end and drops what the last answer asks for.
+A run has at most six questions. The model command is any program that takes a prompt on stdin (or
+as an argument) and prints an answer. The only effect of an answer is that files are read. An answer
+that cannot be parsed gets one more question with the complaint. `compat` follows the original,
+which ends at such an answer and does not read the files of the last answer.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ QUOTED = 300
 
 
 class Round(Struct, frozen=True):
-    """One question and its answer, for progress and for the record. Round 0 is the first
-    question.
+    """A question and its answer, for progress and records. Round 0 is the first question; `known` is
+    the number of files so far.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Round(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question before it is put: the whole prompt, and the files whose text is in it."""
+    """A question before it is sent: the whole prompt, and the files whose text it contains."""
 
     number: int
     prompt: str
@@ -58,18 +58,18 @@ class Question(Struct, frozen=True):
 
 
 class Gathering(Struct, frozen=True):
-    """The outcome: assign lines, the files behind them, every round, and notes for a person."""
+    """Result of gather: assign lines, their files, all rounds, and notes for the user."""
 
     text: str
     files: dict[str, str]
     rounds: tuple[Round, ...]
     notes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """The files that were read, from the root; a marker in `files` stands for every other."""
+    """Files that were read, relative to the root; every other entry of `files` is a marker."""
 
 
 class UnreadableAnswerError(RefusedError):
-    """The model gave two answers that cannot be parsed; `partial` holds the files so far."""
+    """Two answers in a row could not be parsed; `partial` holds the files so far."""
 
     def __init__(self, complaint: str, answer: str, partial: Gathering) -> None:
         quoted = " ".join(answer.split())
@@ -84,8 +84,8 @@ class UnreadableAnswerError(RefusedError):
 
 
 class Ground(Struct, frozen=True):
-    """Where files come from and what may leave: the root, the redactor, the ceiling of each
-    question, and the scan rules that a model's request is held to.
+    """Limits of a dialogue: the root, the redactor, the ceiling of each question, and the scan rules
+    that apply to requests of the model.
     """
 
     root: str
@@ -96,7 +96,7 @@ class Ground(Struct, frozen=True):
 
 
 class Watch(Struct, frozen=True):
-    """Callbacks: `leaving` gets each question before it is put, `answered` each round after."""
+    """Callbacks: `leaving` gets each question before it is sent, `answered` each round after."""
 
     leaving: Callable[[Question], None] = lambda question: None
     answered: Callable[[Round], None] = lambda step: None
@@ -163,7 +163,7 @@ class _Dialogue:
             raise ground.ceiling.refusal("the question with the included files", size)
 
     def run(self, show_first: bool) -> None:
-        """At most six questions; what the last answer asks for is read too."""
+        """Ask at most six questions; read the files of the last answer too."""
         for _ in range(MAX_ROUNDS + 1):
             answer = self.ask(show_first or bool(self.rounds))
             added = self.load(answer.files)
@@ -180,7 +180,7 @@ class _Dialogue:
         )
 
     def run_original(self, show_first: bool) -> None:
-        """The original's loop: the last answer's files are not read."""
+        """Follow the original's loop, which does not read the files of the last answer."""
         answer = self.ask(show_first)
         while not answer.done and len(self.rounds) <= MAX_ROUNDS and not self._full():
             self.load(answer.files)
@@ -190,7 +190,7 @@ class _Dialogue:
         return self.options.max_files is not None and len(self.files) >= self.options.max_files
 
     def load(self, paths: Sequence[str]) -> int:
-        """Read files one by one, so that each is held to the ceiling. Returns how many are new."""
+        """Read files one by one and check each against the ceiling. Return the number of new ones."""
         before = len(self.files)
         for path in paths:
             if path in self.files:
@@ -200,10 +200,12 @@ class _Dialogue:
             if ceiling and path in self.files and not self._fits():
                 self.skipped.append(path)
                 if isinstance(self.ground.clean, Redactions):
+                    # The text is not sent, so its redactions must not be reported.
                     self.ground.clean.discard(self._below(path))
                 size = ceiling.count(self.files[path])
                 self.files[path] = Marker(
-                    f"[Skipped: {size:,} {UNIT_NAMES[ceiling.unit]} do not fit in the ceiling of {ceiling}]"
+                    f"[Skipped: {size:,} {UNIT_NAMES[ceiling.unit]}"
+                    f" do not fit in the ceiling of {ceiling}]"
                 )
         return len(self.files) - before
 
@@ -217,39 +219,39 @@ class _Dialogue:
         ceiling = self.ground.ceiling
         return ceiling is None or ceiling.admits(question(self.reserved, Loaded(self._assigned())))
 
-    def _shown(self) -> dict[str, str]:
-        """The files whose text is in the question; markers of skipped files cost nothing."""
+    def _loaded_files(self) -> dict[str, str]:
+        """Return the files without the skipped ones, whose markers must not use up the ceiling."""
         return {path: text for path, text in self.files.items() if path not in self.skipped}
 
     def _assigned(self, files: Mapping[str, str] | None = None) -> str:
         return build_context_assign_string(
-            self._shown() if files is None else files,
+            self._loaded_files() if files is None else files,
             root=self.ground.root,
             dir=self.options.dir,
             compat=self.ground.compat,
         )
 
     def ask(self, show_files: bool) -> Answer:
-        """Put a question; an unreadable answer gets one more with the complaint."""
-        shown = self._shown() if show_files else {}
-        text = self._assigned(shown)
+        """Ask one question; after an unreadable answer ask once more with the complaint."""
+        files = self._loaded_files() if show_files else {}
+        text = self._assigned(files)
         skipped = tuple(self.skipped)
-        reply = self._put(Loaded(text, skipped), shown)
+        reply = self._put(Loaded(text, skipped), files)
         if self.ground.compat:
             return self._answered(read_original(reply))
         answer = read_answer(reply)
         if isinstance(answer, Unreadable):
             self.notes.append(f"an answer could not be read ({answer.complaint}); asked again")
-            reply = self._put(Loaded(text, skipped, answer.complaint), shown)
+            reply = self._put(Loaded(text, skipped, answer.complaint), files)
             answer = read_answer(reply)
         if isinstance(answer, Unreadable):
             quoted = self.ground.clean(reply, "") if self.ground.clean else reply
             raise UnreadableAnswerError(answer.complaint, quoted, self.result())
         return self._answered(answer)
 
-    def _put(self, loaded: Loaded, shown: Mapping[str, str]) -> str:
+    def _put(self, loaded: Loaded, files: Mapping[str, str]) -> str:
         prompt = within(self.parts, loaded, self.ground.ceiling)
-        self.watch.leaving(Question(len(self.rounds), prompt, dict(shown)))
+        self.watch.leaving(Question(len(self.rounds), prompt, dict(files)))
         self.prompt_bytes = len(prompt.encode(errors="surrogatepass"))
         return self.model(prompt)
 

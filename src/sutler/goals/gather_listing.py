@@ -1,4 +1,4 @@
-"""The files that gather offers to a model: those that the decision admits, and nothing else."""
+"""The listing that gather offers to a model: only files that the scan admits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ EXCLUDED = frozenset(("node_modules", ".git", "dist", "build", ".next", "coverag
 def list_directory(
     root: str, options: Options, clean: Clean | None = None, rules: ScanRules = MODEL_RULES
 ) -> list[str]:
-    """Files and folders below `dir`, sorted, as deep as `max_depth`. A file that a scan excludes, a
-    link and a name that holds a secret are left out.
+    """List files and folders below `dir`, sorted, down to `max_depth`. Leave out excluded files, links
+    and names that hold a secret.
     """
     start = resolve(root, options.dir, ".")
+    # A user who names such a folder in `dir` wants its files.
     exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()
     wanted = build_matcher(options.filter)
     unwanted = build_matcher(options.exclude) if options.exclude else None
@@ -34,17 +35,17 @@ def list_directory(
         if depth > options.max_depth:
             return
         for name, mode in _entries(base, f"{start}/{below}".strip("/")):
-            shown = f"{below}/{name}" if below else name
-            full = f"{start}/{shown}".removeprefix("./").lstrip("/") if start else shown
+            path = f"{below}/{name}" if below else name
+            full = f"{start}/{path}".removeprefix("./").lstrip("/") if start else path
             if name in exclusions or (unwanted and unwanted(name)):
                 continue
-            if clean and secret_name(shown, clean):
+            if clean and secret_name(path, clean):
                 continue
             if S_ISDIR(mode) and not name.startswith(".") and f"{full}/" not in closed:
-                entries.append(shown)
-                walk(shown, depth + 1)
+                entries.append(path)
+                walk(path, depth + 1)
             elif S_ISREG(mode) and full in admitted and wanted(name):
-                entries.append(shown)
+                entries.append(path)
 
     with Root(root) as base:
         admitted, closed = _scanned(base, start, options, rules)
@@ -55,10 +56,10 @@ def list_directory(
 def _scanned(
     base: Root, start: RelPath, options: Options, rules: ScanRules
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Paths of admitted files, and of folders that are excluded as a whole, which end in `/`."""
+    """Return the paths of admitted files, and of excluded folders, which end in `/`."""
     depth = min(max(0, int(options.max_depth) - 1), rules.depth or 1 << 30)
     snapshot = scan(base, replace(rules, depth=depth), [start] if start else [])
-    closed = {one.path for one in snapshot.excluded if one.reason != "depth"}
+    closed = {exclusion.path for exclusion in snapshot.excluded if exclusion.reason != "depth"}
     return frozenset(entry.path for entry in snapshot.entries), frozenset(closed)
 
 

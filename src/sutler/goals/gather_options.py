@@ -1,4 +1,4 @@
-"""The gather prompt's own language: a request, then `options:` and pairs of `key: value`."""
+"""Syntax of the gather prompt: a request, then `options:` and pairs of `key: value`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(
 
 
 class Options(Struct, frozen=True):
-    """What the specification's action takes; numbers may be fractions, as the original allows."""
+    """Options of the specification's action; numbers may be fractions, as in the original."""
 
     dir: str = "."
     filter: str | None = None
@@ -30,7 +30,9 @@ class Options(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True):
-    """`error` says why the options were not understood; then all of them have their defaults."""
+    """A request and its options. If `error` is set, the options could not be parsed and all have their
+    defaults.
+    """
 
     prompt: str
     options: Options
@@ -38,23 +40,21 @@ class Parsed(Struct, frozen=True):
 
 
 def parse_input(text: str) -> Parsed:
-    """Split a text at the first `options:`; `dependsOn:` and what follows it is taken off
-    before.
-    """
+    """Remove `dependsOn:` and the text after it, then split at the first `options:`."""
     cut = _DEPENDS.search(text)
     raw = text[: cut.start()].rstrip() if cut else text
-    found = _OPTIONS.search(raw)
-    if not found:
+    keyword = _OPTIONS.search(raw)
+    if not keyword:
         return Parsed(raw.strip(), Options())
-    prompt = raw[: found.start()].strip()
+    prompt = raw[: keyword.start()].strip()
     try:
-        return Parsed(prompt, _options(parse_pairs(raw[found.end() :].strip())))
+        return Parsed(prompt, _options(parse_pairs(raw[keyword.end() :].strip())))
     except ValueError as error:
         return Parsed(prompt, Options(), str(error))
 
 
 def tokenize(text: str) -> list[str]:
-    """Words between white space; quotes hold words together and know `\\n`, `\\r`, `\\t`."""
+    """Split at white space. Quotes group words and may contain `\\n`, `\\r`, `\\t`."""
     tokens: list[str] = []
     at = 0
     while at < len(text):
@@ -90,7 +90,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def parse_pairs(text: str) -> dict[str, list[str]]:
-    """A token that ends in `:` is a key and the next one its value; other tokens are skipped."""
+    """Parse pairs: a token that ends in `:` is a key, the next token its value. Skip other tokens."""
     pairs: dict[str, list[str]] = {}
     if not text:
         return pairs
@@ -136,7 +136,7 @@ def _options(pairs: dict[str, list[str]]) -> Options:
 
 
 def positive(text: str) -> float | None:
-    """A finite number above zero, else None: what is wrong is ignored, not an error."""
+    """Parse a finite number above zero; ignore anything else and return None."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return None
@@ -147,7 +147,7 @@ def positive(text: str) -> float | None:
 
 
 def constraints_section(options: Options) -> str:
-    """The limits as the model reads them; empty when there are none."""
+    """Render the limits for the model; empty if there are none."""
     lines: list[str] = []
     if options.filter:
         lines.append(f"- ONLY select files whose name matches the pattern: {options.filter}")

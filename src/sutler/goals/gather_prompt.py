@@ -1,4 +1,4 @@
-"""The question that gather puts to a model, within the ceiling: its listing shrinks first."""
+"""Build the questions of gather within the ceiling; the listing shrinks first."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sutler.goals.ceiling import Ceiling
 from sutler.paths import quote
 
 LISTING_SHARE = 4
-"""One part in this many of the ceiling is reserved for the listing; files get the rest."""
+"""Divisor: 1/LISTING_SHARE of the ceiling is reserved for the listing, files get the rest."""
 
 
 class Parts(Struct, frozen=True):
-    """What every question of a dialogue repeats."""
+    """Parts that every question of a dialogue repeats."""
 
     request: str
     listing: tuple[str, ...]
@@ -22,8 +22,8 @@ class Parts(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """What a question adds: loaded files as assign lines, the paths that did not fit, and what was
-    wrong with the last answer.
+    """Parts specific to one question: loaded files as assign lines, paths that did not fit, and the
+    complaint about the last answer.
     """
 
     text: str = ""
@@ -35,7 +35,7 @@ NOTHING = Loaded()
 
 
 def question(parts: Parts, loaded: Loaded = NOTHING) -> str:
-    """The whole prompt; with loaded files it asks for what is still missing."""
+    """Render the whole prompt; with loaded files it asks which files are still missing."""
     files = f"\n## Files Already Loaded\n{loaded.text}\n" if loaded.text else ""
     task = (
         "Some files are loaded already. Decide whether more are needed to understand the request."
@@ -78,14 +78,15 @@ def _complaint(complaint: str) -> str:
 
 
 def within(parts: Parts, loaded: Loaded, ceiling: Ceiling | None) -> str:
-    """The question at a size that the ceiling admits. The listing gives up its deepest paths first,
-    then the names of skipped files go; what cannot shrink is refused.
+    """Render the question within the ceiling. Drop the deepest paths of the listing first, then the
+    names of skipped files. Raise RefusedError if the rest is still too large.
     """
     whole = question(parts, loaded)
     if ceiling is None or ceiling.admits(whole):
         return whole
     for skipped in (loaded.skipped, ()) if loaded.skipped else ((),):
         rest = Loaded(loaded.text, skipped, loaded.complaint)
+        # Binary search for the longest listing that fits: counting tokens is the costly part.
         low, high = 0, len(parts.listing)
         best = ""
         while low <= high:
@@ -102,7 +103,7 @@ def within(parts: Parts, loaded: Loaded, ceiling: Ceiling | None) -> str:
 
 
 def room_for_files(parts: Parts, ceiling: Ceiling) -> Parts:
-    """The parts with the listing at its reserved share: what a file must leave room for."""
+    """Return the parts with the listing cut to its reserved share, as the base for files."""
     low, high = 0, len(parts.listing)
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,10 +117,10 @@ def room_for_files(parts: Parts, ceiling: Ceiling) -> Parts:
 
 
 def _shortened(parts: Parts, count: int) -> Parts:
-    """At most `count` paths, shallow ones first, in their old order; the rest is a number."""
+    """Keep the `count` shallowest paths in their order; replace the rest by their number."""
     if count >= len(parts.listing):
         return parts
     by_depth = sorted(range(len(parts.listing)), key=lambda at: parts.listing[at].count("/"))
-    shown = [parts.listing[at] for at in sorted(by_depth[:count])]
+    listed = [parts.listing[at] for at in sorted(by_depth[:count])]
     more = f"[{len(parts.listing) - count:,} more, not listed here]"
-    return Parts(parts.request, (*shown, more), parts.constraints)
+    return Parts(parts.request, (*listed, more), parts.constraints)

@@ -1,6 +1,4 @@
-"""prompt.yaml: what a goal is. Texts stay exactly as written; every error names the file and the
-line.
-"""
+"""Parse prompt.yaml to a Goal. Texts stay exactly as written; every error names file and line."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ class Goal(Struct, frozen=True):
 
 
 def parse_goal(data: bytes, file: str, *, compat: bool = False) -> Goal:
-    """A prompt.yaml's bytes as a Goal. Unknown keys are warnings; `compat` ignores them."""
+    """Parse the bytes of a prompt.yaml. Unknown keys are warnings; `compat` ignores them."""
     root = read_yaml(data, file)
     fields = root.record(GOAL_KEYS, compat=compat)
     name, prompt = _required(root, fields, "name"), _required(root, fields, "prompt")
@@ -73,12 +71,12 @@ def _required(parent: Field, fields: dict[str, Field], name: str) -> Field:
 
 
 def _parameters(field: Field, compat: bool) -> tuple[Parameter, ...]:
-    found = tuple(_parameter(item, compat) for item in field.items())
-    names = [parameter.name for parameter in found]
+    parameters = tuple(_parameter(item, compat) for item in field.items())
+    names = [parameter.name for parameter in parameters]
     for name in names:
         if names.count(name) > 1 and not compat:
             field.fail(f"parameter '{name}' is declared twice")
-    return found
+    return parameters
 
 
 def _parameter(field: Field, compat: bool) -> Parameter:

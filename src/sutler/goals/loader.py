@@ -1,8 +1,8 @@
 """The context loader's API: files into a mapping, and the mapping into assign lines.
 
-Names, order, messages and the mutation of the given mapping are those of the specification (seed
-000). Two things are added: nothing outside the root is ever read, whatever the caller or a model
-asks for; and tokens come from the content, so that the same files give the same text.
+Names, order, messages and the mutation of the mapping follow the specification (seed 000). Two
+additions: files outside the root are never read, whatever the caller or a model requests; and
+here-doc tokens derive from the content, so that the same files give the same text.
 
     options = LoadOptions(root="/project", filter="*.py", max_files=8)
     read_include_files(["README.md"], files, options)
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 Clean = Callable[[str, str], str]
-"""Takes a text and its path and gives the text that may leave."""
+"""Redactor: (text, path) -> clean text."""
 
 MODEL_RULES = ScanRules(skip_file_bytes=None)
-"""The scan rules that a model's request is held to unless the caller has settings of its own."""
+"""Scan rules for requests of a model, unless the caller has settings of its own."""
 _MESSAGES = {
     "missing": "no such file or directory",
     "vanished": "no such file or directory",
@@ -54,10 +54,10 @@ _MESSAGES = {
 
 
 def build_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """`*` is any text and `?` any character, nothing else is special; no pattern matches
-    everything.
+    """Compile a pattern: `*` is any text, `?` any character, nothing else is special. An empty
+    pattern matches everything.
 
-    Matching is linear: a pattern of many stars cannot be made to run for ever.
+    There is no backtracking: a pattern with many stars cannot take exponential time.
     """
     if not pattern:
         return lambda value: True
@@ -70,7 +70,7 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
 
 
 def _match_pieces(pieces: list[str], value: str) -> bool:
-    """Texts between stars, each found at its leftmost place; the first and the last are
+    """Match the texts between stars, each at its leftmost position; the first and the last are
     anchored.
     """
     if len(pieces) == 1:
@@ -82,12 +82,12 @@ def _match_pieces(pieces: list[str], value: str) -> bool:
         return False
     at, end = len(first), len(value) - len(last)
     for piece in middle:
-        found = next(
+        start = next(
             (pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None
         )
-        if found is None:
+        if start is None:
             return False
-        at = found + len(piece)
+        at = start + len(piece)
     return True
 
 
@@ -102,8 +102,8 @@ class Marker(str):
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
-    """The options of the specification, and what is ours: the root that nothing leaves, and the
-    redactor.
+    """The options of the specification, and three additions: the root that confines every read, the
+    redactor, and the scan rules.
     """
 
     dir: str = "."
@@ -120,8 +120,8 @@ _ORIGINAL_NAMES = {"maxFiles": "max_files", "maxFileSize": "max_file_size"}
 
 
 def load_options(options: LoadOptions | Mapping[str, object]) -> LoadOptions:
-    """Options as a record; a mapping may use the specification's names (`maxFiles`) or ours. Keys
-    of other functions, such as `maxDepth`, are skipped, and None means the default.
+    """Convert a mapping to LoadOptions. Keys may have the specification's names (`maxFiles`) or the
+    field names. Keys of other functions, such as `maxDepth`, are skipped; None means the default.
     """
     if isinstance(options, LoadOptions):
         return options
@@ -131,7 +131,8 @@ def load_options(options: LoadOptions | Mapping[str, object]) -> LoadOptions:
         for key, value in named.items()
         if key in LoadOptions.__struct_fields__ and value is not None
     }
-    return LoadOptions(**fields)  # type: ignore[arg-type]  # the caller's values, as in the original
+    # The caller's values stay unchecked, as in the original.
+    return LoadOptions(**fields)  # type: ignore[arg-type]
 
 
 def read_requested_files(
@@ -139,13 +140,13 @@ def read_requested_files(
     read_files: MutableMapping[str, str],
     options: LoadOptions | Mapping[str, object] = DEFAULTS,
 ) -> None:
-    """Read the files a model asked for into `read_files`, in order.
+    """Read the files that a model requests into `read_files`, in order.
 
-    A request is held to the rules of a scan: a model cannot name a file that is ignored.
+    The rules of a scan apply: a model cannot read an ignored file by naming it.
 
-    Stops at `max_files` entries, skips what is there already and, silently, names that do not match
-    `filter`. A file over `max_file_size`, or one that cannot be read, leaves a message in place of
-    its content.
+    Stop at `max_files` entries. Skip present entries and, silently, names that do not match
+    `filter`. For a file over `max_file_size`, or one that cannot be read, store a message in place
+    of its content.
     """
     options = load_options(options)
     matches = build_matcher(options.filter) if options.filter else None
@@ -167,9 +168,10 @@ def read_include_files(
     read_files: MutableMapping[str, str],
     options: LoadOptions | Mapping[str, object] = DEFAULTS,
 ) -> None:
-    """Read the files the user insists on: no filter and no cap on their number, but the same size
+    """Read the files that the user includes: without filter and `max_files`, but with the size
     limit.
     """
+    # A text is iterable too, but its characters are not paths.
     if not include_paths or isinstance(include_paths, str):
         return
     options = load_options(options)
@@ -182,7 +184,7 @@ def read_include_files(
 
 
 def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -> str:
-    """A file's text, or the message that stands for it."""
+    """Return a file's text, or the Marker in its place."""
     try:
         path = resolve(base.host_path, options.dir, file_path)
     except RefusedError as error:
@@ -206,8 +208,8 @@ def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -
 def _decision(
     base: Root, path: RelPath, options: LoadOptions, named: bool
 ) -> FileEntry | Excluded | Problem:
-    """What a scan decides about a file. Naming a folder as `dir` lifts what closes that folder, for
-    a model too, but nothing that holds below it.
+    """Return the scan's decision about a file. Naming an excluded folder as `dir` opens that folder,
+    for a model too; exclusions below it still apply.
     """
     verdict = explain(base, options.rules, path, named=named)
     if named or not isinstance(verdict, Excluded):
@@ -220,8 +222,8 @@ def _decision(
 
 
 def _text(data: bytes) -> str:
-    """UTF-8, as the specification has it; but UTF-16 and UTF-32 are seen through, since no redactor
-    could read them with a NUL between any two letters.
+    """Decode as UTF-8, as the specification does. Detect UTF-16 and UTF-32 as well: with a NUL between
+    letters no redaction rule would match.
     """
     decoded = decode(data) if b"\0" in data[:4096] else None
     return data.decode("utf-8", "replace") if decoded is None else decoded.text
@@ -240,8 +242,8 @@ def _size(base: Root, path: RelPath) -> int:
 
 
 def resolve(root: str, dir: str, file_path: str) -> RelPath:
-    """A requested path as one below the root: relative to `dir` unless absolute, refused when it
-    leads outside.
+    """Resolve a requested path to a path below the root, relative to `dir` unless absolute. Raise
+    RefusedError if it leads outside.
     """
     spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
     if spelled.startswith("/"):
@@ -254,7 +256,7 @@ def resolve(root: str, dir: str, file_path: str) -> RelPath:
 
 
 def _below(root: str, path: str) -> str:
-    """An absolute path from the root, which may be spelled with or without its links resolved."""
+    """Make an absolute path relative to the root, whose links may be resolved in it or not."""
     normal = posixpath.normpath(path)
     for host in dict.fromkeys((os.path.abspath(root), os.path.realpath(root))):
         if normal == host:
@@ -273,20 +275,20 @@ def _outside(path: str) -> RefusedError:
 def build_context_assign_string(
     read_files: Mapping[str, str], *, root: str = ".", dir: str = ".", compat: bool = False
 ) -> str:
-    """The files as assign lines, in the mapping's order, with paths relative to `root`; nothing
-    gives an empty text.
+    """Render the files as assign lines, in the mapping's order, with paths relative to `root`. No
+    files give an empty text.
 
-    `compat` ignores `dir` and lets two files of one stem have one name, as the original does.
+    `compat` ignores `dir` and lets two files of one stem share one name, as the original does.
     """
     folder = "." if compat else dir
     return assign_text(
-        ((_shown(root, folder, path), text) for path, text in read_files.items()), compat=compat
+        ((_from_root(root, folder, path), text) for path, text in read_files.items()), compat=compat
     )
 
 
-def _shown(root: str, dir: str, file_path: str) -> str:
-    """A path from the root; what lies outside keeps the spelling that was asked for."""
+def _from_root(root: str, dir: str, file_path: str) -> str:
+    """Return the path relative to the root; a path outside keeps its spelling."""
     host = os.path.abspath(root)
     full = os.path.normpath(os.path.join(host, dir, file_path))
-    shown = os.path.relpath(full, host).replace(os.sep, "/")
-    return file_path if shown.startswith("../") else shown
+    path = os.path.relpath(full, host).replace(os.sep, "/")
+    return file_path if path.startswith("../") else path

@@ -1,4 +1,4 @@
-"""A goal's parameters: the words after `--`, checked against what the goal declares."""
+"""Parse the words after `--` and check them against the parameters that the goal declares."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 
 
 class Arguments(Struct, frozen=True):
-    """Values by name, all texts, and what a person should hear about them."""
+    """Values by name, all texts, and notes about them for the user."""
 
     values: dict[str, str]
     notes: tuple[str, ...] = ()
 
 
 def parse_words(words: Sequence[str]) -> dict[str, str]:
-    """`--key=value`, `--key value`, or `--key` alone for "true". The last of equals wins."""
+    """Parse `--key=value`, `--key value`, or `--key` alone for "true". The last of equal keys wins."""
     values: dict[str, str] = {}
     at = 0
     while at < len(words):
@@ -44,23 +44,27 @@ def parse_words(words: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def validate(goal: Goal, name: str, given: dict[str, str], *, compat: bool = False) -> Arguments:
-    """Missing required ones are an error, defaults fill in, declared types hold (compat checks no
-    types).
+def validate(goal: Goal, name: str, words: dict[str, str], *, compat: bool = False) -> Arguments:
+    """Fill in defaults and check types (not in compat). Raise UsageError if a required parameter is
+    missing.
     """
     if not goal.parameters:
-        return Arguments(given)
-    missing = [one for one in goal.parameters if one.required and one.name not in given]
+        return Arguments(words)
+    missing = [
+        parameter
+        for parameter in goal.parameters
+        if parameter.required and parameter.name not in words
+    ]
     if missing:
         raise UsageError(_missing(name, missing, compat))
-    values = dict(given)
+    values = dict(words)
     for parameter in goal.parameters:
         if parameter.name not in values:
             if parameter.default is not None:
                 values[parameter.name] = parameter.default
         elif not compat:
             _check_type(parameter, values[parameter.name], name)
-    return Arguments(values, () if compat else _unknown(goal, given))
+    return Arguments(values, () if compat else _unknown(goal, words))
 
 
 def _missing(name: str, missing: Sequence[Parameter], compat: bool) -> str:
@@ -85,24 +89,24 @@ def _check_type(parameter: Parameter, value: str, goal: str) -> None:
         )
 
 
-def _unknown(goal: Goal, given: dict[str, str]) -> tuple[str, ...]:
-    known = [parameter.name for parameter in goal.parameters]
+def _unknown(goal: Goal, words: dict[str, str]) -> tuple[str, ...]:
+    declared = [parameter.name for parameter in goal.parameters]
     notes: list[str] = []
-    for key in given:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
+    for key in words:
+        if key not in declared:
+            close = difflib.get_close_matches(key, declared, n=1)
             hint = f"; did you mean --{close[0]}?" if close else ""
             notes.append(f"--{key} is not a declared parameter of this goal{hint}")
     return tuple(notes)
 
 
 def explain(goal: Goal, name: str) -> str:
-    """What a goal is and takes, for a person."""
+    """Describe a goal and its parameters for the terminal."""
     lines = [f"{goal.name} ({name})"]
     if goal.description:
         lines += ["", *_wrapped(goal.description, "")]
     for title, required in (("Required parameters", True), ("Optional parameters", False)):
-        chosen = [one for one in goal.parameters if one.required is required]
+        chosen = [parameter for parameter in goal.parameters if parameter.required is required]
         if chosen:
             lines += ["", f"{title}:"]
             for parameter in chosen:
@@ -112,7 +116,9 @@ def explain(goal: Goal, name: str) -> str:
     if goal.scripts:
         lines += ["", "Context scripts, run in this order:"]
         lines += [f"  {script.name}: {' '.join(script.command.split())}" for script in goal.scripts]
-    needed = "".join(f" --{one.name} <value>" for one in goal.parameters if one.required)
+    needed = "".join(
+        f" --{parameter.name} <value>" for parameter in goal.parameters if parameter.required
+    )
     tail = f" --{needed}" if needed else " [-- --key value]"
     lines += [
         "",

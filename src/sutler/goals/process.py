@@ -1,5 +1,5 @@
-"""Child processes whose output we keep: bounded in time and size, killed with everything they
-started.
+"""Run child processes and capture their output, with limits on time and size. Descendants are killed
+with the child.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _CHUNK = 1 << 16
 
 
 class Finished(Struct, frozen=True):
-    """How a child ended. `stopped` says why we killed it: it took too long, or it wrote too
-    much.
-    """
+    """Result of a child. `stopped` is the limit that it exceeded, for which it was killed."""
 
     code: int
     out: bytes
@@ -32,7 +30,7 @@ class Finished(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """The ending as the original spells it."""
+        """Exit status in the original's spelling."""
         if self.code >= 0:
             return f"exit status: {self.code}"
         name = signal.Signals(-self.code).name if -self.code in list(signal.Signals) else "unknown"
@@ -55,12 +53,11 @@ def capture(
     stdin: bytes = b"",
     bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Finished:
-    """Run a program in a process group of its own, feed it, and keep what it prints. Raises OSError
-    if it cannot be started; an interrupt kills the group and travels on.
+    """Run a program in its own process group, feed it, and capture its output. Raise OSError if it
+    cannot be started. An interrupt kills the group and propagates.
     """
-    with (
-        _Held() as held
-    ):  # an interrupt must not fall between the start of the child and our knowing it
+    # An interrupt between the fork and the assignment of `child` would leave an orphan.
+    with _Held() as held:
         child = subprocess.Popen(
             list(words),
             cwd=cwd,
@@ -83,8 +80,8 @@ def capture(
 
 
 class _Held:
-    """Ctrl-C waits until `release`, which raises it then. In other threads there is nothing to
-    hold.
+    """Defer Ctrl-C until `release`. No effect outside the main thread, where Python raises no
+    interrupts.
     """
 
     def __enter__(self) -> _Held:
@@ -114,7 +111,7 @@ class _Held:
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:
-    """End what is left of a child's own process group: the child, and what it started there."""
+    """Kill what is left of a child's process group: the child and its descendants in the group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
@@ -161,7 +158,7 @@ def _talk(
 def _feed(
     child: subprocess.Popen[bytes], selector: selectors.BaseSelector, data: memoryview
 ) -> memoryview:
-    """Write what the pipe takes; close it at the end, or when the child no longer listens."""
+    """Write as much as the pipe accepts; close it at the end, or if the child has closed it."""
     if child.stdin is None:
         return data
     fd = child.stdin.fileno()

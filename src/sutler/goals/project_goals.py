@@ -1,4 +1,4 @@
-"""The project as programs use it: the verbs of packs, and those that talk to a model."""
+"""Project with all verbs of the Python API: those of packs, and those that use a model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ NO_PARAMETERS: Mapping[str, str] = {}
 
 
 class GoalRun(Struct, frozen=True):
-    """A goal's prompt, the model's answer (empty without a model), warnings, and what was redacted:
-    findings by file and rule.
+    """A goal's prompt, the model's answer (empty without a model), warnings, and the number of
+    redactions by file and rule.
     """
 
     prompt: Prompt
@@ -62,7 +62,8 @@ class Project(project.Project):
         model: Model | None = None,
     ) -> GoalRun:
         """Render a goal with its files and, with a `model` (a function from a prompt to an answer),
-        send it. A problem with a file is a RefusedError, a script that is not trusted a DeniedError.
+        send it. A problem with a file is a RefusedError; a script that is not trusted is a
+        DeniedError.
 
         `context` takes paths below the root, globs and `PATH:10-40`; `max_tokens` is a ceiling of
         the whole prompt.
@@ -89,8 +90,8 @@ class Project(project.Project):
         self, request: str, model: Model, *, max_tokens: int | None = None, rank: bool = False
     ) -> Gathering:
         """Let a model ask for the files it needs. `request` may end in `options:` and their pairs;
-        `max_tokens` is a ceiling of every question; `rank` proposes the first files. An answer that
-        cannot be read twice is an UnreadableAnswerError, which holds the files so far.
+        `max_tokens` is a ceiling of every question; `rank` proposes the first files. Two
+        unreadable answers in a row are an UnreadableAnswerError, which holds the files so far.
         """
         ground = Ground(
             self.place.root,
@@ -101,7 +102,7 @@ class Project(project.Project):
         return gathering.gather(request, ground, model, first=self.proposed if rank else None)
 
     def proposed(self, request: str) -> Sequence[str]:
-        """The files that rank best for a request."""
+        """Return the files that rank best for a request."""
         return [row.path for row in self.ranking(self.scan(), request).ranked[:PROPOSED]]
 
 

@@ -1,4 +1,4 @@
-"""The redactor of a prompt, which counts what it replaces: by file and by rule."""
+"""Redactor of a prompt that counts its replacements by file and rule."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ PROMPT = "prompt"
 
 
 class Redactions:
-    """A callable `(text, path) -> clean text`. Texts without a path, such as notes, do not
-    count.
+    """A callable `(text, path) -> clean text`. Texts without a path, such as notes, are not
+    counted.
     """
 
     def __init__(self, clean: Clean) -> None:
@@ -35,7 +35,7 @@ class Redactions:
             self.by_path.setdefault(path, Counter()).update(rules)
 
     def discard(self, path: str) -> None:
-        """Forget a file that does not leave after all."""
+        """Remove the counts of a file that is not sent after all."""
         self.by_path.pop(path, None)
 
     @property

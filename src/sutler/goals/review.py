@@ -15,8 +15,8 @@ REVIEW_SECONDS = 120.0
 def reviewer(
     words: tuple[str, ...], env: Mapping[str, str]
 ) -> Callable[[str, str, str, str], str] | None:
-    """The user's own review command: it gets a JSON object with path, base, ours and theirs on
-    stdin and prints the whole text that it proposes.
+    """Wrap the user's review command; None if it is not set. The command gets a JSON object with
+    path, base, ours and theirs on stdin and prints the whole text that it proposes.
     """
     if not words:
         return None
@@ -24,13 +24,12 @@ def reviewer(
     def review(path: str, base: str, ours: str, theirs: str) -> str:
         from sutler.goals.process import Bounds, capture
 
-        asked = msgspec.json.encode({"path": path, "base": base, "ours": ours, "theirs": theirs})
-        with (
-            tempfile.TemporaryDirectory() as empty
-        ):  # not the project: whatever it writes there changes nothing
+        request = msgspec.json.encode({"path": path, "base": base, "ours": ours, "theirs": theirs})
+        # Not in the project: files that the command writes must not change it.
+        with tempfile.TemporaryDirectory() as empty:
             try:
                 done = capture(
-                    words, cwd=empty, env=env, stdin=asked, bounds=Bounds(REVIEW_SECONDS)
+                    words, cwd=empty, env=env, stdin=request, bounds=Bounds(REVIEW_SECONDS)
                 )
             except OSError as fault:
                 raise ModelCommandError(

@@ -1,9 +1,9 @@
-"""The change that the shipped goal `review` looks at, as a unified diff on stdout.
+"""Print the change that the shipped goal `review` examines, as a unified diff on stdout.
 
-The unstaged changes, else the staged ones, else the last commit; with `SUTLER_ARG_BASE` everything
-since that commit. The name of the change goes to stderr. Git lists stored objects and nothing else:
-no filter, hook, pager or external diff of a repository is started. A file that a scan leaves out is
-left out of the change too.
+The change is the unstaged changes, else the staged ones, else the last commit; with
+`SUTLER_ARG_BASE` everything since that commit. Its name goes to stderr. Git only lists stored
+objects: no filter, hook, pager or external diff of a repository runs. Files that a scan excludes
+are excluded from the change.
 
 python -m sutler.goals.review_change
 """
@@ -25,7 +25,7 @@ from sutler.scan.snapshot import Problem, ScanRules, Snapshot
 from sutler.scan.walk import scan
 
 MAX_COMPARED = 64 * 1024 * 1024
-"""Bytes of a file in the working tree above which it is not compared."""
+"""Size in bytes above which a file of the working tree is not compared."""
 Texts = Mapping[str, bytes | None]
 """Contents by path; None where a file is too large to compare."""
 
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def change(folder: str, base: str) -> tuple[str, str]:
-    """The name of the change and its diff; two empty texts where there is nothing to review."""
+    """Return the name of the change and its diff; two empty texts if there is nothing to review."""
     repository = find_repository(folder)
     if repository is None:
         return "", ""
@@ -75,12 +75,13 @@ def _since(git: str, base: str) -> str:
         commit = resolve(git, base)
     except SutlerError:
         raise SutlerError(f"no such commit: {base}") from None
+    # The common ancestor: commits on `base` after the fork are not part of the change.
     common = plumbing(git, ["merge-base", commit, "HEAD"]).decode("ascii", "replace").strip()
     return common or commit
 
 
 def _tree(git: str, revision: str, prefix: str) -> dict[str, Blob]:
-    """The files of a revision; none where it does not exist, as before the first commit."""
+    """Return the files of a revision; none if it does not exist, as before the first commit."""
     try:
         return tree_of(git, resolve(git, revision), prefix)
     except SutlerError:
@@ -88,7 +89,7 @@ def _tree(git: str, revision: str, prefix: str) -> dict[str, Blob]:
 
 
 def _index(git: str, prefix: str) -> dict[str, Blob]:
-    """The staged files; sizes are not in the index and do not matter here."""
+    """Return the staged files. Sizes are 0: `ls-files` does not print them, and they are unused."""
     listed = plumbing(git, ["ls-files", "--stage", "-z"])
     files: dict[str, Blob] = {}
     for row in listed.split(b"\0"):
@@ -101,7 +102,9 @@ def _index(git: str, prefix: str) -> dict[str, Blob]:
 
 
 def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapshot) -> str:
-    """Tracked files whose bytes differ from what is staged; line ends alone are no difference."""
+    """Diff the tracked files whose bytes differ from the staged ones. Line ends alone are no
+    difference: git may convert them at checkout.
+    """
     here = {str(entry.path) for entry in snapshot.entries}
     closed = frozenset(item.path for item in snapshot.excluded)
     old: dict[str, Blob] = {}
@@ -123,7 +126,7 @@ def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapsho
 
 
 def _diff(git: str, old: Mapping[str, Blob], new: Mapping[str, Blob], snapshot: Snapshot) -> str:
-    """The difference of two lists of stored files."""
+    """Diff two sets of stored files."""
     closed = frozenset(item.path for item in snapshot.excluded)
     paths = [
         path
@@ -156,18 +159,18 @@ def _joined(old: Texts, new: Texts) -> str:
 
 def _file(path: str, old: Texts, new: Texts) -> str:
     before, after = old.get(path, b""), new.get(path, b"")
-    shown = quote(path)
+    name = quote(path)
     if before is None or after is None or b"\0" in before[:8000] or b"\0" in after[:8000]:
-        return f"Binary or large file {shown} differs\n"
+        return f"Binary or large file {name} differs\n"
     names = (
-        f"a/{shown}" if path in old else "/dev/null",
-        f"b/{shown}" if path in new else "/dev/null",
+        f"a/{name}" if path in old else "/dev/null",
+        f"b/{name}" if path in new else "/dev/null",
     )
     return unified(_lines(before), _lines(after), *names)
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines with their ends; bytes that are no UTF-8 are left out."""
+    """Split into lines with their ends; drop bytes that are not UTF-8."""
     return data.decode("utf-8", "ignore").splitlines(keepends=True)
 
 

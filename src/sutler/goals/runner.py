@@ -1,4 +1,4 @@
-"""A goal from its name to a prompt, on one screen; and the program that gets the prompt."""
+"""Run a goal: from its name to the prompt, and to the program that receives the prompt."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from sutler.scan.doors import rules_for
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
-    """Context beyond the paths: changes since a revision, a diff, files that rank best for the goal
-    (in so many tokens), and files that are loaded already.
+    """Context beyond the paths: changes since a revision, a diff, the files that rank best for the
+    goal (within `auto_tokens`), and files that are already loaded.
     """
 
     since: str = ""
@@ -44,8 +44,8 @@ NOTHING_CHOSEN = Chosen()
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """The input of a run; `trust_file` is the user's own, outside every project. `stdin` is the
-    text that the path `-` stands for.
+    """Input of a run. `trust_file` is the user's own, outside every project. `stdin` is the text that
+    the path `-` stands for.
     """
 
     goal: str
@@ -69,8 +69,8 @@ def _silent(_text: str) -> None:
 
 
 class Hooks(Struct, frozen=True):
-    """Callbacks of the front: notes for a person, a question, the redactor, progress with the
-    number of files so far, and findings of texts that are redacted elsewhere.
+    """Callbacks of the front: notes for the user, a question, the redactor, progress with the number
+    of files so far, and findings of texts that are redacted elsewhere.
     """
 
     note: Callable[[str], None] = _silent
@@ -81,7 +81,7 @@ class Hooks(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """The text as it will leave, and what it was made of."""
+    """The text to send, and its sources."""
 
     text: str
     found: Found
@@ -91,7 +91,7 @@ class Prompt(Struct, frozen=True):
 
 
 class Sent(Struct, frozen=True):
-    """The receipt of a prompt that left: what went where, by digest."""
+    """Receipt of a sent prompt: the command, and digests of the prompt and its files."""
 
     goal: str
     command: tuple[str, ...]
@@ -106,24 +106,24 @@ QUIET = Hooks()
 
 
 def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
-    """Goal, parameters, scripts, template, files: in this order, each once. Nothing is sent."""
+    """Build the prompt: goal, parameters, scripts, template, files, in this order. Nothing is sent."""
     bases = find_bases(job.cwd, job.environ, compat=job.compat)
-    found = find_goal(job.goal, bases, compat=job.compat)
+    loaded = find_goal(job.goal, bases, compat=job.compat)
     claw = load_claw(claw_files(bases), compat=job.compat)
-    arguments = validate(found.goal, job.goal, parse_words(job.words), compat=job.compat)
-    for note in (*claw.warnings, *found.goal.warnings, *arguments.notes):
+    arguments = validate(loaded.goal, job.goal, parse_words(job.words), compat=job.compat)
+    for note in (*claw.warnings, *loaded.goal.warnings, *arguments.notes):
         hooks.note(note)
-    if found.goal.needs_files and not job.paths and job.chosen == NOTHING_CHOSEN:
+    if loaded.goal.needs_files and not job.paths and job.chosen == NOTHING_CHOSEN:
         raise UsageError(
             f"goal '{job.goal}' needs files",
             rule="context_files: required",
             next_step=f"name them: sutler run {job.goal} -c PATH",
         )
     store = TrustStore(job.trust_file)
-    if found.goal.scripts:
-        require_goal(found, store, "runs context scripts")
+    if loaded.goal.scripts:
+        require_goal(loaded, store, "runs context scripts")
     outputs = run_scripts(
-        found.goal.scripts,
+        loaded.goal.scripts,
         arguments.values,
         cwd=job.cwd,
         env=job.environ,
@@ -131,7 +131,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
         note=_silent if job.compat else hooks.note,
     )
     values = {"Args": arguments.values, "Context": outputs}
-    text = render_goal(found, values, job.environ, store, compat=job.compat)
+    text = render_goal(loaded, values, job.environ, store, compat=job.compat)
     if hooks.clean:
         text = hooks.clean(text, PROMPT)
     files: tuple[ContextFile, ...] = ()
@@ -141,7 +141,7 @@ def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
         text = _whole_of(text, claw, job, files)
     if job.ceiling and not job.ceiling.admits(text):
         raise job.ceiling.refusal("the prompt without any file", job.ceiling.count(text))
-    return Prompt(text, found, claw, files, tuple(outputs))
+    return Prompt(text, loaded, claw, files, tuple(outputs))
 
 
 def _paths(files: Sequence[ContextFile]) -> frozenset[str]:
@@ -153,7 +153,7 @@ def _whole_of(text: str, claw: Claw, job: Job, files: Sequence[ContextFile]) -> 
 
 
 def render_goal(
-    found: Found,
+    loaded: Found,
     values: Mapping[str, Mapping[str, str]],
     environ: Mapping[str, str],
     store: TrustStore | None = None,
@@ -166,31 +166,31 @@ def render_goal(
     """
 
     def load(name: str) -> str | None:
-        data = found.files.get(name)
+        data = loaded.files.get(name)
         try:
             return None if data is None else data.decode("utf-8")
         except UnicodeDecodeError:
             raise UsageError(
-                f"{found.folder}/{name} is not UTF-8", next_step="a template includes texts only"
+                f"{loaded.folder}/{name} is not UTF-8", next_step="a template includes texts only"
             ) from None
 
-    prompt = found.goal.prompt
+    prompt = loaded.goal.prompt
     if compat:  # one bad file beside the prompt breaks the goal, as in the original
-        files = {name: load(name) or "" for name in found.files}
+        files = {name: load(name) or "" for name in loaded.files}
     else:
         files = referenced(prompt, load)
-    if store and not goal_trusted(found, store):
+    if store and not goal_trusted(loaded, store):
         for text in (prompt, *files.values()):
             if (variable := environment_read(text)) is not None:
                 what = f"reads the environment variable {variable}".rstrip()
-                require_goal(found, store, what)
+                require_goal(loaded, store, what)
         environ = {}
     return render(prompt, values, files=files, environ=environ)
 
 
 def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[ContextFile, ...]:
-    """The files behind the prompt: those of the paths first, then what was chosen, within the
-    ceiling. The error mode judges what could not enter.
+    """Return the files that follow the prompt, within the ceiling: first those of the paths, then the
+    chosen ones. The error mode applies to files that were left out.
     """
     chosen, paths, extra = job.chosen, job.paths, list(job.chosen.files)
     fill: list[ContextFile] = []
@@ -208,8 +208,8 @@ def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[Cont
     wanted = Wanted(paths, job.cwd, claw, job.depth, job.stdin, rules, hooks.tell)
     gather = context_compat.gather_files if job.compat else context.gather_files
     gathered = gather(wanted, clean=hooks.clean)
-    named = [*gathered.files, *(one for one in extra if one.path not in _paths(gathered.files))]
-    filled = [one for one in fill if one.path not in _paths(named)]
+    named = [*gathered.files, *(file for file in extra if file.path not in _paths(gathered.files))]
+    filled = [file for file in fill if file.path not in _paths(named)]
     gathered = replace(gathered, files=(*named, *filled))
     if job.ceiling:
         whole = partial(_whole_of, prompt, claw, job)
@@ -224,8 +224,8 @@ def _within(
     whole: Callable[[Sequence[ContextFile]], str],
     optional: frozenset[str],
 ) -> Gathered:
-    """Files in their order while the whole prompt stays within the ceiling; each of the others is
-    an error that the mode judges, unless it was only there to fill the room.
+    """Select files in order while the whole prompt stays within the ceiling. Each other file is an
+    error, unless it is in `optional` (files that ranking added).
     """
     if ceiling.admits(whole(gathered.files)):
         return gathered
@@ -236,7 +236,7 @@ def _within(
         if size <= room:
             entered.append(file)
             room -= size
-    while entered and not ceiling.admits(whole(entered)):  # frames and the drawing cost too
+    while entered and not ceiling.admits(whole(entered)):  # frames and the tree count too
         entered.pop()
     left = [
         Issue(
@@ -251,7 +251,7 @@ def _within(
 
 
 def target_of(claw: Claw, job: Job) -> Target:
-    """The program that claw.yaml names; a project's own file must be trusted to name one."""
+    """Return the program that claw.yaml names; a project's own file must be trusted for that."""
     bases = find_bases(job.cwd, job.environ, compat=job.compat)
     require_command(claw_files(bases), claw.origins, TrustStore(job.trust_file))
     if claw.command is None:
@@ -263,8 +263,8 @@ def target_of(claw: Claw, job: Job) -> Target:
 
 
 def receipt(prompt: Prompt, delivery: Delivery, clean: Clean | None = None) -> Sent:
-    """What left, without the text itself: the prompt's place among the arguments is shown as
-    `{{prompt}}`.
+    """Build the receipt, without the text itself: `{{prompt}}` replaces the prompt in the
+    arguments.
     """
     words = tuple(
         word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words

@@ -1,7 +1,7 @@
-"""Context scripts: shell commands in the order declared, whose trimmed output the prompt may use.
+"""Run context scripts: shell commands, in declared order, whose trimmed output the prompt can use.
 
-Parameters reach a script twice: spliced into the command by the template, as in the original, and
-as environment variables (`SUTLER_ARG_<NAME>`), which no shell ever parses.
+Parameters reach a script in two ways: the template inserts them into the command, as in the
+original; and as environment variables (`SUTLER_ARG_<NAME>`), which are safe from shell injection.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WHITE = (  # what Rust's trim() removes, which is less than Python's strip()
 
 
 def variable(name: str) -> str:
-    """The environment variable that carries a parameter: `dash-key` is SUTLER_ARG_DASH_KEY."""
+    """Return the environment variable of a parameter: `dash-key` is SUTLER_ARG_DASH_KEY."""
     return "SUTLER_ARG_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 
@@ -37,10 +37,11 @@ def run_scripts(
     seconds: float = DEFAULT_SECONDS,
     note: Callable[[str], None] = lambda text: None,
 ) -> dict[str, str]:
-    """Output by script name. The first one that fails ends the run. What a script prints on stderr
-    is a note for a person.
+    """Return the output by script name. The first failure ends the run. Output on stderr becomes a
+    note.
     """
     full_env = {**env, **{variable(name): value for name, value in args.items()}}
+    # Shipped goals run modules of this package, which the `python` on PATH may lack.
     full_env["SUTLER_PYTHON"] = sys.executable
     outputs: dict[str, str] = {}
     for script in scripts:
@@ -54,7 +55,7 @@ def run_scripts(
 def _run(
     name: str, command: str, cwd: str, env: Mapping[str, str], seconds: float
 ) -> tuple[str, str]:
-    """A script's trimmed output, and what it printed on stderr, at most 2,000 characters."""
+    """Return a script's trimmed output, and at most 2,000 characters of its stderr."""
     bounds = Bounds(seconds=seconds)
     try:
         done = capture(["sh", "-c", command], cwd=cwd, env=env, bounds=bounds)
@@ -68,7 +69,8 @@ def _run(
         )
     if done.stopped == "size":
         raise SutlerError(
-            f"Context script '{name}' printed more than {bounds.out_bytes // 1024 // 1024} MiB\nscript: {command}",
+            f"Context script '{name}' printed more than {bounds.out_bytes // 1024 // 1024} MiB\n"
+            f"script: {command}",
             rule="script output limit",
             next_step="filter its output",
         )

@@ -1,4 +1,4 @@
-"""The markdown section that carries the context files behind the prompt."""
+"""Render the markdown section with the context files that follows the prompt."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Tree = dict[str, "Tree | None"]
 def section(
     files: Sequence[ContextFile], claw: Claw, depth: int | None, *, compat: bool = False
 ) -> str:
-    """Summary, tree and files. `compat` gives the original's bytes: two blank lines before the
-    notes, fences of three backticks whatever the file holds, and paths as given.
+    """Render summary, tree and files. `compat` gives the original's bytes: two blank lines before the
+    notes, fences of three backticks whatever the content, and unquoted paths.
     """
     notes = (
         "## Notes\n"
@@ -67,12 +67,12 @@ def section(
 
 
 def _fence(text: str) -> str:
-    """Longer than any run of backticks inside, so that no content can close it."""
+    """Return a fence longer than any run of backticks in `text`, so that no content can close it."""
     return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
 
 
 def draw_tree(paths: Sequence[str], *, compat: bool = False) -> str:
-    """The included files as a tree; directories end in `/`, names are in byte order."""
+    """Draw the included files as a tree; directories end in `/`, names are in byte order."""
     if not paths:
         return "(no files)" if compat else "(no files)\n"
     root: Tree = {}
@@ -90,7 +90,7 @@ def draw_tree(paths: Sequence[str], *, compat: bool = False) -> str:
 
 
 def components(path: str) -> list[str]:
-    """A path in names: `./a//b` is `.`, `a`, `b`; an absolute one begins with `/`."""
+    """Split a path into names: `./a//b` is `.`, `a`, `b`; an absolute path starts with `/`."""
     names = [name for name in path.split("/") if name not in ("", ".")]
     head = ["/"] if path.startswith("/") else ["."] if path.split("/")[0] == "." else []
     return head + names
@@ -122,5 +122,5 @@ def _branches(tree: Tree, indent: str, compat: bool) -> list[str]:
 
 
 def _plain(label: str) -> str:
-    """One line, whatever the name holds."""
+    """Quote a label, so that a name with a line break stays on one line."""
     return quote(label[:-1]) + "/" if label.endswith("/") else quote(label)

@@ -1,5 +1,4 @@
-"""Sending a prompt to a program: as an argument or on stdin, with the program's own streams passed
-through."""
+"""Send a prompt to a program as an argument or on stdin; the program inherits our streams."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from sutler.goals.process import end_group
 PLACEHOLDER = "{{prompt}}"
 LARGE = 1024 * 1024
 _WORD_LIMIT = 128 * 1024 if sys.platform == "linux" else 1 << 30
-"""Linux takes no single argument of 128 KiB or more, whatever ARG_MAX says."""
+"""Linux rejects a single argument of 128 KiB or more, whatever ARG_MAX is."""
 
 
 class Target(Struct, frozen=True):
@@ -37,7 +36,7 @@ class Target(Struct, frozen=True):
     template: str = PLACEHOLDER
 
 
-# How to hand each of these a prompt for one answer. Interactive sessions keep claw's argument mode.
+# Non-interactive modes: one prompt, one answer. Interactive sessions keep claw's argument mode.
 PROFILES: dict[str, Target] = {
     "claude": Target("claude", "-p"),
     "codex": Target("codex", "exec -"),
@@ -48,7 +47,7 @@ PROFILES: dict[str, Target] = {
 
 
 class Delivery(Struct, frozen=True):
-    """What will be run, and how the prompt gets there. `note` is for the person who started it."""
+    """The command line to run, and how it receives the prompt. `note` is for the user."""
 
     words: tuple[str, ...]
     how: Literal["argument", "stdin"]
@@ -56,18 +55,18 @@ class Delivery(Struct, frozen=True):
 
 
 def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
-    """A named profile: the user's own from `[commands]`, else one of ours; `ollama:MODEL` names the
-    model as well.
+    """Return a named profile: the user's own from `[commands]`, else a built-in one. `ollama:MODEL`
+    names the model as well.
     """
     if own and name in own:
         return target_of_line(own[name])
     base, _, model = name.partition(":")
     if base not in PROFILES:
-        known = ", ".join((*(own or ()), *PROFILES))
+        names = ", ".join((*(own or ()), *PROFILES))
         raise UsageError(
             f"unknown profile '{name}'",
             next_step=(
-                f"use one of {known}, or --command; add yours under [commands] in your config"
+                f"use one of {names}, or --command; add yours under [commands] in your config"
             ),
         )
     target = PROFILES[base]
@@ -85,7 +84,7 @@ def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
 
 
 def target_of_line(line: str) -> Target:
-    """A command line as one text: the first word is the program, the rest its argument template."""
+    """Parse a command line: the first word is the program, the rest its argument template."""
     words = split(line)
     if not words:
         raise UsageError("the model command is empty")
@@ -104,19 +103,19 @@ def split(template: str) -> list[str]:
 
 
 def locate(command: str, environ: Mapping[str, str]) -> str:
-    found = shutil.which(command, path=environ.get("PATH"))
-    if found is None:
+    program = shutil.which(command, path=environ.get("PATH"))
+    if program is None:
         raise ModelCommandError(
             f"LLM command '{command}' not found in your PATH. Please make sure it's installed and"
             " accessible.",
             next_step="install it, set llm_command in claw.yaml, or use --command, --to or --print",
         )
-    return found
+    return program
 
 
 def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
-    """Decide how the prompt travels. One that does not fit in an argument goes by stdin, and the
-    note says so.
+    """Choose how to pass the prompt. A prompt that does not fit in an argument goes to stdin, with a
+    note.
     """
     program = locate(target.command, environ)
     words = split(target.template)
@@ -138,12 +137,12 @@ def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
                 f"take {PLACEHOLDER} out of prompt_arg_template, so that the prompt goes to stdin"
             ),
         )
-    kept = [word for word in words if word != PLACEHOLDER]
-    return Delivery((program, *kept), "stdin", f"the prompt goes by stdin: {obstacle}")
+    others = [word for word in words if word != PLACEHOLDER]
+    return Delivery((program, *others), "stdin", f"the prompt goes by stdin: {obstacle}")
 
 
 def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> str:
-    """Why these words cannot be passed as arguments, or nothing."""
+    """Return why these words cannot be passed as arguments, or an empty text."""
     if "\0" in prompt:
         return "it holds a NUL character"
     longest = max(len(word.encode("utf-8", "surrogateescape")) for word in words)
@@ -161,12 +160,12 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
 
 
 Sink = Callable[[bytes], None]
-"""Takes the answer block by block while it streams."""
+"""Callback for each block of the answer as it arrives."""
 
 
 class Watching(Struct, frozen=True):
-    """How a run is watched: a time limit, and a sink that gets the answer instead of our stdout.
-    With either the program runs in a process group of its own, which ends with it.
+    """Supervision of a run: a time limit, and a sink that gets the answer instead of our stdout. With
+    either, the program runs in its own process group, which is killed at the end.
     """
 
     seconds: float | None = None
@@ -188,7 +187,7 @@ def send(
     cwd: str,
     watching: Watching = UNWATCHED,
 ) -> None:
-    """Run it with our streams and wait. Any ending but success is a ModelCommandError."""
+    """Run the program and wait for it. A non-zero exit status is a ModelCommandError."""
     program = delivery.words[0]
     code = _run(delivery, prompt, environ, cwd, watching)
     if code != 0:
@@ -198,11 +197,11 @@ def send(
 
 
 def status(code: int) -> str:
-    """A return code as the original spells it."""
+    """Exit status in the original's spelling."""
     if code >= 0:
         return f"exit status: {code}"
-    known = {one.value: one.name for one in signal.Signals}
-    return f"signal: {-code} ({known.get(-code, 'unknown')})"
+    names = {member.value: member.name for member in signal.Signals}
+    return f"signal: {-code} ({names.get(-code, 'unknown')})"
 
 
 def _run(
@@ -267,13 +266,13 @@ def _converse(child: subprocess.Popen[bytes], data: bytes | None, watching: Watc
             left = 0.5 if deadline is None else min(0.5, deadline - time.monotonic())
             if left <= 0:
                 raise subprocess.TimeoutExpired(child.args, watching.seconds or 0)
-            ended = child.poll() is not None  # before the look at the pipe: its last words count
+            ended = child.poll() is not None  # before `select`, so that the last output is read
             if selector.select(left):
                 block = os.read(output.fileno(), 1 << 16)
                 if not block:
                     break
                 watching.sink(block)
-            elif ended:  # a process that it left behind holds the pipe open
+            elif ended:  # a surviving descendant holds the pipe open
                 break
     child.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
@@ -287,7 +286,7 @@ def _feed(pipe: IO[bytes], data: bytes) -> None:
 
 
 def pass_through(command: str, *, environ: Mapping[str, str], cwd: str) -> int:
-    """The program alone, with our streams; its exit code is the answer."""
+    """Run the program without a prompt, with our streams; return its exit code."""
     program = locate(command, environ)
     child = subprocess.Popen([program], env=dict(environ), cwd=cwd)
     try:

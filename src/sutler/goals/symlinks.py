@@ -1,9 +1,8 @@
 """Symbolic links below a folder given with `--context`, for `symlinks: follow`.
 
-A link is followed as far as the project goes and no further: its target must lie below the folder
-that was given or below the current one, and is held to the same filters as a file found there.
-Decided by where a link really leads; the reading itself goes through a descriptor of the target's
-own folder and follows nothing.
+A link is followed only inside the project: its target must lie below the named folder or below the
+current one, and the same filters apply to it as to other files there. The decision uses the real
+path. Reading goes through a descriptor of the target's folder and follows no link.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Leads = Literal["file", "folder", "nowhere", "outside", "loop", "special"]
 
 
 class Link(Struct, frozen=True):
-    """Where the link at `path` (below the scanned folder) really leads."""
+    """A link at `path` (below the scanned folder), its real path, and the kind of its target."""
 
     path: str
     real: str
@@ -28,12 +27,12 @@ class Link(Struct, frozen=True):
 
 
 def links_in(host: str, snapshot: Snapshot, bounds: Sequence[str]) -> Iterator[Link]:
-    """The links that a scan of `host` left out, each with where it leads; `bounds` are real
-    folders.
+    """Yield the links that a scan of `host` excluded, with their targets. `bounds` are real folders
+    that a target must be below.
     """
-    for one in snapshot.excluded:
-        if one.reason == "symlink":
-            path = one.path.rstrip("/")
+    for exclusion in snapshot.excluded:
+        if exclusion.reason == "symlink":
+            path = exclusion.path.rstrip("/")
             link = os.path.join(host, path)
             real = os.path.realpath(link)
             yield Link(path, real, _leads(link, real, bounds))
@@ -41,7 +40,7 @@ def links_in(host: str, snapshot: Snapshot, bounds: Sequence[str]) -> Iterator[L
 
 def _leads(link: str, real: str, bounds: Sequence[str]) -> Leads:
     if not any(_below(real, bound) for bound in bounds):
-        return "outside"  # first of all: what lies outside is not even looked for
+        return "outside"  # first check: do not reveal whether a file outside exists
     if not os.path.exists(link):
         return "nowhere"
     if os.path.isdir(real):

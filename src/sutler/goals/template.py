@@ -1,8 +1,8 @@
-"""Goal templates: Tera, run in a child process with limits.
+"""Render goal templates with Tera, in a child process with limits.
 
-Tera has no limits of its own: a template can loop for hours, take all memory or overflow the stack,
-which ends the process. The child bounds all three, and an ended child is an error message here.
-A template reaches no file but the ones passed with it, because they are all that its folder holds.
+Tera has no limits of its own: a template can loop for hours, use all memory or overflow the stack,
+which ends the process. The child bounds all three; if it is killed, the parent raises an error.
+A template can include only the files passed with it, because its folder holds no others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sutler.goals.tera_worker import CPU_SECONDS, MEMORY_BYTES, REFUSED, TOO_LON
 
 Value = str | int | float | bool | None | list["Value"] | Mapping[str, "Value"]
 Loader = Callable[[str], str | None]
-"""The text of a file beside the prompt by its goal-relative name, or None."""
+"""Return the text of a file of the goal by its relative name, or None."""
 
 WALL_SECONDS = 15.0
 OUT_BYTES = 64 << 20
@@ -43,7 +43,7 @@ class TemplateError(UsageError):
 
 
 def referenced(text: str, load: Loader) -> dict[str, str]:
-    """Files that `text` includes, extends or imports, directly or through another of them."""
+    """Return the files that `text` includes, extends or imports, directly or indirectly."""
     texts: dict[str, str] = {}
     queue = [text]
     while queue:
@@ -60,7 +60,9 @@ def _names(text: str) -> list[str]:
 
 
 def environment_read(text: str) -> str | None:
-    """The variable that a template reads with `get_env`, "" if its name is computed, else None."""
+    """Return the variable that a template reads with `get_env`, "" if its name is computed, None if
+    there is no `get_env`.
+    """
     match = _GET_ENV.search(text)
     return (match[1] or "") if match else None
 
@@ -76,7 +78,7 @@ def render(
     """Render one template; it can include `files` and read `environ` (default: nothing)."""
     files = files or {}
     if not files and not any(mark in text for mark in ("{{", "{%", "{#")):
-        return text  # the usual context script: no child needed for a text without tags
+        return text  # most context scripts have no tags: save the start of a child
     main = _free_name(files)
     request = msgspec.json.encode({"main": main, "context": context, "out_bytes": OUT_BYTES})
     with tempfile.TemporaryDirectory(prefix="sutler-goal-") as folder:
@@ -89,7 +91,7 @@ def render(
 
 
 def _free_name(files: Mapping[str, str]) -> str:
-    """A name for the main template that no file or folder beside it has, whatever its case."""
+    """Return a name for the main template that differs from all files and folders, ignoring case."""
     taken = {path.partition("/")[0].casefold() for path in files if path != "prompt"}
     main = "prompt"
     while main in taken:
@@ -143,7 +145,7 @@ def _too_slow(name: str) -> TemplateError:
 
 
 def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
-    """The error for a child that printed no text: Tera's reason, or the limit that ended it."""
+    """Build the error for a failed child: Tera's reason, or the limit that was exceeded."""
     if code == REFUSED:
         return _refusal(detail, name, main)
     if code in _TIME_CODES:
@@ -173,8 +175,8 @@ def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
 
 
 def _refusal(detail: str, name: str, main: str) -> TemplateError:
-    """Tera's reason, with the position in words: `template 'x.md': line 2, column 3: expected
-    …`.
+    """Build the error from Tera's message, with the position in words: `template 'x.md': line 2,
+    column 3: expected …`.
     """
     where = name
     if match := _PARSE.search(detail):

@@ -1,9 +1,9 @@
-"""Render the templates of the current folder with Tera: the child process behind `template.py`.
+"""Render the templates of the current folder with Tera; the child process of `template.py`.
 
-Run as a script, with the folder that holds `pytera` as its argument. Reads one JSON request
+Runs as a script, with the folder that holds `pytera` as its argument. Reads one JSON request
 (`main`, `context`, `out_bytes`) from standard input and writes the text to standard output. Exit
-code 3 means that Tera refused the template; the reason is on standard error. Imports nothing of
-sutler, so that a render costs a start of Python and no more.
+code 3 means that Tera rejected the template; the reason is on standard error. Imports nothing from
+sutler, to keep the start short.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOO_LONG = 4
 
 
 def limit() -> None:
-    """Bound CPU time and memory where the platform can; the parent's time limit holds anywhere."""
+    """Limit CPU time and memory if the platform can; the parent's time limit applies everywhere."""
     if sys.platform == "win32":
         return
     import resource
@@ -32,7 +32,7 @@ def limit() -> None:
     for kind, most in bounds:
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        with suppress(OSError, ValueError):  # macOS knows RLIMIT_AS and refuses some values
+        with suppress(OSError, ValueError):  # macOS has RLIMIT_AS and rejects some values
             resource.setrlimit(kind, (most, most))
 
 

@@ -1,10 +1,10 @@
-"""Trust: a project's own scripts and model command run only after the user has seen that very
-content once.
+"""Trust: a project's own scripts and model command run only after the user has approved their exact
+content.
 
-A grant is a place and a digest. For a goal the digest covers every file of its folder, and files of
-the project that a script names by their path from the project's folder. When a byte of these
-changes, the grant is void. What a script starts without naming it (a Makefile, an installed
-program, a module that it imports) is not covered. The model command is a grant of its own.
+A grant is a path and a digest. For a goal the digest covers every file of its folder, and files of
+the project that a script names by their path from the project's folder. If a byte of these changes,
+the grant is void. Files that a script uses without naming them (a Makefile, an installed program,
+an imported module) are not covered. The model command has a separate grant.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from sutler.paths import quote
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
-    """One digest over names and contents, whatever their order."""
+    """Return one digest over names and contents, independent of their order."""
     total = sha256()
     for name in sorted(files):
+        # With the length of the name, no two sets of files give the same input.
         total.update(f"{len(name.encode())}:{name}:{sha256(files[name]).hexdigest()}\n".encode())
     return total.hexdigest()
 
 
 def trust_file_of(environ: Mapping[str, str]) -> str:
-    """The user's own record of what is trusted, in the private state directory."""
+    """Return the path of the user's trust file, in the private state directory."""
     from sutler.store import home
     from sutler.store.state import state_home
 
     try:
         folder = home.home(environ)
-    except OSError:  # a home that cannot be written: nothing is trusted, and nothing can be
+    except OSError:  # home not writable: nothing is trusted, no grant can be added
         folder = state_home(environ)
     return os.path.join(folder, "trust.json")
 
 
 class TrustStore:
-    """A small file of the user's, `{place: digest}`, outside every project."""
+    """The user's trust file: JSON `{path: digest}`, outside every project."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -73,9 +74,9 @@ class TrustStore:
 
     def remove(self, place: str) -> bool:
         entries = self.entries()
-        known = entries.pop(os.path.realpath(place), None) is not None
+        granted = entries.pop(os.path.realpath(place), None) is not None
         self._write(entries)
-        return known
+        return granted
 
     def _write(self, entries: Mapping[str, str]) -> None:
         folder = os.path.dirname(os.path.abspath(self.path))
@@ -93,13 +94,13 @@ MAX_HELPER = 16 * 1024 * 1024
 _WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
 
 
-def helpers_of(found: Found) -> dict[str, bytes]:
-    """Files of the project that the goal's scripts name, by their path from the folder that holds
-    `.sutler`.
+def helpers_of(loaded: Found) -> dict[str, bytes]:
+    """Return the files of the project that the goal's scripts name, by their path from the folder that
+    holds `.sutler`.
     """
-    top = os.path.realpath(os.path.dirname(found.base.path))
+    top = os.path.realpath(os.path.dirname(loaded.base.path))
     helpers: dict[str, bytes] = {}
-    for script in found.goal.scripts:
+    for script in loaded.goal.scripts:
         for word in _WORD.findall(script.command):
             real = os.path.realpath(os.path.join(top, word))
             if not real.startswith(f"{top}/") or not os.path.isfile(real):
@@ -113,29 +114,29 @@ def helpers_of(found: Found) -> dict[str, bytes]:
     return helpers
 
 
-def goal_digest(found: Found) -> str:
-    """What a grant is bound to: the goal's folder, and the helper files of its scripts."""
-    helpers = {f"../{path}": data for path, data in helpers_of(found).items()}
-    return digest_of({**found.files, **helpers})
+def goal_digest(loaded: Found) -> str:
+    """Return the digest of a grant: over the goal's folder and the helper files of its scripts."""
+    helpers = {f"../{path}": data for path, data in helpers_of(loaded).items()}
+    return digest_of({**loaded.files, **helpers})
 
 
-def goal_trusted(found: Found, store: TrustStore) -> bool:
-    return found.base.own or store.knows(found.folder, goal_digest(found))
+def goal_trusted(loaded: Found, store: TrustStore) -> bool:
+    return loaded.base.own or store.knows(loaded.folder, goal_digest(loaded))
 
 
-def require_goal(found: Found, store: TrustStore, what: str) -> None:
-    if not goal_trusted(found, store):
+def require_goal(loaded: Found, store: TrustStore, what: str) -> None:
+    if not goal_trusted(loaded, store):
         raise DeniedError(
-            f"goal '{found.id}' of this project {what}, and you have not trusted it yet",
+            f"goal '{loaded.id}' of this project {what}, and you have not trusted it yet",
             rule="a project's own scripts run only after you trusted their content",
-            next_step=f"look at it with 'sutler trust {found.id}', which asks before it grants",
+            next_step=f"look at it with 'sutler trust {loaded.id}', which asks before it grants",
         )
 
 
 def require_command(
     files: Sequence[ClawFile], origins: Mapping[str, str], store: TrustStore
 ) -> None:
-    """The file that decides which program is run must be the user's own, or trusted."""
+    """Raise DeniedError unless the file that selects the program is the user's own or trusted."""
     for file in files:
         chosen = [key for key in COMMAND_KEYS if origins.get(key) == file.name]
         if chosen and not file.own and not store.knows(file.name, sha256(file.data).hexdigest()):

@@ -1,8 +1,6 @@
-"""YAML as text: scalars keep what was written (`1.10` stays `1.10`), and every value knows its
-line.
+"""YAML with scalars as written (`1.10` stays `1.10`) and the line of every value.
 
-The node API is used because a typed loader has already lost the text by the time anyone can ask for
-it.
+Uses the node API, because a typed loader discards the original text.
 """
 
 from __future__ import annotations
@@ -22,8 +20,8 @@ _FALSE = ("false", "False", "FALSE")
 
 
 class Field:
-    """One value of a file: where it stands, and what it may be read as. `warnings` is one list for
-    all fields of a file.
+    """A value of a file with its line, and conversions to types. All fields of a file share one list
+    `warnings`.
     """
 
     def __init__(self, file: str, name: str, node: Any, warnings: list[str]) -> None:
@@ -55,7 +53,7 @@ class Field:
         text = str(self._node.value)
         if not _SURROGATE.search(text):
             return text
-        try:  # an escaped pair, as JSON writes characters beyond the first plane
+        try:  # a surrogate pair: JSON's escape for characters above U+FFFF
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
             self.fail(f"'{self.name}' holds half a character (a lone surrogate)")
@@ -73,7 +71,7 @@ class Field:
         plain = self._plain()
         if plain is None or not re.fullmatch(r"\+?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+", plain):
             self.fail(f"'{self.name}' must be a whole number from 0")
-        if len(plain) > 18:  # beyond every limit, and beyond what int() takes in the end
+        if len(plain) > 18:  # above every limit; int() rejects very long digits
             return sys.maxsize
         return int(plain, 0) if plain.startswith(("0x", "0o")) else int(plain)
 
@@ -88,7 +86,7 @@ class Field:
         ]
 
     def pairs(self) -> dict[str, Field]:
-        """A mapping's fields in the order written; a key given twice is an error."""
+        """Return a mapping's fields in their order; a duplicate key is an error."""
         if self.is_null():
             return {}
         if self._node.id != "mapping":
@@ -106,21 +104,21 @@ class Field:
             fields[name] = Field(self.file, name, node, self.warnings)
         return fields
 
-    def record(self, known: Sequence[str], *, compat: bool) -> dict[str, Field]:
-        """A mapping with a fixed set of keys. Unknown ones are skipped with a warning and a hint;
-        compat skips them silently.
+    def record(self, keys: Sequence[str], *, compat: bool) -> dict[str, Field]:
+        """Return the fields of a mapping with a fixed set of keys. Skip unknown keys with a warning and
+        a hint; compat skips them silently.
         """
         fields = self.pairs()
         for name, field in fields.items():
-            if name not in known and not compat:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+            if name not in keys and not compat:
+                close = difflib.get_close_matches(name, keys, n=1)
+                hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(keys)}"
                 self.warnings.append(f"{field.file}:{field.line}: unknown key '{name}' ({hint})")
-        return {name: field for name, field in fields.items() if name in known}
+        return {name: field for name, field in fields.items() if name in keys}
 
 
 def read_yaml(data: bytes, file: str) -> Field:
-    """One document's root field. Errors name the file and the line."""
+    """Parse one document and return its root field. Errors name the file and the line."""
     import yaml
 
     try:
