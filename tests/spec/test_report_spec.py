@@ -356,6 +356,7 @@ def test_hostile_names_and_contents_are_harmless(
         "pack",
         "--goal",
         goal,
+        "--fill",
         "--report",
         str(pages[0]),
         "-o",
