@@ -133,7 +133,7 @@ class PackCache:
 
     def unchanged(self, path: str, stat_key: tuple[int, ...]) -> CachedFile | None:
         """The record of a file whose size, times and inode are still those on record."""
-        cached = self.files.get(path)
+        cached = self._fresh.get(path) or self.files.get(path)
         return (
             cached
             if cached is not None and cached.stat_key and cached.stat_key == stat_key

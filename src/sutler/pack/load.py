@@ -15,7 +15,7 @@ from sutler.budget.fit import Loaded, Material
 from sutler.budget.selection import Choice
 from sutler.config import Settings
 from sutler.formats import FORMATS
-from sutler.formats.document import PROCESSED
+from sutler.formats.document import PROCESSED, CleanText
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.paths import RelPath
 from sutler.scan.root import Blob, Reader
@@ -26,6 +26,7 @@ from sutler.secrets.markers import markers_in
 
 if TYPE_CHECKING:
     from sutler.pack.processors import Processors
+    from sutler.secrets.known import Known
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
@@ -33,6 +34,9 @@ the memory.
 """
 NOT_TEXT = Rule("content", "not text")
 
+SURVEY_BYTES = 4_000_000
+"""Text that a limited pack looks through for secrets before it is built."""
+_LATER = ("source", "test", "documentation", "entrypoint", "api")
 BATCH_BYTES = 1 << 19
 BATCH_FILES = 256
 
@@ -57,6 +61,7 @@ class Seen(Struct, frozen=True, array_like=True, gc=False):
 
     record: CachedFile | None = None
     markers: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()  # values that other files may hold, with their rule
 
 
 NOTHING_SEEN = Seen()
@@ -82,6 +87,7 @@ class Loader:
         self._transforms = settings.words("transforms")
         self._processors = _processors(settings)
         self.problems: list[Problem] = []
+        self.known: Known | None = None  # secrets of the project, hidden in every text
         self.texts: dict[str, Material] = {}  # texts of our own that stand among the files, by path
 
     def material(self, choice: Choice) -> Material | Excluded:
@@ -118,20 +124,27 @@ class Loader:
 
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
         """Redact a loaded text; what is redacted already or stays out is left as it is."""
-        if not isinstance(loaded, Loaded):
+        if isinstance(loaded, Material):  # a diff or a log, redacted and numbered already
+            return replace(loaded, clean=self._shown(loaded.clean)) if self.known else loaded
+        if isinstance(loaded, Excluded):
             return loaded
         self.problems.extend(loaded.problems)
         clean = self._cache.redacted(loaded)
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
-        if self._numbering is not None:
-            clean = self._numbering.clean(clean)
+        clean = self._shown(clean, loaded.data)
         if self._transforms:
             from sutler.languages.transforms import transformed
 
             clean = replace(clean, text=transformed(clean.text, loaded.path, self._transforms))
         return Material(choice, loaded, clean)
+
+    def _shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
+        """The text as it leaves: without the project's secrets, with numbers for tags."""
+        if self.known:
+            clean = self.known.hide(clean, raw)
+        return clean if self._numbering is None else self._numbering.clean(clean)
 
     def look(self, choice: Choice) -> Seen:
         """Redact a file for what it teaches: its record for the cache, and the markers in it. A
@@ -141,8 +154,6 @@ class Loader:
         record = self._cache.unchanged(path, stat_key(choice.entry))
         if path in self.texts or (record is not None and not record.findings):
             return NOTHING_SEEN
-        if record is not None and record.lines:
-            return Seen(None, markers_in("\n".join(record.lines.values())))
         loaded = self.load(choice)
         if not isinstance(loaded, Loaded):
             return NOTHING_SEEN
@@ -150,7 +161,11 @@ class Loader:
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)
         record = self._cache.record_of(loaded, clean)
-        return Seen(record, markers_in(clean.text) if clean.findings else ())
+        if not clean.findings:
+            return Seen(record)
+        from sutler.secrets.known import values_of
+
+        return Seen(record, markers_in(clean.text), tuple(values_of(loaded.text, clean.text)))
 
     def _decoded(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.entry.path
@@ -216,3 +231,17 @@ def batches_of(choices: Sequence[Choice]) -> list[range]:
             start, size = number, 0
         size += choice.entry.size
     return [*batches, range(start, len(choices))] if choices else []
+
+
+def survey_order(choices: Sequence[Choice]) -> list[Choice]:
+    """The files that a limited pack looks through for secrets: what is neither code nor prose
+    first, then by path, as many as `SURVEY_BYTES` allow. The result depends on the tree alone.
+    """
+    order = sorted(choices, key=lambda one: (one.facts.category in _LATER, one.entry.path))
+    room, files = SURVEY_BYTES, []
+    for choice in order:
+        room -= choice.entry.size
+        if room < 0:
+            break
+        files.append(choice)
+    return files

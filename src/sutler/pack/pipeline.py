@@ -43,11 +43,11 @@ def make(run: PackRun) -> Iterator[Run]:
             return run.render(fitted)
 
         workers = run.workers()
-        if run.looks_first:
-            seen = parallel.ordered(
-                lambda index: run.look(batches[index]), len(batches), workers, list[Seen]
-            )
-            run.number(batches, seen)
+        looks = run.looks()
+        run.learn(
+            parallel.ordered(lambda index: run.look(looks[index]), len(looks), workers, list[Seen])
+        )
+        run.begin()
         built = parallel.ordered(build, len(batches), workers, Batch)
         yield from run.seal(built)
     run.record()

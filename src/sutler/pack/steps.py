@@ -29,7 +29,7 @@ from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
 from sutler.pack.cache import NO_CACHE, PackCache, cache_for
 from sutler.pack.left_out import LeftOut, left_out, lines_of
-from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
+from sutler.pack.load import LoadedFile, Loader, Seen, batches_of, survey_order
 from sutler.pack.report import (
     Ask,
     Batch,
@@ -52,6 +52,7 @@ from sutler.secrets.cleaner import (
     numbered,
     told,
 )
+from sutler.store import home
 from sutler.tokens.counter import (
     LITTLE,
     Counter,
@@ -102,6 +103,7 @@ class PackRun:
         self._ask = ask
         self._clean: Clean = as_it_is
         self._numbering = Numbering()
+        self._looked_at: Sequence[Choice] = ()
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
         self._bytes = self._used = 0
@@ -152,7 +154,7 @@ class PackRun:
     @contextmanager
     def reading(self, selection: Selection, ranking: Ranking | None) -> Iterator[list[range]]:
         """Open the tree for the steps that read it, and yield the batches to build."""
-        project, request = self.project, self.request
+        project = self.project
         self._selection, self._ranking = selection, ranking
         with project.opened().reader() as reader:
             self._loader = Loader(
@@ -162,17 +164,12 @@ class PackRun:
             self._loader.texts = {material.choice.path: material for material in texts}
             self._problems = [*self._snapshot.problems]
             self._advance = self._teller(len(selection.choices))
-            unit = counter_for(request.budget.unit, request.budget.counter)
-            self._preamble = self._preamble_within(unit if self._limited else len)
             if self._limited:
                 self._order = list(selection.choices)
-                self._ledger = Ledger(request, unit, self._preamble, len(self._order))
                 batches = [range(len(self._order))]
             else:
                 self._order = sorted(selection.choices, key=display_key)
                 batches = batches_of(self._order)
-                if self.tokens is not None:
-                    self._total_tokens = frame_cost(self.tokens, request, self._preamble)
             self._numbers = {str(choice.path): at for at, choice in enumerate(self._order)}
             yield batches
 
@@ -194,23 +191,46 @@ class PackRun:
             self._clean.ready()
         return workers
 
-    @property
-    def looks_first(self) -> bool:
-        """Whether secrets are numbered before the batches are built."""
-        return not self._limited and self._clean is not as_it_is
+    def looks(self) -> list[range]:
+        """The batches to look through for secrets before anything is built: all files without a
+        limit; with one, settings and data first, up to a fixed size.
+        """
+        if self._clean is as_it_is:
+            return []
+        self._looked_at = self._order if not self._limited else survey_order(self._order)
+        return batches_of(self._looked_at)
 
     def look(self, batch: range) -> list[Seen]:
         """Look for the secrets of a batch."""
-        seen = [self._loader.look(self._order[number]) for number in batch]
+        seen = [self._loader.look(self._looked_at[number]) for number in batch]
         self._loader.problems.clear()  # met again when the file is loaded
         return seen
 
-    def number(self, batches: Sequence[range], seen: Iterable[list[Seen]]) -> None:
-        """Give every secret its number, in display order, before the first section is built."""
-        for batch, files in zip(batches, seen, strict=True):
-            for number, file in zip(batch, files, strict=True):
-                self.cache.learn(self._order[number].entry.path, file.record)
+    def learn(self, seen: Iterable[list[Seen]]) -> None:
+        """Collect the secrets of the project; without a limit every one gets its number now, in
+        display order.
+        """
+        files = zip(self._looked_at, itertools.chain.from_iterable(seen), strict=True)
+        secrets: list[tuple[str, str]] = []
+        for choice, file in files:
+            self.cache.learn(choice.entry.path, file.record)
+            secrets += file.secrets
+            if not self._limited:
                 self._numbering.learn(file.markers)
+        if secrets:
+            from sutler.secrets.known import Known
+
+            self._loader.known = Known(secrets, home.key(os.environ)).ready()
+
+    def begin(self) -> None:
+        """Write what stands before the files, once the secrets of the project are known."""
+        request = self.request
+        unit = counter_for(request.budget.unit, request.budget.counter)
+        self._preamble = self._preamble_within(unit if self._limited else len)
+        if self._limited:
+            self._ledger = Ledger(request, unit, self._preamble, len(self._order))
+        elif self.tokens is not None:
+            self._total_tokens = frame_cost(self.tokens, request, self._preamble)
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
         """Read and decode the files of a batch. Lazy under a limit, which must not read the whole
@@ -458,7 +478,7 @@ class PackRun:
         drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
         drawing += self._left_out_by_name(count, limit)
         clean_goal, header, instructions = (
-            self._numbering.clean(self._clean(text, "")) if text else CleanText("")
+            self._hidden(self._clean(text, "")) if text else CleanText("")
             for text in (goal, self.request.header, self.request.instructions)
         )
         return Preamble(
@@ -477,12 +497,14 @@ class PackRun:
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
-        lines = [
-            self._numbering.clean(self._clean(line, "")).text for line in lines_of(self._by_name)
-        ]
+        lines = [self._hidden(self._clean(line, "")).text for line in lines_of(self._by_name)]
         while lines and limit is not None and count("\n".join(lines)) > limit // 20:
             lines.pop()
         return "".join(f"\n{line}" for line in lines)
+
+    def _hidden(self, clean: CleanText) -> CleanText:
+        known = self._loader.known
+        return self._numbering.clean(known.hide(clean) if known else clean)
 
     def _teller(self, total: int) -> Callable[[], None] | None:
         if self.progress is None:

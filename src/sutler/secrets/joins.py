@@ -28,8 +28,7 @@ JOIN_HEAD = (
 _LONGEST_SEAM = 120
 _SEAM = re.compile(rf"{_BETWEEN}|{_CONTINUED}|{_NESTED}")
 _COMMA = re.compile(_LISTED)
-_BEFORE = re.compile(r"[^\s\"'`]{1,80}\Z")
-_AFTER = re.compile(r"[^\s\"'`]{1,80}")
+_PARTING = re.compile(r"[\s\"'`]")
 _DIGIT = re.compile("[0-9]")
 _LEAST = 10  # characters on both sides of a seam, without a blank
 _TOKEN = re.compile(r"[\w/+=~.-]{0,400}")
@@ -61,7 +60,7 @@ def joined_at(text: str, after: int, end: int) -> tuple[Joined | None, int]:
     line before it; and how far it goes. Nothing before `after` is a seam. None if nothing is
     joined.
     """
-    if not _DIGIT.search(text, max(0, end - 80), end + 80):
+    if not _DIGIT.search(text, max(0, end - 60), end + 40):
         return None, end
     seam = _seam_before(text, max(after, end - _LONGEST_SEAM, 0), end)
     if seam is None:
@@ -102,12 +101,12 @@ def _seam_before(text: str, start: int, end: int) -> re.Match[str] | None:
 
 def _looks_generated(text: str, seam: re.Match[str]) -> bool:
     """Whether what meets at a seam may be one value: long, without blanks, with a digit."""
-    before = _BEFORE.search(text[max(0, seam.start() - 80) : seam.start()])
-    after = _AFTER.match(text, seam.end())
-    if before is None or after is None:
+    at, end = seam.span()
+    if text[at - 1 : at].isspace() or text[end : end + 1].isspace():
         return False
-    whole = before[0] + after[0]
-    return len(whole) >= _LEAST and any(map(str.isdigit, whole))
+    before = _PARTING.split(text[max(0, at - 80) : at])[-1]
+    whole = before + _PARTING.split(text[end : end + 80], 1)[0]
+    return len(whole) >= _LEAST and _DIGIT.search(whole) is not None
 
 
 def _in_call(text: str, seam: re.Match[str]) -> bool:
