@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -193,3 +194,18 @@ def test_a_home_folder_is_refused_with_what_would_leave(plant: Plant, sutler: Su
     ran = sutler("pack", cwd=home, env={"HOME": str(home)})
     assert (ran.code, "Documents, Mail" in ran.err) == (3, True)
     assert sutler("pack", "project", cwd=home, env={"HOME": str(home)}).code == 0
+
+
+def test_history_is_read_through_the_descriptor(plant: Plant, sutler: Sutler) -> None:
+    """git is another process: it inherits the descriptor that the root's path stands for."""
+    root = plant({"a.py": "a = 1\n", "sub/b.py": "b = 1\n"})
+    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam")
+    for words in (
+        ("init", "-q"),
+        ("add", "."),
+        (*commit, "one"),
+        (*commit, "two", "--allow-empty"),
+    ):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    for folder in (root, root / "sub"):
+        assert sutler("pack", "--since", "HEAD~1", "--log", "2", cwd=folder).code == 0

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from sutler.scan.git import Repository, read_plain
+from sutler.scan.root import DESCRIPTORS
 
 MAX_COMMITS = 3_000
 _MAX_MESSAGE = 2_000
@@ -148,6 +149,9 @@ def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
         key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ
     } | _ENVIRONMENT
     command = ["git", *_SAFE, "--git-dir", git_dir, *words]
+    # A path below a root's anchor names a descriptor of ours, which git has to inherit.
+    anchored = git_dir.startswith(DESCRIPTORS)
+    kept = (int(git_dir[len(DESCRIPTORS) :].partition("/")[0]),) if anchored else ()
     try:
         done = subprocess.run(
             command,
@@ -156,6 +160,7 @@ def plumbing(git_dir: str, words: Sequence[str], given: bytes = b"") -> bytes:
             env=environment,
             timeout=_TIMEOUT,
             check=False,
+            pass_fds=kept,
         )
     except (OSError, subprocess.TimeoutExpired):
         return b""
