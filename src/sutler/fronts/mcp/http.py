@@ -222,12 +222,17 @@ class HttpServer:
             talk.respond(202, (), b"")
             return
         events = Events(talk) if head.accepts("text/event-stream") else None
-        status, reply = self._answered(message, peer, talk, events, new)
+        exchange = Exchange(events.send if events else None, talk.gone)
+        status, reply = self._answered(message, peer, exchange, new)
         headers = (("Mcp-Session-Id", label),) if message.method == "initialize" else ()
-        if events is None or not events.started:
-            talk.respond(status, headers, encode(reply))
+        # The protocol wants no answer to what was cancelled; clients take 202 for none.
+        cancelled = exchange.cancelled.is_set()
+        if events is not None and events.started:
+            events.end(None if cancelled else reply)
+        elif cancelled:
+            talk.respond(202, (), b"")
         else:
-            events.end(reply)
+            talk.respond(status, headers, encode(reply))
 
     def _take(self, message: Message, peer: Peer) -> None:
         """Act on a response or a notification."""
@@ -237,9 +242,8 @@ class HttpServer:
             self._server.cancel(peer, message.params.get("requestId"))
 
     def _answered(
-        self, message: Message, peer: Peer, talk: Talk, events: Events | None, new: bool
+        self, message: Message, peer: Peer, exchange: Exchange, new: bool
     ) -> tuple[int, dict[str, object]]:
-        exchange = Exchange(events.send if events else None, talk.gone)
         try:
             return 200, result(message.id, self._server.answer(message, peer, exchange))
         except Fault as fault:
@@ -356,8 +360,9 @@ class Events:
             self._talk.send(_response(200, _EVENTS))
         self._talk.send(_event(message))
 
-    def end(self, reply: dict[str, object]) -> None:
-        self._talk.send(_event(reply), h11.EndOfMessage())
+    def end(self, reply: dict[str, object] | None) -> None:
+        last = () if reply is None else (_event(reply),)
+        self._talk.send(*last, h11.EndOfMessage())
 
 
 def _event(message: dict[str, object]) -> h11.Data:
