@@ -81,7 +81,7 @@ TABLES: Mapping[str, Mapping[str, tuple[str, str]]] = {
 
 def _arrow() -> Any:
     try:
-        import pyarrow  # type: ignore[import-untyped]  # no types are published
+        import pyarrow
     except ImportError:
         raise UsageError(
             "the dataset of a fleet needs pyarrow",

@@ -187,7 +187,7 @@ def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
     )
     try:
         task = ray.remote(max_retries=10)(work)
-        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # ray has no types for it
+        resources: dict[str, float] = ray.cluster_resources()
         count = max(1, int(resources.get("CPU", 1)))
         ray.get([task.remote(fleet, fence) for _ in range(count)])
     finally:
