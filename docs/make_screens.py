@@ -46,7 +46,19 @@ def main(folder: str) -> None:
         whole, task = (os.path.join(place, name) for name in ("whole.html", "task.html"))
         old, new = (os.path.join(place, name) for name in ("old.md", "new.md"))
         sutler(folder, "pack", "--max-tokens", "120k", "-o", old, "--report", whole)
-        sutler(folder, "pack", "--max-tokens", "60k", "--goal", GOAL, "-o", new, "--report", task)
+        sutler(
+            folder,
+            "pack",
+            "--max-tokens",
+            "60k",
+            "--goal",
+            GOAL,
+            "--fill",
+            "-o",
+            new,
+            "--report",
+            task,
+        )
         sutler(folder, "report", new, "--against", old, "-o", os.path.join(place, "both.html"))
         program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
