@@ -83,7 +83,7 @@ _PAIR_REST = re.compile(
 _PAIR_ELEMENT = re.compile(r"[\"'][^<>\n]{0,60}>[ ]?(?P<value>[^<>\s]{1,400})[ ]?</")
 _COMMANDS = re.compile(
     r"(?<![-\w])(?:curl|wget|https?(?= )|mysql\w*|mariadb\w*|sshpass|docker|podman|redis-cli|mongo\w*|psql|htpasswd|lftp|ftp|smbclient|svn|ldap\w+"
-    r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b",
+    r"|isql|sqlcmd|bcp|helm|az|cf|bosh|credhub|nats\w*|mosquitto\w*|keytool|zip|7z|unzip|snmp\w+|ipmitool|login)\b(?![(.=])",
     re.ASCII,
 )
 _LOGIN_FIRST = (

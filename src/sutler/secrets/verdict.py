@@ -340,11 +340,15 @@ def judge_header(scheme: str, value: str) -> float:
     return 0.8 if is_random(value, 12 if scheme in ("bearer", "apikey", "oauth") else 20) else 0.0
 
 
+_COUNTED = re.compile(r"[\])]\{\d|[\])][+*?]")
+
+
 def judge_url(value: str, user: str) -> float:
     if (
         is_placeholder(value)
         or value in (user, "password")
         or value.startswith(("$", "{", "%s", ":"))
+        or _COUNTED.search(value)
     ):
         return 0.0
     return 0.3 if value.isdigit() and len(value) < 6 else 0.75

@@ -46,6 +46,8 @@ HARMLESS: tuple[tuple[str, str], ...] = (
     ("rules.py", 'PASSWORD = r"^(?=.*[A-Z])[A-Za-z0-9]{8,}$"\n'),
     ("lint.txt", "unnecessary-pass:7:4:7:8::Unnecessary pass statement\n"),
     ("lint.txt", "duplicate-key:23:13:28:1::Duplicate key 'tea' in dictionary\n"),
+    ("grammar.py", 'DSN = r":(?P<value>[^\\s@]{1,80})@(?:tcp|unix)"\n'),
+    ("fit.py", "pairs = sorted(zip(regions, odds, strict=True), key=lambda pair: -pair[1])\n"),
     # templates
     ("helpers.tpl", "{{- $password := index .Values.basicAuthUsers $user }}\n"),
     ("session.rb", "secret: 'CHANGEMEaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'\n"),
