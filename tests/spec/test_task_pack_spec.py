@@ -63,7 +63,7 @@ def test_the_region_that_matters_is_shown(plant: Plant, sutler: Sutler) -> None:
     """Under a budget far below the file's size, the function that the task names is in the pack,
     whole.
     """
-    ran = sutler("pack", "--goal", GOAL, "--max-chars", "6000", cwd=plant(TREE))
+    ran = sutler("pack", "--goal", GOAL, "--max-chars", "6000", "--fill", cwd=plant(TREE))
     shown = sections(ran.out)
     assert shown["src/axle.py"][0] == "excerpt"
     assert (
@@ -77,8 +77,9 @@ def test_the_region_that_matters_is_shown(plant: Plant, sutler: Sutler) -> None:
     ("flag", "limit"), [("--max-chars", 9_000), ("--max-tokens", 2_600), ("--max-bytes", 12_000)]
 )
 def test_the_budget_is_used(plant: Plant, sutler: Sutler, flag: str, limit: int) -> None:
-    """With more material than budget at least 97 % of it is used, and never more than all."""
-    ran = sutler("pack", "--goal", GOAL, flag, str(limit), "--json", cwd=plant(TREE))
+    """With --fill and more material than budget at least 97 % of it is used, and never more."""
+    words = ("pack", "--goal", GOAL, "--fill", flag, str(limit), "--json")
+    ran = sutler(*words, cwd=plant(TREE))
     used = json.loads(ran.out)["report"]["used"]
     assert limit * 0.97 <= used <= limit
 
