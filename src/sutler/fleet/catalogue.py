@@ -1,4 +1,4 @@
-"""The fleet's folder and its repositories: where each one lies, and which tree it has now."""
+"""The fleet's folder and its repositories: the location and the current tree of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Fleet(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """What `fleet.json` holds. The store's URL may carry a password, so it is never in it."""
+    """Contents of `fleet.json`. The store's URL is never in it, because it may carry a password."""
 
     name: str
     shared: bool = False
@@ -54,7 +54,7 @@ class Repository(Struct, frozen=True, order=True):
 
 
 def create(folder: str, name: str, store: str) -> Fleet:
-    """Make the folder of a new fleet."""
+    """Create the folder of a new fleet."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:80]!r} is no name for a fleet",
@@ -74,7 +74,7 @@ def create(folder: str, name: str, store: str) -> Fleet:
 
 
 def open_fleet(folder: str, store: str) -> Fleet:
-    """The fleet of a folder; `store` is the URL that a shared fleet needs."""
+    """Open the fleet of a folder; a shared fleet needs `store`, the URL of its database."""
     path = os.path.join(folder, ACCOUNT)
     try:
         with open(path, "rb") as stream:
@@ -102,8 +102,8 @@ def open_fleet(folder: str, store: str) -> Fleet:
 
 
 def repositories_in(source: str) -> Iterator[Repository]:
-    """The repositories that a source names: a checkout or a bare mirror, a folder that holds such,
-    or a text file with one of these on each line.
+    """Yield the repositories of a source: a checkout or a bare mirror, a folder of these, or a text
+    file with one source per line.
     """
     path = os.path.abspath(source)
     if os.path.isfile(path):
@@ -114,23 +114,23 @@ def repositories_in(source: str) -> Iterator[Repository]:
             f"there is no folder or list at {source}",
             next_step="name a repository, a folder of repositories, or a file that lists them",
         )
-    found = sorted(_below(path, path, _DEEPEST))
-    if not found:
+    repositories = sorted(_below(path, path, _DEEPEST))
+    if not repositories:
         raise UsageError(
             f"no repository in {source}",
             rule=f"a checkout or a bare mirror, at most {_DEEPEST} folders deep",
             next_step="clone the repositories first, for example with 'git clone --mirror'",
         )
-    yield from found
+    yield from repositories
 
 
-def distinct(found: Iterable[Repository], taken: Mapping[str, str]) -> list[Repository]:
-    """Repositories under names of their own. A name that another source has, here or in `taken`
-    (name to source), is lengthened by the folders above.
+def distinct(repositories: Iterable[Repository], taken: Mapping[str, str]) -> list[Repository]:
+    """Return the repositories under distinct names. If another source has the name, here or in
+    `taken` (name to source), prefix it with the folders above.
     """
     names = dict(taken)
     named: list[Repository] = []
-    for repository in sorted(found, key=lambda item: item.source):
+    for repository in sorted(repositories, key=lambda item: item.source):
         name, folder = repository.name, os.path.dirname(repository.source)
         while names.get(name, repository.source) != repository.source:
             folder, above = os.path.split(folder)
@@ -157,8 +157,8 @@ def _listed(path: str) -> Iterator[Repository]:
 def _below(path: str, top: str, depth: int) -> Iterator[Repository]:
     objects = _objects_of(path)
     if objects:
-        shown = os.path.relpath(path, top) if path != top else os.path.basename(path)
-        yield Repository(shown.removesuffix("/.git").removesuffix(".git").rstrip("/"), objects)
+        name = os.path.relpath(path, top) if path != top else os.path.basename(path)
+        yield Repository(name.removesuffix("/.git").removesuffix(".git").rstrip("/"), objects)
     elif depth:
         with os.scandir(path) as entries:
             folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -167,7 +167,7 @@ def _below(path: str, top: str, depth: int) -> Iterator[Repository]:
 
 
 def _objects_of(path: str) -> str:
-    """The git directory of a checkout or a bare mirror at `path`; empty if there is none."""
+    """Return the git directory of a checkout or a bare mirror at `path`; empty if there is none."""
     bare = all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
     if bare:
         return path
@@ -176,6 +176,6 @@ def _objects_of(path: str) -> str:
 
 
 def tree_of_head(source: str) -> str:
-    """The id of the tree that HEAD names; empty if the repository has no commit."""
+    """Return the id of HEAD's tree; empty if the repository has no commit."""
     answer = plumbing(source, ["rev-parse", "--verify", "--end-of-options", "HEAD^{tree}"])
     return answer.decode("ascii", "replace").strip()

@@ -1,7 +1,7 @@
 """The dataset: a Parquet file for each unit and table, and SQL over the files of finished units.
 
-A file is written under a temporary name and renamed, so that readers see whole files only. Which
-files count is decided by the queue: a unit is in the dataset when the queue says that it is done.
+A file is written under a temporary name and renamed, so that readers see only complete files. The
+queue decides which files count: a unit is in the dataset if its state in the queue is done.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def path_of(dataset: str, table: str, unit: Unit) -> str:
 
 
 def write(dataset: str, unit: Unit, rows: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """Write the rows of a unit; returns the tables that got any."""
+    """Write the rows of a unit; return the tables that have any."""
     arrow = _arrow()
     from pyarrow import parquet
 
@@ -129,8 +129,8 @@ def remove(dataset: str, units: Iterable[Unit]) -> None:
 
 
 def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run SQL over the finished units; returns names of columns and rows. The database sees these
-    tables and no other file.
+    """Run SQL over the finished units; return the column names and the rows. The database can read
+    only the files of these tables.
     """
     try:
         import duckdb
@@ -147,10 +147,12 @@ def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], lis
             if files:
                 listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
                 source = f"read_parquet([{listed}], hive_partitioning = false)"
-                connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {source}")  # noqa: S608  # paths of ours
+                # No injection: the table is ours and the paths are escaped.
+                connection.execute(f"CREATE VIEW {table} AS SELECT * FROM {source}")  # noqa: S608
             else:
                 schema = arrow.schema([(name, kind) for name, (kind, _) in columns.items()])
                 connection.register(table, schema.empty_table())
+        # In this order: the lock makes the other two settings final.
         connection.execute("SET allowed_directories = [?]", [dataset])
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -167,7 +169,7 @@ def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], lis
 
 
 def readme() -> str:
-    """The description of the tables, written beside them."""
+    """Render the description of the tables for the dataset's README.md."""
     parts = [
         "# Dataset of a sutler fleet",
         f"Schema version {SCHEMA_VERSION}. Parquet, one folder for each table and repository. "

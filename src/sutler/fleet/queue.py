@@ -1,8 +1,9 @@
-"""The queue: which unit of work waits, runs, is done or has failed. One state for all workers.
+"""The queue: the state of each unit of work (waiting, running, done, failed), shared by all
+workers.
 
-A unit is claimed under a lease. A worker that ends without an answer loses its lease, and the unit
-is claimed again; after `MOST_TRIES` claims it has failed. Results are named by the unit's key, so
-that work done twice gives the same object.
+A worker claims a unit under a lease. If the worker ends without an answer, the lease expires and
+the unit is claimed again; after `MOST_TRIES` claims it fails. Results are named by the unit's key,
+so that work done twice gives the same object.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables
 
 
 class Unit(Struct, frozen=True):
-    """One piece of work: a kind of result for one tree of one repository, under one version of
-    sutler and one policy. `tables` names the tables of a finished unit.
+    """A unit of work: a kind of result for one tree of one repository, under one version of sutler
+    and one policy. `tables` are the tables that a finished unit has rows in.
     """
 
     key: str
@@ -52,13 +53,14 @@ class Queue:
         self._database = database
         self._project = project
         self._now = _NOW[database.dialect]
+        # Concurrent claims must not wait for each other; SQLite has one writer at a time.
         self._skip = " FOR UPDATE SKIP LOCKED" if database.dialect == "postgres" else ""
 
     def close(self) -> None:
         self._database.close()
 
     def add_repositories(self, repositories: Iterable[Repository]) -> int:
-        """Add or move repositories; returns how many are new."""
+        """Add repositories, or update their sources; return how many are new."""
         rows = list(repositories)
 
         def work(query: Query) -> int:
@@ -81,7 +83,7 @@ class Queue:
         return tuple(Repository(repo, source) for repo, source in rows)
 
     def enqueue(self, units: Iterable[Unit]) -> int:
-        """Add the units that the queue does not hold; returns how many were added."""
+        """Add the units that the queue does not hold; return how many were added."""
         rows = list(units)
 
         def work(query: Query) -> int:
@@ -103,7 +105,7 @@ class Queue:
         return self._database.transact(work, write=True)
 
     def claim(self, worker: str) -> Unit | None:
-        """The next unit, under a lease of this worker's; None if nothing waits."""
+        """Claim the next unit under a lease for this worker; return None if no unit waits."""
 
         def work(query: Query) -> list[Row]:
             query(
@@ -113,7 +115,8 @@ class Queue:
                 (self._project, MOST_TRIES),
             )
             return query(
-                "UPDATE fleet_units SET state = 'running', tries = tries + 1, worker = ?, "  # noqa: S608  # the same
+                "UPDATE fleet_units SET state = 'running', tries = tries + 1, "  # noqa: S608
+                "worker = ?, "
                 f"lease = {self._now} + ? WHERE project = ? AND key = ("
                 "SELECT key FROM fleet_units WHERE project = ? AND (state = 'waiting' "
                 f"OR (state = 'running' AND lease < {self._now})) "
@@ -129,8 +132,8 @@ class Queue:
         return self._settle(key, worker, f"lease = {self._now} + {LEASE_SECONDS * 1000}", ())
 
     def finish(self, key: str, worker: str, tables: Iterable[str]) -> bool:
-        """Record a result whose files are in place. False if the lease went to another worker,
-        which gives the same result.
+        """Record a result whose files are in place. Return False if another worker has the lease,
+        which will give the same result.
         """
         return self._settle(
             key, worker, "state = 'done', reason = '', tables = ?", (" ".join(tables),)
@@ -146,7 +149,7 @@ class Queue:
         return self._settle(key, worker, f"{state}, reason = ?", (reason[:500],))
 
     def retry(self) -> int:
-        """Let all failed units wait again, as if they were new."""
+        """Reset all failed units to waiting, with all their tries."""
         return self._change(
             "UPDATE fleet_units SET state = 'waiting', tries = 0 "
             "WHERE project = ? AND state = 'failed'",
@@ -154,7 +157,7 @@ class Queue:
         )
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Drop units whose tree, version or policy is not the present one."""
+        """Delete units, such as those of an old tree, version or policy."""
 
         def work(query: Query) -> None:
             for key in keys:
@@ -164,14 +167,15 @@ class Queue:
 
     def units(self, repo: str = "", state: str = "") -> tuple[Unit, ...]:
         rows = self._database.select(
-            f"SELECT {_COLUMNS} FROM fleet_units WHERE project = ? AND (? = '' OR repo = ?) "  # noqa: S608  # our own columns
-            "AND (? = '' OR state = ?) ORDER BY repo, kind, key",
+            f"SELECT {_COLUMNS} FROM fleet_units "  # noqa: S608  # our own columns
+            "WHERE project = ? AND (? = '' OR repo = ?) AND (? = '' OR state = ?) "
+            "ORDER BY repo, kind, key",
             (self._project, repo, repo, state, state),
         )
         return tuple(map(_unit, rows))
 
     def open_units(self) -> int:
-        """How many units wait or run."""
+        """Return how many units wait or run."""
         rows = self._database.select(
             "SELECT count(*) FROM fleet_units "
             "WHERE project = ? AND state IN ('waiting', 'running')",
@@ -187,7 +191,7 @@ class Queue:
         return bytes(rows[0][0]) if rows else None
 
     def facts(self, tool: str, kind: str) -> dict[str, bytes]:
-        """All facts of a kind, by blob."""
+        """Return all facts of a kind, by blob."""
         rows = self._database.select(
             "SELECT digest, body FROM facts WHERE project = ? AND kind = ? AND tool = ?",
             (self._project, kind, tool),
@@ -195,11 +199,11 @@ class Queue:
         return {row[0]: bytes(row[1]) for row in rows}
 
     def put_facts(self, rows: Iterable[tuple[str, str, str, bytes]]) -> None:
-        """Keep facts: (blob, kind, tool, body). A fact that is there stays as it is."""
-        held = list(rows)
+        """Store facts: (blob, kind, tool, body). An existing fact stays as it is."""
+        facts = list(rows)
 
         def work(query: Query) -> None:
-            for blob, kind, tool, body in held:
+            for blob, kind, tool, body in facts:
                 query(
                     "INSERT INTO facts (project, digest, kind, tool, body) VALUES (?, ?, ?, ?, ?) "
                     "ON CONFLICT DO NOTHING",
@@ -223,7 +227,8 @@ class Queue:
         return self._database.transact(work, write=True)
 
     def _count(self, query: Query, table: str) -> int:
-        rows = query(f"SELECT count(*) FROM {table} WHERE project = ?", (self._project,))  # noqa: S608
+        sql = f"SELECT count(*) FROM {table} WHERE project = ?"  # noqa: S608  # our own tables
+        rows = query(sql, (self._project,))
         return int(rows[0][0])
 
 

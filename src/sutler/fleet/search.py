@@ -1,8 +1,8 @@
 """Find the repositories, files and lines of a fleet that a task needs.
 
-Each repository has a card: how often its paths and symbols hold a term. The cards choose a few
-repositories, the ranker orders the files of each, and the region with the most of the task's terms
-stands for its file.
+Each repository has a card: term counts of its paths and symbols. BM25 over the cards selects a few
+repositories, the ranker orders the files of each, and the region with the most terms of the task
+represents its file.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from sutler.ranking.index import Reader, build, dumps, loads, path_terms
 from sutler.ranking.query import analyse
 
 MOST_TERMS = 4_000
-"""Terms of a card: the most frequent ones of a repository."""
+"""Maximum number of terms in a card; the most frequent ones are kept."""
 REPOSITORIES = 5
-"""Repositories whose files are ranked."""
+"""Number of repositories whose files are ranked."""
 FILES_EACH = 100
 PACKED = 60
-"""Files that a pack across repositories chooses from."""
-_SATURATION = 1.2
-_LENGTH = 0.6
+"""Number of candidate files for a pack across repositories."""
+_SATURATION = 1.2  # k1 of BM25
+_LENGTH = 0.6  # b of BM25
 
 
 class Card(Struct, frozen=True, array_like=True):
-    """What a repository is about: counts of the terms of its paths and symbols."""
+    """Term counts over the paths and symbols of a repository."""
 
     terms: dict[str, int]
     total: int
@@ -55,7 +55,7 @@ class Place(Struct, frozen=True):
 
 
 def keep(unit: Unit, files: Sequence[tuple[str, str, Facts]], queue: Queue) -> None:
-    """Keep the card and the index of a repository."""
+    """Store the card and the index of a repository."""
     counts: Counter[str] = Counter()
     for path, _, facts in files:
         counts.update(path_terms(path))
@@ -71,7 +71,7 @@ def keep(unit: Unit, files: Sequence[tuple[str, str, Facts]], queue: Queue) -> N
 
 
 def best_repositories(cards: Mapping[str, Card], task: str) -> list[tuple[str, float]]:
-    """Repositories by BM25 over their cards, best first."""
+    """Rank repositories by BM25 over their cards, best first."""
     if not cards:
         return []
     query = analyse(task).terms
@@ -89,7 +89,7 @@ def best_repositories(cards: Mapping[str, Card], task: str) -> list[tuple[str, f
 
 
 def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
-    """The places of all indexed repositories that a task needs, best first."""
+    """Find the places in all indexed repositories that a task needs, best first."""
     units = {unit.repo: unit for unit in queue.units(state="done") if unit.kind == "index"}
     cards = _cards(queue, units.values())
     best = best_repositories(cards, task)[:REPOSITORIES]
@@ -107,8 +107,8 @@ def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
 
 
 def pack(queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Packing:
-    """One pack for a task across repositories: the best files are exported below `folder`, each
-    repository in a folder of its own, and packed by the same pipeline as any project.
+    """Build one pack for a task across repositories. The best files are exported below `folder`,
+    with one folder per repository, and packed by the same pipeline as any project.
     """
     from sutler.fleet.units import export_files
 
@@ -153,8 +153,9 @@ def _best_lines(regions: Sequence[Region], weights: Mapping[str, float]) -> tupl
 
     def worth(region: Region) -> float:
         marks = memoryview(region.terms).cast("I") if region.terms else ()
-        found = sum(sums.get(mark, 0.0) for mark in marks)
-        return found / math.sqrt(region.end - region.start + 2)
+        matches = sum(sums.get(mark, 0.0) for mark in marks)
+        # A long region matches more terms by its length alone.
+        return matches / math.sqrt(region.end - region.start + 2)
 
     best = max(regions, key=lambda region: (worth(region), -region.start))
     return best.start, best.end

@@ -1,8 +1,8 @@
-"""What a unit of work yields: rows of the dataset's tables, from one tree of one repository.
+"""Perform a unit of work: compute rows of the dataset's tables from one tree of one repository.
 
-The tree is exported from git's objects into a private folder and looked at by the same project as
-every other command, so that the same rules decide what enters. Facts are kept by blob: a blob that
-another commit or fork holds too is not parsed or redacted again.
+The tree is exported from git's objects into a private folder and opened as a Project, so that the
+same rules apply as for every other command. Facts are stored by blob: a blob that another commit or
+fork shares is not parsed or redacted again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Rows = dict[str, list[dict[str, Any]]]
 _BATCH_BYTES = 32_000_000
 _KEPT_AT_ONCE = 200
 MOST_SYMBOLS = 200_000
-"""Symbols of one repository in the dataset; more are generated code."""
+"""Maximum number of symbols per repository in the dataset; beyond it the code is generated."""
 
 
 class Findings(Struct, frozen=True, array_like=True):
@@ -48,7 +48,7 @@ class Findings(Struct, frozen=True, array_like=True):
 
 
 def version_of_work() -> str:
-    """The version of everything that results follow from."""
+    """Return the version of everything that determines results: sutler, languages, secret rules."""
     from sutler.languages.table import facts_version
     from sutler.secrets.format_table import rules_digest
 
@@ -56,7 +56,7 @@ def version_of_work() -> str:
 
 
 def policy_digest(settings: config.Settings) -> str:
-    """The digest of the settings under which trees are looked at."""
+    """Return the digest of the settings that apply to trees."""
     values = dict(settings.values)
     return sha256(msgspec.json.encode(values, order="sorted")).hexdigest()[:16]
 
@@ -64,7 +64,7 @@ def policy_digest(settings: config.Settings) -> str:
 def units_of(
     repositories: Iterable[Repository], kinds: Iterable[str], settings: config.Settings
 ) -> Iterator[Unit]:
-    """The units that the present trees call for."""
+    """Yield the units for the current trees."""
     kinds, version, policy = tuple(kinds), version_of_work(), policy_digest(settings)
     for repository in repositories:
         tree = tree_of_head(repository.source)
@@ -77,14 +77,14 @@ def units_of(
 
 
 class Tree:
-    """An exported tree: the project over it, and the blob behind each of its files."""
+    """An exported tree: its Project, and the blob of each file."""
 
     def __init__(self, folder: str, blobs: Mapping[str, Blob], settings: config.Settings) -> None:
         self.project = Project(folder, settings=settings)
         self.blobs = blobs
 
     def admitted(self) -> Iterator[tuple[FileEntry, str]]:
-        """Files that may leave, with the ids of their blobs, sorted by path."""
+        """Yield the files that the scan admits, with the ids of their blobs, sorted by path."""
         for entry in self.project.scan().entries:
             blob = self.blobs.get(entry.path)
             if blob is not None and wire_path(entry.path) == entry.path:
@@ -92,8 +92,8 @@ class Tree:
 
 
 def export(source: str, tree: str, folder: str) -> dict[str, Blob]:
-    """Write the regular files of a tree below `folder`. Links and submodules are left out, and so
-    are names that no file can have.
+    """Write the regular files of a tree below `folder`. Skip links, submodules and invalid or
+    unsafe names.
     """
     blobs = {path: blob for path, blob in tree_of(source, tree).items() if _plain(path)}
     _export(source, blobs, folder)
@@ -138,7 +138,7 @@ def _write(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
 
 
 def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
-    """The rows of a unit. `folder` is empty and private."""
+    """Compute the rows of a unit. `folder` is empty and private."""
     kinds: dict[str, Callable[[Unit, Tree, Queue], Rows]] = {
         "index": _index,
         "secrets": _secrets,
@@ -181,18 +181,18 @@ def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
     decoder = msgspec.msgpack.Decoder(Facts)
     indexed: list[tuple[str, str, Facts]] = []
     for entry, blob, body in _by_blob(tree, queue, "facts", unit.version, facts):
-        what, found = facts_of(entry.path), decoder.decode(body)
-        indexed.append((entry.path, blob, found))
+        what, file_facts = facts_of(entry.path), decoder.decode(body)
+        indexed.append((entry.path, blob, file_facts))
         place = {"repo": unit.repo, "tree": unit.tree, "path": entry.path}
         files.append(
             place
             | {
                 "blob": blob,
                 "size": entry.size,
-                "language": found.language,
+                "language": file_facts.language,
                 "category": what.category,
-                "lines": found.lines,
-                "status": found.status,
+                "lines": file_facts.lines,
+                "status": file_facts.status,
             }
         )
         symbols += [
@@ -204,11 +204,11 @@ def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
                 "end": symbol.end,
                 "signature": symbol.signature,
             }
-            for symbol in found.symbols[: MOST_SYMBOLS - len(symbols)]
+            for symbol in file_facts.symbols[: MOST_SYMBOLS - len(symbols)]
         ]
         imports += [
             place | {"text": item.text, "line": item.line, "targets": " ".join(item.targets)}
-            for item in found.imports
+            for item in file_facts.imports
         ]
     search.keep(unit, indexed, queue)
     return {"files": files, "symbols": symbols, "imports": imports}
@@ -220,7 +220,7 @@ def _secrets(unit: Unit, tree: Tree, queue: Queue) -> Rows:
         return msgspec.msgpack.encode(Findings(rows))
 
     decoder = msgspec.msgpack.Decoder(Findings)
-    found = [
+    rows = [
         {
             "repo": unit.repo,
             "tree": unit.tree,
@@ -232,7 +232,7 @@ def _secrets(unit: Unit, tree: Tree, queue: Queue) -> Rows:
         for entry, _, body in _by_blob(tree, queue, "findings", unit.version, findings)
         for rule, line, confidence in decoder.decode(body).rows
     ]
-    return {"findings": found}
+    return {"findings": rows}
 
 
 def _survey(unit: Unit, tree: Tree, _queue: Queue) -> Rows:
@@ -276,7 +276,9 @@ def _by_blob(
     tool: str,
     make: Callable[[str, CleanText], bytes],
 ) -> Iterator[tuple[FileEntry, str, bytes]]:
-    """Each admitted file with a fact of its blob: from the store, or made from its clean text."""
+    """Yield each admitted file with the fact of its blob: from the store, or computed by `make`
+    from the redacted text.
+    """
     admitted = list(tree.admitted())
     clean = tree.project.clean(sum(entry.size for entry, _ in admitted))
     fresh: list[tuple[str, str, str, bytes]] = []
@@ -298,7 +300,9 @@ def _by_blob(
 
 
 def _spelling(path: str) -> str:
-    """The part of a name that decides how a text is read: its suffix, or the name without one."""
+    """Return the part of a name that selects the language: its suffix, or a name without suffix. It
+    is part of the key, because two files of one blob can be of different languages.
+    """
     name = path.rpartition("/")[2].lower()
     return name.rpartition(".")[2] if "." in name[1:] else name
 

@@ -1,8 +1,8 @@
-"""Workers: claim a unit, do it in a process of its own under limits, put its result in place.
+"""Workers: claim a unit, perform it in a child process with limits, record its result.
 
-All executors run the same loop over the same queue, so a driver keeps no state. The local executor
-starts the loop in as many processes as there are cores, Ray in as many tasks as the cluster has,
-and `sutler worker` once on any machine that reaches the queue and the dataset.
+All executors run the same loop over the same queue, so that a driver has no state. The local
+executor runs one loop per core, Ray one per CPU of the cluster, and `sutler worker` one on any
+machine that can reach the queue and the dataset.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Fence(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What the process of a unit reports: its tables, or why there are none. With `again` the
-    cause may pass, so that another try is worth it.
+    """Report of a child process: the tables of the unit, or the reason of the failure. `again` is
+    set if the cause may be temporary.
     """
 
     tables: tuple[str, ...] = ()
@@ -49,8 +49,8 @@ class Answer(Struct, frozen=True):
 
 
 def work(fleet: Fleet, fence: Fence, *, watch: Callable[[Unit, str], None] | None = None) -> int:
-    """Do units until none waits; returns how many this worker finished. `watch` is called with
-    each unit and the reason of its failure, if it failed.
+    """Perform units until none waits; return how many this worker finished. `watch` is called with
+    each unit and the reason of its failure, empty on success.
     """
     name = f"{os.uname().nodename if hasattr(os, 'uname') else 'host'}-{uuid.uuid4().hex[:12]}"
     queue = open_queue(fleet)
@@ -73,7 +73,7 @@ def work(fleet: Fleet, fence: Fence, *, watch: Callable[[Unit, str], None] | Non
 def _fenced(
     fleet: Fleet, unit: Unit, source: str, fence: Fence, queue: Queue, worker: str
 ) -> Answer:
-    """Do a unit in a process of its own, and renew the lease while it runs."""
+    """Perform a unit in a child process, and renew the lease while it runs."""
     if not source:
         return Answer(reason="the repository is no longer in the catalogue")
     context = _context()
@@ -83,7 +83,7 @@ def _fenced(
             target=_child, args=(fleet, unit, source, folder, fence, sender), daemon=True
         )
         child.start()
-        sender.close()
+        sender.close()  # else the end of the child would not close the pipe
         until = time.monotonic() + fence.seconds
         try:
             while not receiver.poll(min(_BEAT, max(0.0, until - time.monotonic()))):
@@ -103,8 +103,8 @@ def _fenced(
 
 
 def _context() -> Any:
-    """Processes that start within milliseconds where the system can fork, from a server that has
-    loaded what a unit needs.
+    """Return the multiprocessing context. On systems with fork, a fork server with preloaded
+    modules starts a child within milliseconds.
     """
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
@@ -129,8 +129,8 @@ def _ended(code: int | None) -> str:
 def _child(
     fleet: Fleet, unit: Unit, source: str, folder: str, fence: Fence, sender: Connection
 ) -> None:
-    """The process of a unit. An exception becomes an answer: its text may hold paths of the host,
-    so only that of our own errors is passed on.
+    """Main function of a child process. An exception becomes an Answer. Only the text of our own
+    errors is passed on, because other texts may hold paths of the host.
     """
     _limit(fence)
     queue = open_queue(fleet)
@@ -154,7 +154,7 @@ def _child(
 def _limit(fence: Fence) -> None:
     try:
         import resource
-    except ImportError:  # Windows: the time limit is all there is
+    except ImportError:  # Windows: only the time limit applies
         return
     resource.setrlimit(resource.RLIMIT_AS, (fence.memory, fence.memory))
 
@@ -170,8 +170,8 @@ def run_local(fleet: Fleet, fence: Fence, count: int = 0) -> None:
 
 
 def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
-    """Run workers as tasks of a Ray cluster: an existing one, or one that is started here. The
-    fleet's folder must be reachable from every node, and so must its store.
+    """Run workers as tasks of a Ray cluster: the one at `address`, or a new local one. Every node
+    must reach the fleet's folder and its store.
     """
     try:
         import ray

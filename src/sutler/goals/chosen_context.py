@@ -37,8 +37,8 @@ def changed(
 
 
 def ranked(project: Project, prompt: str, max_tokens: int, count: Count) -> list[ContextFile]:
-    """Return the sections of a pack for this prompt, in at most `max_tokens`. The title of a section
-    states its level unless it is the full file.
+    """Return the sections of a pack for this prompt, in at most `max_tokens`. The title of a
+    section states its level unless it is the full file.
     """
     goal = prompt[:GOAL_CHARS].strip()
     if not goal:

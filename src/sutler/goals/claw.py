@@ -44,7 +44,8 @@ class Claw(Struct, frozen=True):
 
 KEYS = tuple(name for name in Claw.__struct_fields__ if name not in ("origins", "warnings"))
 COMMAND_KEYS = ("llm_command", "prompt_arg_template", "receiver_type")
-"""Keys that select the program to run. A repository's own file may set them only if it is trusted."""
+"""Keys that select the program to run. A repository's own file may set them only if it is trusted.
+"""
 
 DEFAULTS = Claw()
 # The original fills a file that lacks these keys with shorter lists than it uses without a file.
@@ -65,9 +66,9 @@ class ClawFile(Struct, frozen=True):
 
 
 def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
-    """Merge the settings of `files`, which are ordered nearest first. By default each key comes from
-    the nearest file that has it. Compat reads only the nearest file and fills in the original's
-    defaults.
+    """Merge the settings of `files`, which are ordered nearest first. By default each key comes
+    from the nearest file that has it. Compat reads only the nearest file and fills in the
+    original's defaults.
     """
     if compat:
         if not files:

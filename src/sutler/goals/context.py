@@ -212,8 +212,8 @@ def _follow_links(
 
 
 def _admitted(bound: str, real: str, filter: _Filter) -> FileEntry | None:
-    """Return the target if a scan from `bound` would include it, else None. A link must not bypass a
-    filter or an ignore file.
+    """Return the target if a scan from `bound` would include it, else None. A link must not bypass
+    a filter or an ignore file.
     """
     path = RelPath(os.path.relpath(real, bound))
     if filter.globs.match(path, directory=True):

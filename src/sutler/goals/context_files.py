@@ -50,8 +50,8 @@ class Issue(Struct, frozen=True):
 
 
 class ContextFile(Struct, frozen=True):
-    """A file's text under its display path; `source` is the digest of the raw file, or "" if the text
-    is only a part of it.
+    """A file's text under its display path; `source` is the digest of the raw file, or "" if the
+    text is only a part of it.
     """
 
     path: str
@@ -86,8 +86,8 @@ class Wanted(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """A file that passed the filters: its folder (a host path), its path there, its display path, its
-    size, and the requested lines (first and last, from 1).
+    """A file that passed the filters: its folder (a host path), its path there, its display path,
+    its size, and the requested lines (first and last, from 1).
     """
 
     folder: str
@@ -194,12 +194,16 @@ def _small_enough(candidate: Candidate, discovery: Discovery, claw: Claw) -> boo
     kilobytes = claw.max_file_size_kb
     if candidate.size > max_bytes(claw):
         size = -(-candidate.size // 1024)
-        message = f"File too large: {quote(candidate.display)} ({size} KB exceeds limit of {kilobytes} KB)"
+        message = (
+            f"File too large: {quote(candidate.display)}"
+            f" ({size} KB exceeds limit of {kilobytes} KB)"
+        )
         discovery.errors.append(Issue("too_large", candidate.display, message))
         return False
     if candidate.size >= NEAR * kilobytes * 1024 and candidate.size:
         discovery.warnings.append(
-            f"{quote(candidate.display)} has {candidate.size // 1024} KB, the limit is {kilobytes} KB"
+            f"{quote(candidate.display)} has {candidate.size // 1024} KB,"
+            f" the limit is {kilobytes} KB"
         )
     return True
 

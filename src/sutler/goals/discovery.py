@@ -160,8 +160,8 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
 
 
 def _read_folder(folder: str, base: Base) -> dict[str, bytes]:
-    """Read every regular file below a goal's folder, by relative path. Links that leave the base are
-    not followed: a project must not pull other files of the user into a prompt.
+    """Read every regular file below a goal's folder, by relative path. Links that leave the base
+    are not followed: a project must not pull other files of the user into a prompt.
     """
     top = os.path.realpath(base.path)
     files: dict[str, bytes] = {}

@@ -39,8 +39,8 @@ QUOTED = 300
 
 
 class Round(Struct, frozen=True):
-    """A question and its answer, for progress and records. Round 0 is the first question; `known` is
-    the number of files so far.
+    """A question and its answer, for progress and records. Round 0 is the first question; `known`
+    is the number of files so far.
     """
 
     number: int
@@ -84,8 +84,8 @@ class UnreadableAnswerError(RefusedError):
 
 
 class Ground(Struct, frozen=True):
-    """Limits of a dialogue: the root, the redactor, the ceiling of each question, and the scan rules
-    that apply to requests of the model.
+    """Limits of a dialogue: the root, the redactor, the ceiling of each question, and the scan
+    rules that apply to requests of the model.
     """
 
     root: str

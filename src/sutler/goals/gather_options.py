@@ -30,8 +30,8 @@ class Options(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True):
-    """A request and its options. If `error` is set, the options could not be parsed and all have their
-    defaults.
+    """A request and its options. If `error` is set, the options could not be parsed and all have
+    their defaults.
     """
 
     prompt: str

@@ -208,8 +208,8 @@ def _content(base: Root, file_path: str, options: LoadOptions, *, named: bool) -
 def _decision(
     base: Root, path: RelPath, options: LoadOptions, named: bool
 ) -> FileEntry | Excluded | Problem:
-    """Return the scan's decision about a file. Naming an excluded folder as `dir` opens that folder,
-    for a model too; exclusions below it still apply.
+    """Return the scan's decision about a file. Naming an excluded folder as `dir` opens that
+    folder, for a model too; exclusions below it still apply.
     """
     verdict = explain(base, options.rules, path, named=named)
     if named or not isinstance(verdict, Excluded):
@@ -222,8 +222,8 @@ def _decision(
 
 
 def _text(data: bytes) -> str:
-    """Decode as UTF-8, as the specification does. Detect UTF-16 and UTF-32 as well: with a NUL between
-    letters no redaction rule would match.
+    """Decode as UTF-8, as the specification does. Detect UTF-16 and UTF-32 as well: with a NUL
+    between letters no redaction rule would match.
     """
     decoded = decode(data) if b"\0" in data[:4096] else None
     return data.decode("utf-8", "replace") if decoded is None else decoded.text

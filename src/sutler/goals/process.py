@@ -1,5 +1,5 @@
-"""Run child processes and capture their output, with limits on time and size. Descendants are killed
-with the child.
+"""Run child processes and capture their output, with limits on time and size. Descendants are
+killed with the child.
 """
 
 from __future__ import annotations

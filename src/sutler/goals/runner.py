@@ -44,8 +44,8 @@ NOTHING_CHOSEN = Chosen()
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Input of a run. `trust_file` is the user's own, outside every project. `stdin` is the text that
-    the path `-` stands for.
+    """Input of a run. `trust_file` is the user's own, outside every project. `stdin` is the text
+    that the path `-` stands for.
     """
 
     goal: str
@@ -69,8 +69,8 @@ def _silent(_text: str) -> None:
 
 
 class Hooks(Struct, frozen=True):
-    """Callbacks of the front: notes for the user, a question, the redactor, progress with the number
-    of files so far, and findings of texts that are redacted elsewhere.
+    """Callbacks of the front: notes for the user, a question, the redactor, progress with the
+    number of files so far, and findings of texts that are redacted elsewhere.
     """
 
     note: Callable[[str], None] = _silent
@@ -189,8 +189,8 @@ def render_goal(
 
 
 def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[ContextFile, ...]:
-    """Return the files that follow the prompt, within the ceiling: first those of the paths, then the
-    chosen ones. The error mode applies to files that were left out.
+    """Return the files that follow the prompt, within the ceiling: first those of the paths, then
+    the chosen ones. The error mode applies to files that were left out.
     """
     chosen, paths, extra = job.chosen, job.paths, list(job.chosen.files)
     fill: list[ContextFile] = []

@@ -43,8 +43,8 @@ Tree = dict[str, "Tree | None"]
 def section(
     files: Sequence[ContextFile], claw: Claw, depth: int | None, *, compat: bool = False
 ) -> str:
-    """Render summary, tree and files. `compat` gives the original's bytes: two blank lines before the
-    notes, fences of three backticks whatever the content, and unquoted paths.
+    """Render summary, tree and files. `compat` gives the original's bytes: two blank lines before
+    the notes, fences of three backticks whatever the content, and unquoted paths.
     """
     notes = (
         "## Notes\n"

@@ -114,8 +114,8 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
 
 
 def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
-    """Choose how to pass the prompt. A prompt that does not fit in an argument goes to stdin, with a
-    note.
+    """Choose how to pass the prompt. A prompt that does not fit in an argument goes to stdin, with
+    a note.
     """
     program = locate(target.command, environ)
     words = split(target.template)
@@ -164,8 +164,8 @@ Sink = Callable[[bytes], None]
 
 
 class Watching(Struct, frozen=True):
-    """Supervision of a run: a time limit, and a sink that gets the answer instead of our stdout. With
-    either, the program runs in its own process group, which is killed at the end.
+    """Supervision of a run: a time limit, and a sink that gets the answer instead of our stdout.
+    With either, the program runs in its own process group, which is killed at the end.
     """
 
     seconds: float | None = None

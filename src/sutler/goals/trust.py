@@ -95,8 +95,8 @@ _WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
 
 
 def helpers_of(loaded: Found) -> dict[str, bytes]:
-    """Return the files of the project that the goal's scripts name, by their path from the folder that
-    holds `.sutler`.
+    """Return the files of the project that the goal's scripts name, by their path from the folder
+    that holds `.sutler`.
     """
     top = os.path.realpath(os.path.dirname(loaded.base.path))
     helpers: dict[str, bytes] = {}

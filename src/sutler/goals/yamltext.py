@@ -20,8 +20,8 @@ _FALSE = ("false", "False", "FALSE")
 
 
 class Field:
-    """A value of a file with its line, and conversions to types. All fields of a file share one list
-    `warnings`.
+    """A value of a file with its line, and conversions to types. All fields of a file share one
+    list `warnings`.
     """
 
     def __init__(self, file: str, name: str, node: Any, warnings: list[str]) -> None:
@@ -105,8 +105,8 @@ class Field:
         return fields
 
     def record(self, keys: Sequence[str], *, compat: bool) -> dict[str, Field]:
-        """Return the fields of a mapping with a fixed set of keys. Skip unknown keys with a warning and
-        a hint; compat skips them silently.
+        """Return the fields of a mapping with a fixed set of keys. Skip unknown keys with a warning
+        and a hint; compat skips them silently.
         """
         fields = self.pairs()
         for name, field in fields.items():

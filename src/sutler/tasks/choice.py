@@ -1,4 +1,4 @@
-"""Which files a task calls for, and why: its context, what issues name, what the contract owns."""
+"""Select the files for a task, with reasons: its context, files in issues, files of the contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7
 
 
 class Wanted(Struct):
-    """A file the task wants: how much it matters, why, and the lines that matter in it."""
+    """A file selected for the task: its priority, the reason, and the lines that issues point at."""
 
     path: str
     priority: FilePriority
@@ -28,7 +28,9 @@ class Wanted(Struct):
 
 
 class Index(Struct, frozen=True):
-    """The project's paths, and by base name for references that only know the end of a path."""
+    """The project's paths, and the same by base name, for references that hold only the end of a
+    path.
+    """
 
     paths: frozenset[str]
     by_name: Mapping[str, tuple[str, ...]]
@@ -39,12 +41,12 @@ def index_of(paths: Iterable[str]) -> Index:
     ordered = sorted(paths)
     for path in ordered:
         names.setdefault(basename(path), []).append(path)
-    return Index(frozenset(ordered), {name: tuple(found) for name, found in names.items()})
+    return Index(frozenset(ordered), {name: tuple(group) for name, group in names.items()})
 
 
 def resolve(raw: str, index: Index) -> str | None:
-    """The project file a spelling means: itself, its normal form, or the one path that shares its
-    end.
+    """Resolve a reference to a project file: exact, normalized, or by its end if only one path
+    matches.
     """
     if raw in index.paths:
         return raw
@@ -52,23 +54,24 @@ def resolve(raw: str, index: Index) -> str | None:
     if plain in index.paths:
         return plain
     ends = [path for path in index.by_name.get(basename(plain), ()) if _tail(plain, path)]
+    # An ambiguous end resolves to nothing: the wrong file would mislead the model.
     return ends[0] if len(ends) == 1 else None
 
 
-def _tail(given: str, path: str) -> bool:
+def _tail(reference: str, path: str) -> bool:
     """`/home/me/proj/src/a.ts` ends with `src/a.ts`; `api/auth.ts` is the end of
     `src/api/auth.ts`.
     """
-    return given.endswith(f"/{path}") or ("/" in given and path.endswith(f"/{given}"))
+    return reference.endswith(f"/{path}") or ("/" in reference and path.endswith(f"/{reference}"))
 
 
 def wanted_files(
     task: TaskSpec, issues: Sequence[Issue], index: Index
 ) -> tuple[list[Wanted], list[Problem]]:
-    """High and medium files in display order: task.context first, as the seed has it, then the
-    issues'.
+    """Return high and medium files in display order, and unresolved references as problems: files
+    of task.context first, as in the seed, then files of issues.
     """
-    found: dict[str, Wanted] = {}
+    wanted: dict[str, Wanted] = {}
     problems: list[Problem] = []
     named = [(raw, False) for raw in task.context.files] + [
         (raw, True) for raw in task.context.docs
@@ -80,17 +83,17 @@ def wanted_files(
             problems.append(
                 Problem(normalize_path(raw), "missing", f"task.context.{kind} names it")
             )
-        elif path not in found:
-            found[path] = Wanted(path, "medium", f"task.context.{'docs' if doc else 'files'}", doc)
+        elif path not in wanted:
+            wanted[path] = Wanted(path, "medium", f"task.context.{'docs' if doc else 'files'}", doc)
     for reason, raw, line in [*_from_tickets(task.repair_tickets), *_from_issues(issues)]:
         path = resolve(raw, index)
         if path is None:
             continue
-        item = found.setdefault(path, Wanted(path, "high", reason))
+        item = wanted.setdefault(path, Wanted(path, "high", reason))
         item.priority = "high"
         if line and line not in item.lines:
             item.lines.append(line)
-    return list(found.values()), problems
+    return list(wanted.values()), problems
 
 
 def _from_tickets(tickets: Sequence[RepairTicket]) -> list[tuple[str, str, int]]:
@@ -120,7 +123,7 @@ def _from_issues(issues: Sequence[Issue]) -> list[tuple[str, str, int]]:
 
 
 def _mentions(text: str) -> list[tuple[str, int]]:
-    """Words in a message that look like files, with the line where `:42` or `(42,` follows."""
+    """Return words of a message that look like files, with the line if `:42` or `(42,` follows."""
     out: list[tuple[str, int]] = []
     for match in _MENTION.finditer(text[:100_000]):
         raw, _, line = match.group().replace("(", ":").rpartition(":")
@@ -133,7 +136,7 @@ def _mentions(text: str) -> list[tuple[str, int]]:
 def owned_files(
     task: TaskSpec, index: Index, taken: Iterable[str], scores: Mapping[str, float]
 ) -> list[Wanted]:
-    """Low files: what the contract allows, best score first, then by path."""
+    """Return low files: those that the contract allows, by score (highest first), then by path."""
     seen = set(taken)
     paths = [path for path in owned(sorted(index.paths), task.files_contract) if path not in seen]
     paths.sort(key=lambda path: (-scores.get(path, 0.0), path))

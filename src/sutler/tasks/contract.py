@@ -1,4 +1,4 @@
-"""The file contract: what a change may touch, and the sentences that say so."""
+"""The file contract: which files a change may touch, and its sentences for the model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from sutler.tasks.wire import Change, ContractViolation, FileContract
 
 
 def contract_check(changes: Iterable[Change], contract: FileContract) -> list[ContractViolation]:
-    """One violation at most for each file: new file, then forbidden, then not allowed; sorted by
-    file.
+    """Return at most one violation per file, sorted by file. Checks in order: new file, forbidden,
+    not allowed.
     """
-    found = [violation for change in changes if (violation := _judge(change, contract)) is not None]
-    return sorted(found, key=lambda violation: violation.file)
+    violations = [
+        violation for change in changes if (violation := _judge(change, contract)) is not None
+    ]
+    return sorted(violations, key=lambda violation: violation.file)
 
 
 def _judge(change: Change, contract: FileContract) -> ContractViolation | None:
@@ -33,7 +35,7 @@ def _judge(change: Change, contract: FileContract) -> ContractViolation | None:
 
 @lru_cache(maxsize=1_024)
 def contract_globs(globs: tuple[str, ...]) -> GlobSet:
-    """Compile a contract's globs: minimatch's reading, with either separator."""
+    """Compile a contract's globs with minimatch semantics; both path separators are accepted."""
     return GlobSet((_normalize_glob(glob) for glob in globs), whole=True)
 
 
@@ -43,15 +45,15 @@ def _normalize_glob(glob: str) -> str:
 
 
 def owned(paths: Sequence[str], contract: FileContract) -> list[str]:
-    """The files a contract allows, forbidden ones left out. A contract without `allowed` owns
-    nothing.
+    """Return the files that a contract allows and does not forbid. A contract without `allowed`
+    owns nothing.
     """
     allowed, forbidden = contract_globs(contract.allowed), contract_globs(contract.forbidden)
     return [path for path in sorted(paths) if allowed.match(path) and not forbidden.match(path)]
 
 
 def idle_globs(paths: Sequence[str], contract: FileContract) -> list[Problem]:
-    """Globs that match nothing: usually a typing mistake, so they go on the record."""
+    """Return a problem for each glob that matches no file, which is usually a typo."""
     problems = []
     for kind, globs in (("allowed", contract.allowed), ("forbidden", contract.forbidden)):
         for glob in globs:
@@ -62,7 +64,7 @@ def idle_globs(paths: Sequence[str], contract: FileContract) -> list[Problem]:
 
 
 def sentences(contract: FileContract) -> list[str]:
-    """The contract as the model must read it."""
+    """Render the contract for the model."""
     out: list[str] = []
     if contract.allowed:
         out.append(f"You may only modify files matching: {', '.join(contract.allowed)}")

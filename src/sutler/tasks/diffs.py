@@ -1,4 +1,4 @@
-"""A large diff in few words: files, counts, and the functions its hunks touch."""
+"""Summarise a large diff: files, counts, and the functions that its hunks touch."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ _HUNK = re.compile(r"^@@ [^@\n]* @@ ?(.*)$")
 
 
 def summarise_diff(diff: str, limit: int) -> str:
-    """The diff itself when it fits; else its statistics; else one line. Never longer than
-    `limit`.
-    """
+    """Return the diff if it fits, else its statistics. Never longer than `limit`."""
     if len(diff) <= limit:
         return diff
     rows = _statistics(diff)
@@ -22,16 +20,17 @@ def summarise_diff(diff: str, limit: int) -> str:
     for path, added, removed, places in rows:
         named = f" ({', '.join(places[:5])})" if places else ""
         lines.append(f"{path} | +{added} -{removed}{named}")
-    kept: list[str] = []
+    summary: list[str] = []
+    # Reserve the closing line at its longest, so that it always fits.
     room = limit - len("\n... and 999,999 more files")
     for line in lines:
         room -= len(line) + 1
         if room < 0:
             break
-        kept.append(line)
-    if len(kept) < len(lines):
-        kept.append(f"... and {len(lines) - len(kept):,} more files")
-    return "\n".join(kept)[:limit]
+        summary.append(line)
+    if len(summary) < len(lines):
+        summary.append(f"... and {len(lines) - len(summary):,} more files")
+    return "\n".join(summary)[:limit]
 
 
 def _total(rows: list[tuple[str, int, int, list[str]]]) -> str:
@@ -63,7 +62,7 @@ def _statistics(diff: str) -> list[tuple[str, int, int, list[str]]]:
 
 
 def _ends(text: str, limit: int) -> str:
-    """Prose that is no diff: its beginning and its end."""
+    """Shorten a text that is not a diff to its beginning and its end."""
     marker = "\n... [summary shortened] ...\n"
     room = limit - len(marker)
     if room <= 0:

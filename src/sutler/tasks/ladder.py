@@ -1,6 +1,4 @@
-"""How much of a file to show: all of it, its header with the regions that matter, or its first
-lines.
-"""
+"""Levels of a file's text: all of it, its header with the regions of interest, or its first lines."""
 
 from __future__ import annotations
 
@@ -14,22 +12,24 @@ HEADER_LINES = 20
 AROUND = (192, 96, 48, 24, 12)
 """Lines shown on either side of a line of interest, most first."""
 HEADS = (2_560, 1_280, 640, 320, 160, 80, 40)
-"""Lines of a head, most first: each half the one before, so that half the room at least is used."""
+"""Lines of a head, most first. Each is half of the previous one, so at least half of the room is
+used.
+"""
 MAX_REGIONS = 20
 CHARS_A_LINE = 100
-"""Long lines make few lines long; a rung is clipped at this many characters for each of its
-lines.
-"""
+"""Characters per line at which a rung is clipped: minified files have few but very long lines."""
 
 
 class Rung(Struct, frozen=True):
+    """A file's text at one level."""
+
     level: FileLevel
     text: str
 
 
 def rungs_of(text: str, lines: Sequence[int] = ()) -> list[Rung]:
-    """Best first; a rung that saves nothing is left out. `lines` are the 1-based lines an issue
-    points at.
+    """Return the rungs, longest first, without those that save nothing. `lines` are the 1-based
+    lines that issues point at.
     """
     rungs = [Rung("full", text)]
     rows = text.split("\n")
@@ -61,22 +61,22 @@ def _gap(start: int, end: int, total: int) -> str:
 
 
 def _excerpt(rows: list[str], lines: Sequence[int], around: int) -> str:
-    """The header, then each region of interest, with a line for every gap."""
+    """Return the header and each region of interest, with a line for every gap."""
     total = len(rows)
     spans = [(1, min(HEADER_LINES, total))]
     for line in sorted(set(lines))[:MAX_REGIONS]:
         if line <= total:
             spans.append((max(1, line - around), min(total, line + around)))
     out: list[str] = []
-    shown = 0
+    covered = 0
     for start, end in sorted(spans):
-        start = max(start, shown + 1)
+        start = max(start, covered + 1)
         if start > end:
             continue
-        if start > shown + 1:
-            out.append(_gap(shown + 1, start - 1, total))
+        if start > covered + 1:
+            out.append(_gap(covered + 1, start - 1, total))
         out += rows[start - 1 : end]
-        shown = end
-    if shown < total:
-        out.append(_gap(shown + 1, total, total))
+        covered = end
+    if covered < total:
+        out.append(_gap(covered + 1, total, total))
     return "\n".join(out)

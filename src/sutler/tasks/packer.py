@@ -1,4 +1,4 @@
-"""Seed 002's ContextPacker: required text whole, then files by priority, as the tier allows."""
+"""Seed 002's ContextPacker: the required text, then files by priority, within the tier's limit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ from sutler.tasks.wire import (
 
 TOP_ISSUES = 20
 ISSUES_SHARE = 2
-"""Issues beyond the first take at most one part in this many of a pack before its files do."""
+"""Divisor: issues beyond the first `top_issues` take at most 1/ISSUES_SHARE of a pack before its
+files.
+"""
 MAX_OWNED = 200
 MIN_FILE_CHARS = 200
 MAX_NOT_SHOWN = 40
@@ -49,9 +51,9 @@ _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
 
 
 class Source(Struct, frozen=True):
-    """The project as the packer sees it. `read` gives redacted text or says why not; `clean`
-    redacts the task's own words; `scores` order the contract's files; `digests` are of the raw
-    files, for `verify`; `kept_out` says why a file that the task names may not be shown.
+    """The project as input of the packer. `read` returns redacted text or a Problem. `clean`
+    redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
+    are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
     """
 
     paths: Sequence[str]
@@ -63,8 +65,8 @@ class Source(Struct, frozen=True):
 
 
 class Assembled(Struct, frozen=True):
-    """The pack, the prompt whose characters it counts, and what went wrong or was left out on the
-    way.
+    """The pack, the prompt whose characters it counts, the problems, and notes on what is not
+    shown.
     """
 
     pack: ContextPack
@@ -74,7 +76,9 @@ class Assembled(Struct, frozen=True):
 
 
 class ContextPacker:
-    """`ContextPacker(source).build(task)`: same task and same files, same pack."""
+    """`ContextPacker(source).build(task)`. Deterministic: the same task and files give the same
+    pack.
+    """
 
     def __init__(
         self, source: Source, tier: Tier | None = None, top_issues: int = TOP_ISSUES
@@ -90,12 +94,12 @@ class ContextPacker:
 
 
 def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
-    """Required text, files by priority, what is not shown, and the marker when something is cut."""
+    """Assemble required text, files by priority, the list of files not shown, and the cut marker."""
     ranked = _ranked_issues(task)
     issues = ranked[: _affordable_issues(task, ranked, limit, top_issues, source.clean)]
     index = index_of(source.paths)
     wanted, missing = wanted_files(task, issues, index)
-    problems = [source.kept_out.get(one.path, one) for one in missing]
+    problems = [source.kept_out.get(problem.path, problem) for problem in missing]
     problems += idle_globs(sorted(index.paths), task.files_contract)
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
@@ -112,14 +116,14 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
 
 
 class _Offer(Struct, frozen=True):
-    """One way to show a file, and what it costs."""
+    """A file at one level, and its cost in characters."""
 
     rung: Rung
     cost: int
 
 
 class _Shelf:
-    """Files read once, as offers; what could not be read is a problem, said once."""
+    """Offers for files. Each file is read once; a file that cannot be read adds one problem."""
 
     def __init__(self, source: Source, problems: list[Problem]) -> None:
         self._source = source
@@ -130,10 +134,10 @@ class _Shelf:
 
     def _text(self, path: str) -> str | None:
         if path not in self._texts:
-            got = self._source.read(path)
-            if isinstance(got, Problem):
-                self.problems.append(got)
-            self._texts[path] = None if isinstance(got, Problem) else got.text
+            answer = self._source.read(path)
+            if isinstance(answer, Problem):
+                self.problems.append(answer)
+            self._texts[path] = None if isinstance(answer, Problem) else answer.text
         return self._texts[path]
 
     def whole(self, item: Wanted) -> _Offer | None:
@@ -142,7 +146,7 @@ class _Shelf:
         return _Offer(rung, len(_block(item, rung))) if rung else None
 
     def offers(self, item: Wanted) -> list[_Offer]:
-        """Best first."""
+        """Return the offers for a file, longest first."""
         text = self._text(item.path)
         if item.path not in self._offers and text is not None:
             rungs = rungs_of(text, item.lines)
@@ -151,13 +155,13 @@ class _Shelf:
 
 
 class _Plan(Struct):
-    """What each file is given, and the characters still free."""
+    """The chosen offer of each file, and the characters still free."""
 
     room: int
     chosen: dict[str, _Offer] = {}
 
     def take(self, item: Wanted, offer: _Offer) -> bool:
-        """Give the file this much if the room allows, in exchange for what it has."""
+        """Replace the file's offer by this one if the room allows."""
         now = self.chosen.get(item.path)
         cost = offer.cost - (now.cost if now else 0)
         if cost > self.room:
@@ -185,7 +189,7 @@ def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> Contex
 def _whole(
     core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
 ) -> _Plan | None:
-    """Every file in full, if that fits; reading stops at the first that does not."""
+    """Plan every file in full; return None at the first file that does not fit."""
     plan = _Plan(limit - len(required_text(core)) - _TITLES)
     if len(low) > MAX_OWNED:
         return None
@@ -193,6 +197,7 @@ def _whole(
         offer = shelf.whole(item)
         if offer and not plan.take(item, offer):
             return None
+    # An upper bound for the notes on problems, which must be shown as well.
     missing = sum(len(problem.path) * 2 + 100 for problem in shelf.problems)
     return plan if plan.room >= missing else None
 
@@ -200,7 +205,9 @@ def _whole(
 def _squeeze(
     core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
 ) -> _Plan:
-    """High before medium before low. Within a class all get their least before any gets more."""
+    """Plan high before medium before low files. Within a priority every file gets its smallest
+    offer before any file gets a larger one.
+    """
     plan = _Plan(limit - len(required_text(core)) - _TITLES - MARKER_ROOM)
     if plan.room < 0:
         raise _refused(limit, limit - plan.room)
@@ -214,15 +221,15 @@ def _squeeze(
     for item in low[:MAX_OWNED]:
         if plan.room < MIN_FILE_CHARS:
             break
-        any(plan.take(item, offer) for offer in shelf.offers(item))
+        any(plan.take(item, offer) for offer in shelf.offers(item))  # stops at the first that fits
     return plan
 
 
 def _core(
     task: TaskSpec, issues: list[Issue], limit: int, clean: Callable[[str], CleanText]
 ) -> tuple[ContextPack, bool]:
-    """The pack without files; the diff is summarised until the rest fits, the rest is never
-    touched.
+    """Return the pack without files, and whether the diff is cut. Only the diff is shortened to
+    make the rest fit.
     """
     previous = task.previous_state
     diff = clean(previous.diff_summary).text if previous is not UNSET else ""
@@ -278,7 +285,7 @@ def _bare(
 
 
 def _cleaned(issue: Issue, clean: Callable[[str], CleanText]) -> Issue:
-    """The issue with its words redacted."""
+    """Return the issue with its texts redacted."""
 
     def optional(text: str | UnsetType) -> str | UnsetType:
         return clean(text).text if isinstance(text, str) else text
@@ -293,7 +300,7 @@ def _cleaned(issue: Issue, clean: Callable[[str], CleanText]) -> Issue:
 
 
 def signature(issue: Issue) -> str:
-    """`typecheck:src/api.ts:42:Type error`: the issue's own, or made from its parts."""
+    """Return the issue's signature, or build one such as `typecheck:src/api.ts:42:Type error`."""
     file = issue.file if issue.file is not UNSET else ""
     line = issue.line if issue.line is not UNSET else 0
     return issue.signature or f"{issue.kind}:{file}:{line}:{' '.join(issue.message.split())}"
@@ -306,8 +313,8 @@ def _affordable_issues(
     top: int,
     clean: Callable[[str], CleanText],
 ) -> int:
-    """How many issues enter: all, unless they would take the room of the files they are about. The
-    first `top` always do.
+    """Return how many issues to include: the first `top` always, more while they leave room for
+    files.
     """
     few, many = min(top, len(ranked)), len(ranked)
     while few < many:
@@ -324,7 +331,7 @@ def _more_issues(
     plan: _Plan,
     clean: Callable[[str], CleanText],
 ) -> tuple[ContextPack, list[Issue]]:
-    """Fill the room that files left with further issues: no error output is lost while it fits."""
+    """Fill the remaining room with further issues, so that error output is cut only if it must be."""
     state = core.previous_state
     size = len(required_text(core))
     while entered < len(ranked) and not isinstance(state, UnsetType):
@@ -340,7 +347,7 @@ def _more_issues(
 
 
 def _ranked_issues(task: TaskSpec) -> list[Issue]:
-    """The issues, each signature once, errors before warnings."""
+    """Return the issues, one per signature, errors before warnings."""
     earlier = task.previous_state.issues if task.previous_state is not UNSET else ()
     unique: dict[str, Issue] = {}
     for issue in (*task.issues, *earlier):
@@ -351,18 +358,18 @@ def _ranked_issues(task: TaskSpec) -> list[Issue]:
 def _finish(
     core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
 ) -> Assembled:
-    shown = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
+    chosen = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
     broken = {problem.path for problem in shelf.problems}
     left = [item for item in wanted if item.path not in plan.chosen and item.path not in broken]
-    shortened = any(rung.level != "full" for _, rung in shown)
+    shortened = any(rung.level != "full" for _, rung in chosen)
     notes = [
         f"{quote(problem.path)}: {problem.kind}, {problem.detail}" for problem in shelf.problems
     ]
     notes += [f"{quote(item.path)}: over the limit ({item.reason})" for item in left]
     pack = replace(
         core,
-        files=tuple(_file(item, rung, shelf.digests) for item, rung in shown if not item.doc),
-        docs=tuple(_doc(item, rung, shelf.digests) for item, rung in shown if item.doc),
+        files=tuple(_file(item, rung, shelf.digests) for item, rung in chosen if not item.doc),
+        docs=tuple(_doc(item, rung, shelf.digests) for item, rung in chosen if item.doc),
         truncated=bool(left or shortened or cuts),
         max_chars=limit,
         not_shown_more=len(notes) + len(cuts),
@@ -379,12 +386,12 @@ def _finish(
 
 
 def _that_fit(notes: list[str], room: int) -> list[str]:
-    """As many notes as there is room for, with the title and the count of the rest."""
+    """Return the notes that fit, with room for the title and the count of the rest."""
     room -= len("## Not shown\n\n\n") + len("- and 999,999,999 more\n")
-    kept: list[str] = []
+    listed: list[str] = []
     for note in notes[:MAX_NOT_SHOWN]:
         room -= len(note) + 3
         if room < 0:
             break
-        kept.append(note)
-    return kept
+        listed.append(note)
+    return listed

@@ -1,6 +1,6 @@
-"""A context pack as text: the prompt a backend gets, and CONTEXT.md for people.
+"""Render a context pack: the prompt for a backend, and CONTEXT.md for readers.
 
-The prompt is made of pieces so that the budget counts the very characters that are sent.
+The functions for the pieces are public, so that the budget counts exactly the characters sent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DOCS_TITLE = "## Documents\n\n"
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Text in a fence longer than any run of backticks in it."""
+    """Return the text in a fence longer than any run of backticks in it."""
     fence = "```"
     while fence in text:
         fence += "`"
-        if len(fence) > 16:  # a file of backticks: count once instead of growing one by one
+        if len(fence) > 16:  # many backticks: search once instead of for each length
             fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
     return (
         f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
@@ -42,7 +42,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def required_text(pack: ContextPack) -> str:
-    """Everything but documents and files: what must never be cut."""
+    """Render everything except documents and files; this part is never cut."""
     parts = [
         f"# Task {pack.task.id}"
         + (f": {' '.join(pack.task.title.split())}" if pack.task.title else "")
@@ -126,7 +126,7 @@ def doc_block(item: ContextDoc) -> str:
 
 
 def tail_text(pack: ContextPack) -> str:
-    """What is not shown, and the marker that says the context is cut."""
+    """Render the list of what is not shown, and the marker of a truncated context."""
     lines = [f"- {line}" for line in pack.not_shown]
     lines += [f"- and {pack.not_shown_more:,} more"] if pack.not_shown_more and lines else []
     listing = "## Not shown\n\n" + "\n".join(lines) + "\n\n" if lines else ""
@@ -145,7 +145,7 @@ def _marker(pack: ContextPack) -> str:
 
 
 def render_prompt(pack: ContextPack) -> str:
-    """The prompt, a function of the pack alone; its length is the pack's `total_chars`."""
+    """Render the prompt from the pack alone; its length is the pack's `total_chars`."""
     docs = "".join(doc_block(item) for item in pack.docs)
     files = "".join(file_block(item) for item in pack.files)
     body = (DOCS_TITLE + docs if docs else "") + (FILES_TITLE + files if files else "")
@@ -153,7 +153,7 @@ def render_prompt(pack: ContextPack) -> str:
 
 
 def render_context_md(pack: ContextPack) -> str:
-    """CONTEXT.md: what the pack holds, for a person's eye; files by name, not by text."""
+    """Render CONTEXT.md: an overview of the pack, with the names of the files and not their texts."""
     lines = [
         f"# Context for {pack.task.id}",
         "",
@@ -178,12 +178,12 @@ def render_context_md(pack: ContextPack) -> str:
     if pack.repair_tickets is not UNSET and pack.repair_tickets:
         lines += ["", _tickets(pack.repair_tickets).rstrip()]
     lines += ["", "## Files Included", ""]
-    shown = [
+    rows = [
         f"- {quote(item.path)} ({item.level}), {item.priority} priority: {item.reason}"
         for item in pack.files
     ]
-    shown += [f"- {quote(item.path)} ({item.level}), document" for item in pack.docs]
-    lines += shown or ["- none"]
+    rows += [f"- {quote(item.path)} ({item.level}), document" for item in pack.docs]
+    lines += rows or ["- none"]
     lines += [
         "",
         f"{pack.total_chars:,} characters" + (", context truncated" if pack.truncated else ""),

@@ -1,5 +1,5 @@
-"""Reading a task: YAML or JSON, camelCase, snake_case or kebab-case; every complaint names its
-field.
+"""Read a task from YAML or JSON, with keys in camelCase, snake_case or kebab-case. Every error
+names its field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def parse_task(text: str, source: str = "task") -> TaskSpec:
-    """A task from the text of a YAML or JSON file."""
+    """Parse a task from the text of a YAML or JSON file."""
     return read_task(_document(text, source), source)
 
 
@@ -52,7 +52,7 @@ def _document(text: str, source: str) -> Any:
 
 
 def parse_contract(text: str, source: str = "contract") -> FileContract:
-    """The contract of a task file, or a file that is nothing but a contract."""
+    """Parse the contract of a task file, or of a file that holds only a contract."""
     data = _document(text, source)
     if isinstance(data, dict) and _CONTRACT_KEYS & _fields(data, source).keys():
         return read_contract(data, source)
@@ -65,7 +65,7 @@ _CONTRACT_KEYS = frozenset(
 
 
 def read_task(data: Any, source: str = "task") -> TaskSpec:
-    """A task from plain values. Unknown keys are left alone: task files carry budgets and more."""
+    """Read a task from plain values. Ignore unknown keys: task files carry budgets and more."""
     fields = _fields(data, source)
     if "id" not in fields and isinstance(fields.get("task"), dict):
         fields = _fields(fields["task"], f"{source}.task")
@@ -136,8 +136,8 @@ def _wrong(where: str, what: str, rule: str) -> UsageError:
 
 
 def _fields(data: Any, where: str) -> dict[str, Any]:
-    """A mapping by its keys' one spelling: `files_contract`, `filesContract`, `files-contract` are
-    one.
+    """Return a mapping with normalized keys: `files_contract`, `filesContract` and `files-contract`
+    are the same key.
     """
     if not isinstance(data, dict):
         raise _wrong(where, f"is {_kind(data)}", "a mapping is expected here")
@@ -208,7 +208,7 @@ def _each(value: Any, where: str, read: Callable[[Any, str, int], T]) -> tuple[T
 
 
 def _acceptance(item: Any, where: str, index: int) -> AcceptanceCriteria:
-    """A sentence, or `{id, text, type, evidence}`."""
+    """Read a criterion: a sentence, or `{id, text, type, evidence}`."""
     if not isinstance(item, dict):
         return AcceptanceCriteria(id=f"acc-{index + 1}", text=_text(item, where))
     fields = _fields(item, where)
@@ -241,7 +241,7 @@ def _context(data: Any, where: str) -> TaskContext:
 
 
 def _issue(item: Any, where: str, index: int) -> Issue:
-    """The spec's Issue and the code's; a bare sentence is an issue of kind custom."""
+    """Read an issue: a mapping, or a sentence, which becomes an issue of kind custom."""
     if not isinstance(item, dict):
         return Issue(kind="custom", message=_text(item, where))
     fields = _fields(item, where)
@@ -283,7 +283,7 @@ def _previous(data: Any, where: str) -> PreviousState:
 
 
 def _error_output(value: Any, where: str) -> tuple[str, ...]:
-    """Texts, or ValidateResults with stdout and stderr."""
+    """Read error output: texts, or ValidateResults with stdout and stderr."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     out: list[str] = []
     for index, item in enumerate(items):

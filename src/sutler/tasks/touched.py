@@ -1,6 +1,4 @@
-"""What a change touches, read from file names, from git's status letters, or from a unified
-diff.
-"""
+"""Read the files that a change touches from names, git's status letters, or a unified diff."""
 
 from __future__ import annotations
 
@@ -17,33 +15,33 @@ _NEITHER = "/dev/null"
 
 
 def changes_from_names(lines: Iterable[str], is_new: Callable[[str], bool]) -> list[Change]:
-    """One file a line, as `git diff --name-only` or `--name-status` prints them; `is_new` judges
-    bare names.
+    """Read one file per line, in the format of `git diff --name-only` or `--name-status`. `is_new`
+    decides for names without a status.
     """
-    found: list[Change] = []
+    changes: list[Change] = []
     for raw in lines:
         line = raw.rstrip("\r\n")
         status = _STATUS.fullmatch(line)
         if status is None:
             path = _plain(line.strip())
-            found += [Change(path, is_new(path))] if path else []
+            changes += [Change(path, is_new(path))] if path else []
             continue
         letter, _, names = status.groups()
         paths = [_plain(name) for name in names.split("\t")]
-        found.append(Change(paths[-1], letter in "ACR"))
+        changes.append(Change(paths[-1], letter in "ACR"))
         if letter == "R" and len(paths) > 1:
-            found.append(Change(paths[0]))
-    return _unique(found)
+            changes.append(Change(paths[0]))
+    return _unique(changes)
 
 
 def changes_from_diff(diff: str) -> list[Change]:
-    """The files of a unified diff, git's or plain: a rename touches both names, an empty new file
-    counts too.
+    """Read the files of a unified diff, git's or plain. A rename touches both names; an empty new
+    file counts too.
     """
-    found: list[Change] = []
+    changes: list[Change] = []
     lines = iter(diff.splitlines())
     before = ""
-    old = new = 0  # lines of the hunk that are still to come: text in a hunk is no header
+    old = new = 0  # remaining lines of the hunk: text in a hunk is not a header
     for line in lines:
         if old > 0 or new > 0:
             old -= line[:1] in ("-", " ", "")
@@ -54,25 +52,23 @@ def changes_from_diff(diff: str) -> list[Change]:
         if hunk:
             old, new = (1 if count is None else int(count) for count in hunk.groups())
         elif _GIT.match(line):
-            found.append(Change(_git_name(line)))
-        elif line.startswith("new file mode") and found:
-            found[-1] = Change(found[-1].file, True)
+            changes.append(Change(_git_name(line)))
+        elif line.startswith("new file mode") and changes:
+            changes[-1] = Change(changes[-1].file, True)
         elif line.startswith(("rename from ", "copy from ")):
-            found = [*found[:-1], *([Change(_plain(line[12:]))] if line[0] == "r" else [])]
+            changes = [*changes[:-1], *([Change(_plain(line[12:]))] if line[0] == "r" else [])]
         elif line.startswith(("rename to ", "copy to ")):
-            found.append(Change(_plain(line.split(" to ", 1)[1]), True))
+            changes.append(Change(_plain(line.split(" to ", 1)[1]), True))
         elif side and side[1] == "---":
             before = _side(side[2])
         elif side:
             after = _side(side[2])
-            found.append(Change(before if after == _NEITHER else after, before == _NEITHER))
-    return _unique(found)
+            changes.append(Change(before if after == _NEITHER else after, before == _NEITHER))
+    return _unique(changes)
 
 
 def _git_name(line: str) -> str:
-    """`diff --git a/x b/x`: the second half; names that differ come with `rename` lines of their
-    own.
-    """
+    """Return the second name of `diff --git a/x b/x`. If the names differ, `rename` lines follow."""
     rest = line.removeprefix("diff --git ")
     if rest.endswith('"'):
         return _side(rest[rest.rindex(' "') + 1 :])
@@ -81,7 +77,7 @@ def _git_name(line: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as git prints it: quoted where it must be, every byte beyond ASCII in octal."""
+    """Decode a name as git prints it: quoted if needed, with non-ASCII bytes in octal."""
     return unquote(name).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
@@ -90,10 +86,10 @@ def _side(name: str) -> str:
     return plain[2:] if plain.startswith(("a/", "b/")) else plain
 
 
-def _unique(found: list[Change]) -> list[Change]:
-    """Each file once, in order of its name; new if anything says so."""
+def _unique(changes: list[Change]) -> list[Change]:
+    """Merge the changes per file, sorted by name; a file is new if any of its changes is."""
     merged: dict[str, bool] = {}
-    for change in found:
+    for change in changes:
         if change.file and change.file != _NEITHER:
             merged[change.file] = merged.get(change.file, False) or change.new
     return [Change(path, merged[path]) for path in sorted(merged)]

@@ -1,6 +1,4 @@
-"""Seed 002's shapes: the task that comes in and the context pack that goes out, camelCase on the
-wire.
-"""
+"""Seed 002's types: the task (input) and the context pack (output), in camelCase on the wire."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ IssueLevel = Literal["error", "warning"]
 
 
 class Evidence(Struct, frozen=True):
-    """Snake case on the wire too: the task files spell it so."""
+    """Snake case on the wire too, as in the task files."""
 
     must_include_files: tuple[str, ...] = ()
 
@@ -34,7 +32,7 @@ class AcceptanceCriteria(Struct, frozen=True, rename="camel"):
 
 
 class FileContract(Struct, frozen=True, rename="camel"):
-    """Which files a change may touch. An empty `allowed` allows all that is not forbidden."""
+    """Files that a change may touch. An empty `allowed` allows every file that is not forbidden."""
 
     allowed: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -42,7 +40,7 @@ class FileContract(Struct, frozen=True, rename="camel"):
 
 
 class Issue(Struct, frozen=True, rename="camel"):
-    """`raw` is the tool's own output: error output, never cut."""
+    """An issue of a validator. `raw` is the tool's output, which is never cut."""
 
     kind: str
     message: str
@@ -75,7 +73,7 @@ class PreviousState(Struct, frozen=True, rename="camel"):
 
 
 class TaskSpec(Struct, frozen=True, rename="camel", kw_only=True):
-    """A task as read: `error_output` is what the validators printed, kept whole."""
+    """A task. `error_output` is the complete output of the validators."""
 
     id: str
     title: str = ""
@@ -104,8 +102,8 @@ class Constraints(Struct, frozen=True, rename="camel"):
 
 
 class ContextFile(Struct, frozen=True, rename="camel"):
-    """`level` says how much of the file `content` shows, `reason` why it is here: both add to the
-    seed.
+    """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
+    included; both are additions to the seed.
     """
 
     path: str
@@ -124,11 +122,11 @@ class ContextDoc(Struct, frozen=True, rename="camel"):
 
 
 class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
-    """`total_chars` counts the characters (code points) of the rendered prompt: the text a backend
-    gets.
+    """The pack. `total_chars` counts the characters (code points) of the rendered prompt.
 
-    `not_shown` names what was asked for and is not there, `not_shown_more` counts what there was no
-    room to name, `max_chars` is the tier's limit."""
+    `not_shown` lists requested files that are missing from the pack; `not_shown_more` counts those
+    that did not fit in the list. `max_chars` is the tier's limit.
+    """
 
     task: TaskInfo
     constraints: Constraints
@@ -146,7 +144,7 @@ class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Change(Struct, frozen=True, rename="camel"):
-    """One changed file, for the contract check."""
+    """A changed file, for the contract check."""
 
     file: str
     new: bool = False
@@ -159,7 +157,7 @@ class ContractViolation(Struct, frozen=True, rename="camel"):
 
 
 class ContractReport(Struct, frozen=True, rename="camel"):
-    """What `sutler contract check` answers; `idle_globs` match no file of the project."""
+    """Result of `sutler contract check`; `idle_globs` match no file of the project."""
 
     checked: int
     violations: tuple[ContractViolation, ...] = ()
