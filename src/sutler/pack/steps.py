@@ -497,10 +497,19 @@ class PackRun:
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
-        lines = [self._hidden(self._clean(line, "")).text for line in lines_of(self._by_name)]
+        text = "\n".join(lines_of(self._by_name))
+        lines = self._hidden(self._clean_words(text)).text.split("\n") if text else []
         while lines and limit is not None and count("\n".join(lines)) > limit // 20:
             lines.pop()
         return "".join(f"\n{line}" for line in lines)
+
+    def _clean_words(self, text: str) -> CleanText:
+        """Redact words of our own that quote names. The cache keeps that they are harmless, so that
+        a second pack needs no redactor for them.
+        """
+        if self.cache.figure("words", text, lambda: int(self._clean(text, "").text == text)):
+            return CleanText(text)
+        return self._clean(text, "")
 
     def _hidden(self, clean: CleanText) -> CleanText:
         known = self._loader.known

@@ -104,6 +104,8 @@ def _looks_generated(text: str, seam: re.Match[str]) -> bool:
     at, end = seam.span()
     if text[at - 1 : at].isspace() or text[end : end + 1].isspace():
         return False
+    if text[at - 2 : at - 1] == "\\":  # `\n` at the end of a literal: the next is another line
+        return False
     before = _PARTING.split(text[max(0, at - 80) : at])[-1]
     whole = before + _PARTING.split(text[end : end + 80], 1)[0]
     return len(whole) >= _LEAST and _DIGIT.search(whole) is not None
