@@ -34,7 +34,10 @@ _RULE = (
     "a pack must be exactly what was rendered, and each file must match its line in the manifest"
 )
 UNDER_SEAL = "the pack's frame, or a file of which it shows an excerpt"
-_NEXT = "make the pack anew, or look for a tool on the way that changes text (line endings, white space)"
+_NEXT = (
+    "make the pack anew, or look for a tool on the way that changes text"
+    " (line endings, white space)"
+)
 _LONGEST_SPAN = 21  # characters: two numbers of ten digits
 _Entry = TypeVar("_Entry", bound=Struct)
 

@@ -89,7 +89,7 @@ def _with(claw: Claw, values: dict[str, object], name: str) -> Claw:
 def parse_claw(
     file: ClawFile, *, compat: bool = False, warnings: list[str] | None = None
 ) -> dict[str, object]:
-    """Parse and check the keys that a file sets; append a line to `warnings` for each unknown key."""
+    """Parse and check the keys that a file sets; add a line to `warnings` for each unknown key."""
     if not file.data.strip():
         return {}
     root = read_yaml(file.data, file.name)

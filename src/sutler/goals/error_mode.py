@@ -1,4 +1,4 @@
-"""Apply the error mode to errors of context files: strict refuses, flexible asks, ignore continues."""
+"""Apply the error mode to context files: strict refuses, flexible asks, ignore continues."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class _Dialogue:
         return self.options.max_files is not None and len(self.files) >= self.options.max_files
 
     def load(self, paths: Sequence[str]) -> int:
-        """Read files one by one and check each against the ceiling. Return the number of new ones."""
+        """Read files one by one and check each against the ceiling. Return how many are new."""
         before = len(self.files)
         for path in paths:
             if path in self.files:

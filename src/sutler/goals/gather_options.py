@@ -90,7 +90,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def parse_pairs(text: str) -> dict[str, list[str]]:
-    """Parse pairs: a token that ends in `:` is a key, the next token its value. Skip other tokens."""
+    """Parse pairs: a token that ends in `:` is a key, the next one its value. Skip others."""
     pairs: dict[str, list[str]] = {}
     if not text:
         return pairs

@@ -22,7 +22,7 @@ class Arguments(Struct, frozen=True):
 
 
 def parse_words(words: Sequence[str]) -> dict[str, str]:
-    """Parse `--key=value`, `--key value`, or `--key` alone for "true". The last of equal keys wins."""
+    """Parse `--key=value`, `--key value`, or `--key` alone for "true". The last key wins."""
     values: dict[str, str] = {}
     at = 0
     while at < len(words):

@@ -106,7 +106,7 @@ QUIET = Hooks()
 
 
 def run(job: Job, hooks: Hooks = QUIET) -> Prompt:
-    """Build the prompt: goal, parameters, scripts, template, files, in this order. Nothing is sent."""
+    """Build the prompt from goal, parameters, scripts, template and files. Nothing is sent."""
     bases = find_bases(job.cwd, job.environ, compat=job.compat)
     loaded = find_goal(job.goal, bases, compat=job.compat)
     claw = load_claw(claw_files(bases), compat=job.compat)

@@ -67,7 +67,7 @@ def section(
 
 
 def _fence(text: str) -> str:
-    """Return a fence longer than any run of backticks in `text`, so that no content can close it."""
+    """Return a fence longer than any run of backticks in `text`, so that `text` cannot close it."""
     return "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
 
 

@@ -91,7 +91,7 @@ def render(
 
 
 def _free_name(files: Mapping[str, str]) -> str:
-    """Return a name for the main template that differs from all files and folders, ignoring case."""
+    """Return a name for the main template that no file or folder has, ignoring case."""
     taken = {path.partition("/")[0].casefold() for path in files if path != "prompt"}
     main = "prompt"
     while main in taken:

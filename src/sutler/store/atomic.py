@@ -1,4 +1,4 @@
-"""Files of the user's choice, written whole or not at all."""
+"""Atomic writes to files that the user names: complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sutler.paths import quote
 from sutler.scan.root import TEMPORARY
 from sutler.system import fs
 
-_VECTOR: Final = 1024  # pieces that one system call takes
+_VECTOR: Final = 1024  # pieces per writev call (IOV_MAX)
 
 
 Write = Callable[[Run], None]
@@ -23,7 +23,7 @@ Write = Callable[[Run], None]
 
 
 def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
-    """As `replacing`, from whole chunks."""
+    """Write a file as `replacing` does, from whole chunks."""
     with replacing(path) as write:
         for chunk in chunks:
             write((chunk,))
@@ -31,17 +31,16 @@ def write_atomic(path: str, chunks: Iterable[Octets]) -> None:
 
 @contextmanager
 def replacing(path: str) -> Iterator[Write]:
-    """Write a file of the user's choice, all of it or nothing: on any failure the old file is
-    intact. The new file is on the disk before it replaces an old one; without an old one there is
-    no wait for the disk, since nothing can be lost.
+    """Replace a file atomically: on any failure the old file is intact. The new file is synced
+    before it replaces an old one. Without an old one there is no sync, since nothing can be lost.
 
-    A link at `path` is replaced, not followed: a hostile project could aim it at a file of the
-    user's.
+    A link at `path` is replaced, not followed: a hostile project could point it at a file of the
+    user.
     """
     directory, name = os.path.split(path)
     try:
         fs.stat(path)
-    except ValueError as error:  # a NUL, or letters that no file name can have
+    except ValueError as error:  # a NUL, or a character that the encoding of file names lacks
         raise _unwritable(path, error) from None
     except OSError:
         pass
@@ -73,8 +72,8 @@ def _unwritable(path: str, error: Exception) -> SutlerError:
 
 
 def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
-    """The mode for the new file, and whether it replaces an old one; no mode for a device or pipe
-    such as /dev/null, which is written as it is.
+    """Return the mode of the new file, and whether it replaces an old one. The mode is None for a
+    device or pipe such as /dev/null, which is written directly.
     """
     old = False
     try:
@@ -95,12 +94,12 @@ def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
 
 
 def write_run(fd: int, run: Run) -> None:
-    """Write all of these pieces, one after the other."""
+    """Write all pieces in order, however few bytes a system call takes."""
     for start in range(0, len(run), _VECTOR):
         rest = run[start : start + _VECTOR]
         while rest:
             sent, done = fs.writev(fd, rest), 0
-            if sent == sum(map(len, rest)):  # nearly always: no need to look where it stopped
+            if sent == sum(map(len, rest)):  # the usual case: no partial write
                 break
             while done < len(rest) and sent >= len(rest[done]):
                 sent -= len(rest[done])

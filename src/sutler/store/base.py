@@ -1,8 +1,8 @@
-"""The seam: what the rest of sutler may ask of its memory, in domain values.
+"""The seam to persistent state: protocols of the store and its databases, in domain values.
 
 Every method is one transaction. A store belongs to one project, and no method can name another.
-Writes are idempotent: a retry after a lost reply changes nothing and answers what the first try
-would have answered.
+Writes are idempotent: a retry after a lost reply changes nothing and returns the result of the
+first try.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sutler.store.records import (
 
 Value = str | int | bytes
 Row = tuple[Any, ...]
-"""A row as the driver gives it; `sql.py` turns it into a value at once."""
+"""A row from the driver; `sql.py` converts it to a value at once."""
 Witness = Callable[[int, str, str], None]
 """Receives the number, the hash and the time of a ledger's head."""
 T = TypeVar("T")
@@ -37,40 +37,40 @@ class Query(Protocol):
     def __call__(self, sql: str, params: Sequence[Value] = ()) -> list[Row]: ...
 
     def changes(self) -> int:
-        """How many rows the last of these statements added, changed or removed."""
+        """Return how many rows the last statement inserted, updated or deleted."""
         ...
 
 
 class Database(Protocol):
-    """What differs between SQLite and PostgreSQL: how a transaction begins, ends and is tried
-    again.
+    """The differences between SQLite and PostgreSQL: how a transaction begins, ends and is
+    retried.
     """
 
     dialect: Literal["sqlite", "postgres"]
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         """Run `work` in one transaction. It may run more than once, and only the last run counts.
-        Without `wait` a commit outlives the process and reaches the disk with the next commit that
-        waits, or with `flush`.
+        Without `wait` the commit survives the end of the process; it is synced by the next commit
+        that waits, or by `flush`.
         """
         ...
 
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        """What one statement finds, in a transaction of its own."""
+        """Return the rows of one statement, in its own transaction."""
         ...
 
     def flush(self) -> None:
-        """Return when everything that was committed is on the disk."""
+        """Return when all commits are on the disk."""
         ...
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
-        """Have `slot` (a short plain word) to oneself, among all processes; the end of a process
-        frees it.
+        """Lock `slot` (a short plain word) against all other processes; the end of a process
+        releases it.
         """
         ...
 
     def compact(self) -> None:
-        """Give unused room back to the disk, if the database does not do so by itself."""
+        """Return unused space to the file system, if the database does not do so by itself."""
         ...
 
     def close(self) -> None: ...
@@ -85,7 +85,7 @@ class Store(Protocol):
     def registry(self) -> tuple[RegistryRow, ...]: ...
     def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None: ...
 
-    # facts by content digest, kind and the version of the tool that found them
+    # facts by content digest, kind and version of the tool
     def fact(self, digest: str, kind: str, tool: str) -> bytes | None: ...
     def put_fact(self, digest: str, kind: str, tool: str, body: bytes) -> None: ...
     def forget_facts(self) -> int: ...
@@ -103,7 +103,7 @@ class Store(Protocol):
     def keep_versions(self, newest: int) -> int: ...
     def compact(self) -> None: ...
 
-    # one writer at a time for each path, whichever front it came through
+    # one writer at a time for each path, across all fronts
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]: ...
 
     # approvals

@@ -1,5 +1,5 @@
-"""What sutler keeps for this installation: its key, its ledger's database, and a cache that may
-vanish any time.
+"""State of this installation: the key, the stores of its projects, and a cache that may be deleted
+at any time.
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ if TYPE_CHECKING:
 
 
 CACHE_LIMIT = 1_000_000_000
-"""Bytes that the cache may take; beyond that the oldest part of it goes."""
+"""Maximum size of the cache in bytes; above it the oldest files are removed."""
 UNFINISHED = 3600.0
 """Seconds after which an unfinished file of the cache counts as abandoned."""
 _RANDOM, _HEX = 8, frozenset("0123456789abcdef")
 
 
 def home(environ: Mapping[str, str]) -> str:
-    """The private state directory, made if need be."""
+    """Return the private state directory; create it if needed."""
     return private_dir(state_home(environ))
 
 
 def key(environ: Mapping[str, str]) -> bytes:
-    """This installation's key; one of the moment where no state can be kept, so that tags still
-    mean nothing.
+    """Return this installation's key, or a random per-process key if the state directory is not
+    writable. Either way tags reveal nothing about the values behind them.
     """
     try:
         return install_key(home(environ))
-    except (OSError, SutlerError):  # not writable, or another user's: nothing of it is read
+    except (OSError, SutlerError):  # not writable, or of another user: never read
         return _key_of_the_moment()
 
 
 @cache
 def _key_of_the_moment() -> bytes:
-    """One for the whole process: a text that is cleaned twice must know its own markers."""
+    """The same for the whole process: redacting a text twice must give the same markers."""
     return os.urandom(32)
 
 
 def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, bytes]:
-    """A project's private directory, outside the project and made if need be; its id, and the
-    installation's key.
+    """Return a project's private directory (outside the project, created if needed), its id, and
+    the installation's key.
     """
     state = state_home(environ)
     refuse_inside(state, root)
@@ -70,8 +70,8 @@ def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, byt
 
 
 def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes]:
-    """A project's store, its private directory and the installation's key. SQLite by default;
-    PostgreSQL when SUTLER_STORE is a URL. Receipts that waited for it are in it then.
+    """Open a project's store; return it with the private directory and the installation's key.
+    SQLite by default, PostgreSQL if SUTLER_STORE is a URL. Waiting receipts are added to the store.
     """
     directory, project, own = project_folder(root, environ)
     store = _opened(directory, project, environ)
@@ -107,7 +107,7 @@ def _opened(directory: str, project: str, environ: Mapping[str, str]) -> Store:
 
 
 def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Where our state and cache lie below `root`, if they do: nothing of them is ever scanned."""
+    """Return our state and cache directories below `root`, if any; they are never scanned."""
     folders = (state_home(environ), cache_folder(environ))
     inside = [os.path.relpath(folder, root) for folder in folders]
     return tuple(f"{folder}/" for folder in inside if not folder.startswith(".."))
@@ -125,7 +125,7 @@ def cache_home(environ: Mapping[str, str]) -> str:
 
 
 def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
-    """A cached file's bytes, or None: anything odd about it counts as absent."""
+    """Return a cached file's bytes, or None if it cannot be read for any reason."""
     try:
         return read_kept(os.path.join(cache_home(environ), name))
     except (OSError, SutlerError):
@@ -133,13 +133,13 @@ def cached(name: str, environ: Mapping[str, str]) -> bytes | None:
 
 
 def read_kept(path: str) -> bytes:
-    """A cached file's bytes, by its full name."""
+    """Return a cached file's bytes, by its full path."""
     with os.fdopen(fs.open(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC), "rb") as stream:
         return stream.read()
 
 
 class Sight(Struct, frozen=True, gc=False):
-    """Which file a name in the cache is just now: another one looks different."""
+    """Identity of a cached file by its stat data; a replaced file has another one."""
 
     folder: str
     inode: int
@@ -148,7 +148,7 @@ class Sight(Struct, frozen=True, gc=False):
 
 
 def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
-    """What a cached file looks like, or None where `cached` would find nothing."""
+    """Return the identity of a cached file, or None if there is no such file."""
     try:
         folder = cache_home(environ)
         state = os.lstat(os.path.join(folder, name))
@@ -162,7 +162,7 @@ def sight_of(name: str, environ: Mapping[str, str]) -> Sight | None:
 
 
 class Cached(Struct, frozen=True, gc=False):
-    """One file of the cache: what it is for, its name, size and age."""
+    """A file of the cache: its kind, name, size and modification time."""
 
     kind: str
     name: str
@@ -178,27 +178,27 @@ KINDS = {
     "packs": "clean packs of trees that have not changed since",
     "secrets": "the redactor's compiled rules",
 }
-"""What lies in the cache, by the first word of a file's name."""
+"""Contents of the cache, by the first word of a file's name."""
 
 
 def cache_files(environ: Mapping[str, str]) -> list[Cached]:
-    """Everything in the cache that is ours, by name."""
+    """Return our files in the cache, sorted by name."""
     folder = cache_folder(environ)
-    found: list[Cached] = []
+    files: list[Cached] = []
     try:
         with fs.scandir(folder) as listing:
             for entry in listing:
                 kind = entry.name.partition("-")[0]
                 if kind in KINDS and entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
-                    found.append(Cached(kind, entry.name, state.st_size, state.st_mtime))
+                    files.append(Cached(kind, entry.name, state.st_size, state.st_mtime))
     except OSError:
         return []
-    return sorted(found, key=lambda one: one.name)
+    return sorted(files, key=lambda file: file.name)
 
 
 def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
-    """Remove files from the cache; one that is gone already is no matter."""
+    """Remove files from the cache; ignore missing ones."""
     folder = cache_folder(environ)
     for name in names:
         try:
@@ -208,24 +208,26 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
 
 
 def make_room(environ: Mapping[str, str]) -> None:
-    """Forget what a run that was killed left unfinished, and then what was not written for longest,
-    until the cache is within its limit.
+    """Remove unfinished files of killed runs, then the oldest files, until the cache is within its
+    limit.
     """
-    files = sorted(cache_files(environ), key=lambda one: (one.mtime, one.name))
-    left = [one for one in files if one.mtime < time.time() - UNFINISHED and _temporary(one.name)]
+    files = sorted(cache_files(environ), key=lambda file: (file.mtime, file.name))
+    left = [
+        file for file in files if file.mtime < time.time() - UNFINISHED and _temporary(file.name)
+    ]
     if left:
-        forget([one.name for one in left], environ)
-        files = [one for one in files if one not in left]
-    total = sum(one.size for one in files)
-    for one in files:
+        forget([file.name for file in left], environ)
+        files = [file for file in files if file not in left]
+    total = sum(file.size for file in files)
+    for file in files:
         if total <= CACHE_LIMIT:
             return
-        forget([one.name], environ)
-        total -= one.size
+        forget([file.name], environ)
+        total -= file.size
 
 
 def temporary(path: str) -> str:
-    """A name for a file of the cache until it is whole."""
+    """Return a temporary name for a file of the cache that is being written."""
     return f"{path}.{os.urandom(_RANDOM).hex()}"
 
 
@@ -235,8 +237,8 @@ def _temporary(name: str) -> bool:
 
 
 def keep(name: str, data: bytes, environ: Mapping[str, str], *, durable: bool = True) -> None:
-    """Put bytes into the cache, whole or not at all; a cache that cannot be written is no loss. Who
-    can tell by the bytes whether all of them are there need not wait for the disk.
+    """Write a file of the cache atomically; ignore errors. Pass `durable=False` if a truncated file
+    can be detected by its contents: that saves a sync.
     """
     unfinished = ""
     try:

@@ -1,9 +1,8 @@
-"""The schema, as numbered steps. A step that has run is never edited: its digest is checked at
-every start.
+"""The schema, as numbered migrations. A migration that has run is never edited: its digest is
+checked at every start.
 
-Types are the ones both databases understand; `{blob}` is the one word that differs. PostgreSQL gets
-row-level security on top: a table only shows rows of the project that the connection named, and
-only to the role that owns it.
+Both databases support the types; only `{blob}` differs. PostgreSQL adds row-level security: a table
+shows only rows of the project that the connection names, and only to the role that owns it.
 """
 
 from __future__ import annotations
@@ -137,8 +136,8 @@ _TENANTS = (
 
 
 def _fence(table: str) -> tuple[str, ...]:
-    """Two conditions, because a session setting alone could be changed by any role that can log
-    in.
+    """Return the row-level security of a table. It has two conditions, because any role that can
+    log in could change the session setting.
     """
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
@@ -151,11 +150,11 @@ def _fence(table: str) -> tuple[str, ...]:
 
 
 def statements(migration: Migration, dialect: Dialect) -> tuple[str, ...]:
-    """What a migration runs on this database."""
+    """Return the statements of a migration for this database."""
     blob = "BLOB" if dialect == "sqlite" else "BYTEA"
     plain = tuple(sql.replace("{blob}", blob) for sql in migration.statements)
     if dialect == "sqlite":
-        # STRICT, because a column that silently takes another type is a bug found years later.
+        # STRICT: without it a column silently accepts values of other types.
         return tuple(
             sql.replace("BIGINT", "INTEGER") + " STRICT" if sql.startswith("CREATE TABLE") else sql
             for sql in plain
@@ -177,6 +176,7 @@ def migrate(database: Database, migrations: tuple[Migration, ...] = MIGRATIONS) 
 
 def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) -> int:
     if dialect == "postgres":
+        # Two processes that start at once must not both migrate.
         query("SELECT 1 FROM pg_advisory_xact_lock(7811285)")
     query(
         "CREATE TABLE IF NOT EXISTS sutler_migrations "
@@ -186,8 +186,8 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
         row[0]: row[1]
         for row in query("SELECT number, digest FROM sutler_migrations ORDER BY number")
     }
-    known = {migration.number for migration in migrations}
-    if unknown := sorted(str(number) for number in done if number not in known):
+    numbers = {migration.number for migration in migrations}
+    if unknown := sorted(str(number) for number in done if number not in numbers):
         raise SutlerError(
             f"the store holds schema step {unknown[0]}, which this sutler does not know",
             rule="a store is never read by an older sutler",
@@ -209,4 +209,4 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
                 rule="a migration that has run is never edited",
                 next_step="restore the store from a backup, or start with an empty state directory",
             )
-    return max(known)
+    return max(numbers)

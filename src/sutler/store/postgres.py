@@ -1,8 +1,8 @@
-"""PostgreSQL through psycopg 3, for when several machines share one memory.
+"""PostgreSQL through psycopg 3, for a store that several machines share.
 
-A lost connection, a serialization failure or a deadlock is tried again a bounded number of times.
-That is safe because every write of the store is idempotent: an outcome whose answer was
-lost is found again, not repeated.
+After a lost connection, a serialization failure or a deadlock the transaction is retried a bounded
+number of times. This is safe because every write of the store is idempotent: a write whose reply
+was lost is detected, not repeated.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PostgresDatabase:
         return self._connection
 
     def claim(self) -> None:
-        """Make the project this role's, unless another role has it."""
+        """Claim the project for this role; raise RefusedError if another role owns it."""
 
         def work(query: Query) -> list[Row]:
             query(
@@ -95,7 +95,7 @@ class PostgresDatabase:
         return self.transact(lambda query: query(sql, params), write=False)
 
     def flush(self) -> None:
-        """Every commit here is on the disk when it returns."""
+        """Do nothing: every commit is on the disk when it returns."""
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         if os.getpid() != self._pid:
@@ -118,8 +118,7 @@ class PostgresDatabase:
             raise self._error(last) from last
 
     def _error(self, fault: Exception) -> SutlerError:
-        # The driver's own text can carry the host and the user of the URL, so only its kind is
-        # shown.
+        # The driver's message can contain the host and the user, so only its type is shown.
         return SutlerError(
             f"the PostgreSQL store cannot be used ({type(fault).__name__})",
             rule="what is not recorded does not happen",
@@ -132,12 +131,12 @@ class PostgresDatabase:
             return work(_Statements(connection))
 
     def compact(self) -> None:
-        """The server does that by itself (autovacuum)."""
+        """Do nothing: the server runs autovacuum."""
 
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
-        """An advisory lock on a connection of its own: the server frees it when the connection
-        ends.
+        """Take an advisory lock on a separate connection; the server releases it when the
+        connection ends.
         """
         import psycopg
 
@@ -162,9 +161,8 @@ class PostgresDatabase:
             except psycopg.Error as fault:
                 raise self._error(fault) from fault
             yield
-            with suppress(
-                psycopg.Error
-            ):  # closing frees it too, but the server takes its time over that
+            # Closing releases the lock too, but with a delay.
+            with suppress(psycopg.Error):
                 connection.execute("SELECT pg_advisory_unlock_all()")
         finally:
             connection.close()
@@ -181,7 +179,7 @@ class PostgresDatabase:
 
 
 class _Statements:
-    """What runs inside a transaction."""
+    """Runs statements inside a transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection

@@ -1,7 +1,7 @@
-"""Who asked what, what policy said, what came of it: the nouns of the audited door.
+"""Types of the audited door: callers, calls, decisions, outcomes, and the rows of the ledger.
 
-Paths in these values are RelPaths; the store and the log keep their quoted form (`paths.quote`),
-which is reversible, fits one line and holds no byte a database or a terminal could stumble over.
+Paths in these values are RelPaths. The store and the log hold their quoted form (`paths.quote`),
+which is reversible, fits one line and is safe for databases and terminals.
 """
 
 from __future__ import annotations
@@ -19,24 +19,22 @@ from sutler.scan.snapshot import Tag
 Verdict = Literal["allow", "ask", "deny"]
 Effect = Literal["list", "read", "write"]
 Standing = Literal["open", "ignored", "ai_denied", "hard_link"]
-"""What the ignore files say of a path, whether or not it exists; or that it is another name of a
-denied file."""
+"""Ignore status of a path, whether or not it exists; `hard_link` is another name of a denied file.
+"""
 Phase = Literal["intent", "done", "refused"]
 ApprovalState = Literal["pending", "approved", "denied", "used"]
 Sensitivity = Literal["", "credentials", "ai_denied", "control"]
 
 Fact = tuple[str, str, str, bytes]
-"""What was found out about a content: its digest, the kind of fact, the version of the tool, and
-the fact itself.
-"""
+"""A fact about a content: digest, kind of fact, version of the tool, and the encoded fact."""
 
 GENESIS = "0" * 64
-"""What the first entry of a chain names as its predecessor."""
+"""Predecessor hash of the first entry of a chain."""
 
 
 class BackendProfile(Struct, frozen=True):
-    """How much one answer may carry to this kind of backend. `free_lines` is what it gets without
-    approval.
+    """Limits of one answer to this kind of backend. `free_lines` is the number of lines that need
+    no approval.
     """
 
     name: str
@@ -69,7 +67,7 @@ PROFILES = {profile.name: profile for profile in (LOCAL, CLOUD, REVIEW, PERSON)}
 
 
 class Spent(Struct, frozen=True, gc=False):
-    """What a caller has used up, or may use up (None of these is ever negative)."""
+    """Usage of a caller; no field is ever negative."""
 
     reads: int = 0
     writes: int = 0
@@ -87,8 +85,8 @@ class Limits(Struct, frozen=True, gc=False):
 
 
 class Caller(Struct, frozen=True):
-    """Identity as the front knows it from its transport, never from an argument. `scope` empty
-    means everywhere.
+    """Identity that the front derives from its transport, never from an argument. An empty `scope`
+    means the whole project.
     """
 
     id: str
@@ -99,7 +97,7 @@ class Caller(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """One request at the door. `args` are for the log; `base` and `result` bind a write to exact
+    """A request at the door. `args` are for the log; `base` and `result` bind a write to exact
     bytes.
     """
 
@@ -116,7 +114,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Decision(Struct, frozen=True):
-    """Policy's word, the rule that gave it, and what the caller can do next."""
+    """A verdict of the policy, its rule, and the next step for the caller."""
 
     verdict: Verdict
     rule: str
@@ -142,9 +140,8 @@ class Version(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What an effect came to: digests before and after, and what it cost. What it showed for the
-    first time is kept with its row, in one step: the version that was seen, and facts as (digest,
-    kind, tool, body).
+    """Result of an effect: digests before and after, and its cost. `seen` (a version read for the
+    first time) and `facts` are stored in the same transaction as the row.
     """
 
     ok: bool = True
@@ -160,8 +157,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """What a write did to one file: digests and sizes before and after, empty and 0 where there is
-    no file.
+    """Effect of a write on one file: digests and sizes before and after, empty and 0 if there is no
+    file.
     """
 
     path: str
@@ -174,7 +171,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class PatchResult(Struct, frozen=True, kw_only=True):
-    """The answer to a write: the seed's fields, and what else its author should know."""
+    """Result of a write: the seed's fields, and further information for its author."""
 
     success: bool
     message: str
@@ -184,12 +181,12 @@ class PatchResult(Struct, frozen=True, kw_only=True):
     merged: bool = False
     dry_run: bool = False
     files: tuple[FileChange, ...] = ()
-    call: str = ""  # by which it can be rolled back
+    call: str = ""  # the id to roll it back by
     notes: tuple[str, ...] = ()
 
 
 class ClashText(Struct, frozen=True):
-    """One place where two changes of a file meet, from line `line` of the base on; clean text."""
+    """A region where two changes of a file overlap, from line `line` of the base; redacted text."""
 
     line: int
     base: str
@@ -198,8 +195,8 @@ class ClashText(Struct, frozen=True):
 
 
 class Suggestion(Struct, frozen=True):
-    """How two changes could be brought together, as a diff of the file as it is; never applied by
-    itself.
+    """A proposal to merge two changes, as a diff against the current file; never applied
+    automatically.
     """
 
     by: Literal["structure", "review"]
@@ -208,8 +205,8 @@ class Suggestion(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True, kw_only=True):
-    """Why an edit was not applied, with all that is needed for the next try. `region` shows the
-    file as it is.
+    """Reason why an edit was not applied, with the data for the next try. `region` is from the
+    current file.
     """
 
     path: str
@@ -220,7 +217,7 @@ class Conflict(Struct, frozen=True, kw_only=True):
     region: str = ""
     proposals: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
-    others: tuple[Conflict, ...] = ()  # further files of the same call that did not take their edit
+    others: tuple[Conflict, ...] = ()  # further files of the call with a conflict
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -253,7 +250,7 @@ class Listing(Struct, frozen=True):
 
 
 class RegistryRow(Struct, frozen=True, gc=False):
-    """What the registry knows of a file without opening it again."""
+    """Registry entry of a file; valid without opening the file again."""
 
     path: RelPath
     size: int
@@ -266,8 +263,8 @@ class RegistryRow(Struct, frozen=True, gc=False):
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """Consent to one exact effect. It binds tool, path, both digests, arguments, policy and caller;
-    it is used once.
+    """Consent to one exact effect. Bound to tool, path, both digests, arguments, policy and caller;
+    valid for one use.
     """
 
     id: str
@@ -289,8 +286,8 @@ class Approval(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """One row of the ledger. `prev` is the hash of the row before it; arguments are redacted before
-    they get here.
+    """An entry of the ledger. `prev` is the hash of the previous row; the arguments are already
+    redacted.
     """
 
     seq: int = 0
@@ -316,14 +313,12 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     bytes: int = 0
     tokens: int = 0
     micros: int = 0
-    client: str | UnsetType = UNSET  # left out when unknown, so that older rows keep their hash
+    client: str | UnsetType = UNSET  # omitted if unknown, so that older rows keep their hash
     trace: str | UnsetType = UNSET
 
 
 class AuditRow(Struct, frozen=True, gc=False):
-    """An entry as stored: its canonical body and the hash of that body, beside the columns that
-    queries use.
-    """
+    """A stored entry: its canonical body, the hash of the body, and the columns for queries."""
 
     seq: int
     call: str
@@ -335,7 +330,7 @@ class AuditRow(Struct, frozen=True, gc=False):
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """A pack that left: its id, when, and the transparency record as JSON."""
+    """Receipt of a sent pack: its id, the time, and the transparency record as JSON."""
 
     pack: str
     at: str
@@ -343,18 +338,16 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 def canonical(value: object) -> str:
-    """The one spelling of a value as JSON: sorted keys, ASCII, one line. What gets hashed is this
-    text.
-    """
-    if isinstance(
-        value, Struct
-    ):  # ours hold texts and whole numbers: plain ones are spelt alike, and faster
+    """Encode a value as canonical JSON: sorted keys, ASCII, one line. Hashes are over this text."""
+    # msgspec is faster, and equal to `json` for the texts and integers of our structs if all is
+    # ASCII without DEL.
+    if isinstance(value, Struct):
         try:
-            made = msgspec.json.encode(value, order="sorted")
+            encoded = msgspec.json.encode(value, order="sorted")
         except UnicodeEncodeError:
-            made = b"\x7f"
-        if made.isascii() and b"\x7f" not in made:
-            return made.decode()
+            encoded = b"\x7f"
+        if encoded.isascii() and b"\x7f" not in encoded:
+            return encoded.decode()
     import json
 
     return json.dumps(
@@ -367,7 +360,7 @@ def sha256(text: str) -> str:
 
 
 def seal(entry: AuditEntry, seq: int, prev: str) -> AuditRow:
-    """Give an entry its place in the chain."""
+    """Place an entry in the chain: set its number and predecessor, and hash it."""
     placed = msgspec.structs.replace(entry, seq=seq, prev=prev)
     body = canonical(placed)
     return AuditRow(seq, placed.call, placed.phase, placed.session, placed.path, sha256(body), body)
@@ -378,12 +371,14 @@ def unseal(row: AuditRow) -> AuditEntry:
 
 
 def version_id(digest: str) -> str:
-    """128 bits of the content's digest: short enough to show, long enough not to be forged."""
+    """Return 128 bits of the content's digest: short enough to display, long enough against
+    forgery.
+    """
     return digest[:32]
 
 
 def stamp(seconds: float) -> str:
-    """A moment as the ledger writes it: UTC, microseconds, sorts as text."""
+    """Format a time for the ledger: UTC, with microseconds, sortable as text."""
     whole, micros = divmod(round(seconds * 1e6), 1_000_000)
     return f"{_second(whole)}.{micros:06}Z"
 

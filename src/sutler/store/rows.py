@@ -1,5 +1,5 @@
-"""Rows of the store: the longer statements, rows as values, and the rows that one transaction of
-the ledger adds.
+"""Rows of the store: the longer statements, conversion of rows to values, and the steps of
+transactions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sutler.store.records import (
     AuditRow,
     Caller,
     Limits,
+    Receipt,
     RegistryRow,
     Spent,
     Version,
@@ -60,9 +61,7 @@ APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project
 
 _NOTHING, _UNLIMITED = Spent(), Limits()
 Newest = dict[str, tuple[int, str, str]]
-"""What a transaction knows of each path: the number, the digest and the call of its newest
-version.
-"""
+"""Cache of a transaction by path: number, digest and call of the newest version."""
 
 
 def version_of(row: Row) -> Version:
@@ -83,10 +82,10 @@ def version_of(row: Row) -> Version:
 
 def approval_of(row: Row) -> Approval:
     body, state, settled_by, used_by = row
-    found = msgspec.json.decode(body, type=Approval)
+    approval = msgspec.json.decode(body, type=Approval)
     return msgspec.structs.replace(
-        found,
-        path=RelPath(unquote(found.path)),
+        approval,
+        path=RelPath(unquote(approval.path)),
         state=state,
         settled_by=settled_by,
         used_by=used_by,
@@ -108,8 +107,8 @@ def registry_row_of(row: Row) -> RegistryRow:
 
 
 def charge(entry: AuditEntry) -> Spent:
-    """What an entry costs its caller. A write counts when it is about to happen, a read when it is
-    about to leave.
+    """Return the cost of an entry. A write is charged before it happens, a read before its text is
+    sent.
     """
     if entry.phase == "intent":
         return Spent(writes=1)
@@ -119,7 +118,7 @@ def charge(entry: AuditEntry) -> Spent:
 
 
 def over(spent: Spent, limits: Limits) -> str:
-    """Which budget is overdrawn, as a rule; empty when none is."""
+    """Return the rule of the budget that is exceeded; empty if none is."""
     for name in ("reads", "writes", "bytes", "tokens"):
         limit, used = getattr(limits, name), getattr(spent, name)
         if limit is not None and used > limit:
@@ -128,15 +127,17 @@ def over(spent: Spent, limits: Limits) -> str:
 
 
 def says_the_same(digest: str, call: str, version: Version) -> bool:
-    """A write is a version of its own; what was merely seen adds nothing to the same content."""
+    """Return whether `version` repeats the newest one. A write always adds a version; a read adds
+    one only if the content differs.
+    """
     return call == version.call if version.call else digest == version.digest
 
 
-# inside one transaction: entries are chained and charged, and the versions they name are kept
+# The functions below run inside one transaction.
 
 
 class Place(NamedTuple):
-    """A project's chain, and how its head is taken so that it has one writer at a time."""
+    """A project's chain, and the statement that reads its head and locks out other writers."""
 
     project: str
     head: str
@@ -145,8 +146,8 @@ class Place(NamedTuple):
 def chain(
     query: Query, place: Place, entries: Sequence[AuditEntry], caller: Caller | None
 ) -> tuple[AuditRow, ...]:
-    """Entries as rows at the chain's end. With a `caller`, a budget that is overdrawn refuses all
-    of it.
+    """Append entries to the chain and charge them. With a `caller`, raise DeniedError if a budget
+    is exceeded, which rolls back all entries.
     """
     project, rows = place.project, list[AuditRow]()
     first = seq, prev = query(place.head, (project,))[0]
@@ -187,11 +188,11 @@ def _charge(query: Query, project: str, entry: AuditEntry, caller: Caller | None
 
 
 def add_version(query: Query, project: str, version: Version, newest: Newest) -> None:
-    """Append to a path's history, unless its newest version already says the same."""
+    """Append to a path's history, unless the newest version is the same."""
     path = quote(version.path)
     last = newest.get(path)
-    if last is None and (found := query(NEWEST, (project, path))):
-        last = found[0][0], found[0][1], found[0][2]
+    if last is None and (rows := query(NEWEST, (project, path))):
+        last = rows[0][0], rows[0][1], rows[0][2]
     if last is not None and says_the_same(last[1], last[2], version):
         newest[path] = last
         return
@@ -205,3 +206,29 @@ def add_version(query: Query, project: str, version: Version, newest: Newest) ->
         (project, path, number, *what, *rest),
     )
     newest[path] = number, version.digest, version.call
+
+
+def update_registry(
+    query: Query, project: str, fresh: Sequence[RegistryRow], gone: Sequence[str]
+) -> None:
+    """Replace the rows of fresh files; delete those of files that are gone."""
+    for path in (*gone, *(row.path for row in fresh)):
+        query("DELETE FROM registry WHERE project = ? AND path = ?", (project, quote(path)))
+    for row in fresh:
+        state = (row.size, row.digest, row.mtime_ns, row.version)
+        labels = (" ".join(row.tags), row.sensitivity, row.language)
+        query(
+            "INSERT INTO registry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (project, quote(row.path), *state, *labels),
+        )
+
+
+def put_receipt(query: Query, project: str, receipt: Receipt, files: bytes) -> None:
+    """Store a receipt, and the list of the pack's files if it is not there yet."""
+    earlier = query("SELECT 1 FROM sent WHERE project = ? AND pack = ?", (project, receipt.pack))
+    if files and not earlier:
+        query("INSERT INTO sent VALUES (?, ?, ?)", (project, receipt.pack, files))
+    query(
+        "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (project, receipt.pack, receipt.at, receipt.body),
+    )

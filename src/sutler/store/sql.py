@@ -1,6 +1,4 @@
-"""Every query, once, in the dialect that SQLite and PostgreSQL share. Each names the project it
-belongs to.
-"""
+"""All queries, in the dialect that SQLite and PostgreSQL share. Each names its project."""
 
 from __future__ import annotations
 
@@ -41,8 +39,10 @@ from sutler.store.rows import (
     add_version,
     approval_of,
     chain,
+    put_receipt,
     registry_row_of,
     says_the_same,
+    update_registry,
     version_of,
 )
 
@@ -50,14 +50,14 @@ _REMEMBERED = 4_096
 
 
 class SqlStore:
-    """The store over any `Database`. It adds nothing but queries."""
+    """The store over any `Database`; consists of queries only."""
 
     def __init__(self, database: Database, project: str) -> None:
         self.project = project
         self._database = database
         self._place = Place(project, HEAD[database.dialect])
         self._witness: tuple[int, Witness] | None = None
-        self._facts: set[tuple[str, str, str, str]] = set()  # some that are there for sure
+        self._facts: set[tuple[str, str, str, str]] = set()  # some that are stored
         self._write(
             "INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS)
         )
@@ -84,30 +84,10 @@ class SqlStore:
     def update_registry(self, rows: Iterable[RegistryRow], gone: Iterable[str] = ()) -> None:
         fresh, stale = tuple(rows), tuple(gone)
 
-        def work(query: Query) -> None:
-            for path in (*stale, *(row.path for row in fresh)):
-                query(
-                    "DELETE FROM registry WHERE project = ? AND path = ?",
-                    (self.project, quote(path)),
-                )
-            for row in fresh:
-                tags = " ".join(row.tags)
-                values = (
-                    row.size,
-                    row.digest,
-                    row.mtime_ns,
-                    row.version,
-                    tags,
-                    row.sensitivity,
-                    row.language,
-                )
-                query(
-                    "INSERT INTO registry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (self.project, quote(row.path), *values),
-                )
-
         if fresh or stale:
-            self._database.transact(work, write=True)
+            self._database.transact(
+                lambda query: update_registry(query, self.project, fresh, stale), write=True
+            )
 
     # facts
 
@@ -133,24 +113,15 @@ class SqlStore:
     # packs that left
 
     def put_receipt(self, receipt: Receipt, files: bytes = b"") -> None:
-        """Keep a receipt; and what the pack held, unless an earlier receipt of the same pack has
-        brought that.
+        """Store a receipt, and the list of the pack's files unless an earlier receipt of the same
+        pack stored it.
         """
-        self._database.transact(lambda query: self._put_receipt(query, receipt, files), write=True)
-
-    def _put_receipt(self, query: Query, receipt: Receipt, files: bytes) -> None:
-        known = query(
-            "SELECT 1 FROM sent WHERE project = ? AND pack = ?", (self.project, receipt.pack)
-        )
-        if files and not known:
-            query("INSERT INTO sent VALUES (?, ?, ?)", (self.project, receipt.pack, files))
-        query(
-            "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (self.project, receipt.pack, receipt.at, receipt.body),
+        self._database.transact(
+            lambda query: put_receipt(query, self.project, receipt, files), write=True
         )
 
     def receipts(self, limit: int = 100, start: str = "") -> tuple[Receipt, ...]:
-        """The newest receipts of packs whose id begins so, newest first."""
+        """Return receipts of packs whose id begins with `start`, newest first."""
         rows = self._read(
             "SELECT pack, at, body FROM receipts WHERE project = ? AND substr(pack, 1, ?) = ? "
             "ORDER BY at DESC, pack LIMIT ?",
@@ -182,9 +153,9 @@ class SqlStore:
         return bytes(rows[0][0]) if rows else None
 
     def add_version(self, version: Version) -> None:
-        """Append to a path's history, unless its newest version already says the same."""
-        found = self.versions(version.path, 1)
-        if not (found and says_the_same(found[0].digest, found[0].call, version)):
+        """Append to a path's history, unless the newest version is the same."""
+        newest = self.versions(version.path, 1)
+        if not (newest and says_the_same(newest[0].digest, newest[0].call, version)):
             self._database.transact(
                 lambda query: add_version(query, self.project, version, {}), write=True
             )
@@ -194,9 +165,7 @@ class SqlStore:
         return tuple(version_of(row) for row in rows)
 
     def keep_versions(self, newest: int) -> int:
-        """Drop all but the newest versions of each path, and the contents that no version names any
-        more.
-        """
+        """Delete all but the newest versions of each path, and contents without a version."""
 
         def work(query: Query) -> int:
             dropped = query(
@@ -215,13 +184,11 @@ class SqlStore:
         return self._database.transact(work, write=True)
 
     def compact(self) -> None:
-        """Give back the room of what was dropped."""
+        """Return the space of deleted rows to the file system."""
         self._database.compact()
 
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
-        """Have these paths to oneself. Slots are taken in order, so that two calls never wait for
-        each other.
-        """
+        """Lock these paths. Slots are taken in sorted order, so that two calls cannot deadlock."""
         slots = sorted({_slot(self.project, path) for path in paths})
         return (
             self._database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
@@ -263,34 +230,34 @@ class SqlStore:
         return tuple(approval_of(row) for row in rows)
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
-        """Answer a pending approval; the first answer stands. True when this answer is the one that
-        stands.
+        """Answer a pending approval. The first answer is final; return whether it equals this
+        one.
         """
         self._write(
             "UPDATE approvals SET state = ?, settled_by = ? WHERE project = ? AND id = ? AND state"
             " = 'pending'",
             (state, by, self.project, id),
         )
-        found = self.approval(id)
-        return found is not None and (found.state, found.settled_by) == (state, by)
+        approval = self.approval(id)
+        return approval is not None and (approval.state, approval.settled_by) == (state, by)
 
     def use(self, id: str, call: str) -> bool:
-        """Spend an approval on one call. True for the one call that spent it, however often that
-        call asks.
+        """Use up an approval for a call. Return True only for the call that used it, also on a
+        retry.
         """
         self._write(
             "UPDATE approvals SET state = 'used', used_by = ? WHERE project = ? AND id = ? AND"
             " state = 'approved'",
             (call, self.project, id),
         )
-        found = self.approval(id)
-        return found is not None and (found.state, found.used_by) == ("used", call)
+        approval = self.approval(id)
+        return approval is not None and (approval.state, approval.used_by) == ("used", call)
 
     # the ledger
 
     def append(self, entry: AuditEntry, caller: Caller | None = None) -> AuditRow:
-        """Chain an entry and charge its cost. With a `caller`, refuse (and chain nothing) if a
-        budget is overdrawn.
+        """Append an entry and charge its cost. With a `caller`, append nothing and raise
+        DeniedError if a budget is exceeded.
         """
         return self.record((entry,), caller)[0]
 
@@ -304,15 +271,15 @@ class SqlStore:
         facts: Iterable[Fact] = (),
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
-        """Several entries with the contents, versions and facts they name: all of it or nothing.
-        Without `wait` the commit does not wait for the disk.
+        """Append entries with their contents, versions and facts, in one transaction. Without
+        `wait` the commit does not wait for the disk.
         """
-        contents, fresh, found = tuple(blobs), tuple(versions), tuple(facts)
+        contents, fresh, fresh_facts = tuple(blobs), tuple(versions), tuple(facts)
 
-        kept: list[tuple[str, str, str, str]] = []
+        stored: list[tuple[str, str, str, str]] = []
 
         def work(query: Query) -> tuple[AuditRow, ...]:
-            kept.clear()
+            stored.clear()  # a retry runs this function again
             for digest, data in contents:
                 query(
                     "INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -322,14 +289,13 @@ class SqlStore:
             newest: Newest = {}
             for version in fresh:
                 add_version(query, self.project, version, newest)
-            for digest, kind, tool, body in found:
+            for digest, kind, tool, body in fresh_facts:
                 key = (self.project, digest, kind, tool)
                 if key in self._facts:
                     continue
-                kept.append(key)
-                if not query(
-                    KNOWN, key
-                ):  # a look is cheaper than a large insert that changes nothing
+                stored.append(key)
+                # A lookup is cheaper than a large insert that changes nothing.
+                if not query(KNOWN, key):
                     query(
                         "INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                         (*key, body),
@@ -337,20 +303,20 @@ class SqlStore:
             self._attest(rows)
             return rows
 
-        made = self._database.transact(work, write=True, wait=wait)
+        appended = self._database.transact(work, write=True, wait=wait)
         if len(self._facts) > _REMEMBERED:
             self._facts.clear()
-        self._facts.update(kept)
-        return made
+        self._facts.update(stored)
+        return appended
 
     def flush(self) -> None:
         self._database.flush()
 
     def witness(self, every: int, sign: Witness) -> None:
-        """Have `sign` called with the ledger's head (number, hash, time) by each transaction that
-        appends a row whose number is a multiple of `every`: before it commits, and with the head it
-        found. That head is durable already and the transaction is not, so a process that ends in
-        between leaves nothing that contradicts the ledger.
+        """Register `sign` as a callback with the ledger's head (number, hash, time). Each
+        transaction that appends a row whose number is a multiple of `every` calls it before the
+        commit, with the head before the transaction. That head is durable already, so a crash
+        before the commit leaves no signature that contradicts the ledger.
         """
         self._witness = every, sign
 
@@ -364,11 +330,11 @@ class SqlStore:
             sign(before, first.prev, first.at)
 
     def pending(self) -> tuple[AuditRow, ...]:
-        """The intents of writes that have no outcome yet, oldest first."""
+        """Return the intents of writes that have no outcome yet, oldest first."""
         return tuple(AuditRow(*row) for row in self._read(PENDING, (self.project,)))
 
     def pending_count(self) -> int:
-        """How many these are: asked before every write."""
+        """Return the number of pending intents; cheap, because every write checks it."""
         return int(
             self._read("SELECT COUNT(*) FROM pending WHERE project = ?", (self.project,))[0][0]
         )
@@ -380,7 +346,7 @@ class SqlStore:
     def audit_of(
         self, session: str, path: str | None = None, limit: int = 1_000
     ) -> tuple[AuditRow, ...]:
-        """The newest entries of a session, or of one path in it, oldest first."""
+        """Return the newest entries of a session, or of one path in it, in ascending order."""
         if path is None:
             rows = self._read(
                 f"{AUDIT} AND session = ? ORDER BY seq DESC LIMIT ?", (self.project, session, limit)
@@ -391,7 +357,7 @@ class SqlStore:
         return tuple(AuditRow(*row) for row in reversed(rows))
 
     def audit_of_call(self, call: str) -> tuple[AuditRow, ...]:
-        """The rows of one call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
+        """Return the rows of a call and of its parts (`CALL.0`, `CALL.1` …), oldest first."""
         sql = f"{AUDIT} AND (call = ? OR (call >= ? AND call < ?)) ORDER BY seq"
         return tuple(
             AuditRow(*row) for row in self._read(sql, (self.project, call, f"{call}.", f"{call}/"))

@@ -1,9 +1,9 @@
-"""SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption that older ones carry.
+"""SQLite through apsw, whose SQLite has the fix for the WAL-reset corruption of older versions.
 
 WAL with synchronous FULL: a commit is on the disk when it returns. A commit that need not wait (a
-server's row about a read) runs with NORMAL and reaches the disk with the next commit that waits,
-because that one syncs the whole log. Writers begin IMMEDIATE and wait their turn, so no read lock
-is upgraded into a deadlock.
+server's row about a read) runs with NORMAL; the next commit that waits syncs it too, because it
+syncs the whole log. Writers begin IMMEDIATE and queue, so that no read lock is upgraded, which
+could deadlock.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _PRAGMAS = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
 )
-_CHECKED = 1 << 20  # bytes; a check of more would be felt in every call
+_CHECKED = 1 << 20  # bytes; a check of a larger file would slow down every call
 _LONG_LOG = 4 << 20  # bytes
 _PAUSE = 0.003
-_LONGEST = 30.0  # seconds; a queue that long is a fault worth naming
+_LONGEST = 30.0  # seconds; a longer wait is reported as an error
 
 
 def open_sqlite(path: str, project: str) -> SqlStore:
@@ -71,20 +71,17 @@ class SqliteDatabase:
         self._failed = apsw.Error
         self._io_failed = apsw.IOError
         self._full = True  # the connection's `synchronous`: FULL or NORMAL
-        self._unsynced = (
-            False  # whether the log may hold commits of this process that the disk lacks
-        )
+        self._unsynced = False  # whether the log may hold unsynced commits of this process
         self._broken = False
         self._slots: set[str] = set()
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
         self._query = _Statements(self._connection)
         self._connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        # Else a statement may be planned anew for every value: there are no statistics here that a
-        # value could change.
+        # Stable plans: without it SQLite may plan a statement again for every value, although
+        # there are no statistics that could change the plan.
         self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        # What was committed is safe in the log; moving it into the database on every close would
-        # sync twice more.
+        # Commits are safe in the log; a checkpoint on every close would cost two more syncs.
         self._keep_log = apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
         self._connection.config(self._keep_log, 1)
         for pragma in _PRAGMAS:
@@ -100,14 +97,14 @@ class SqliteDatabase:
         )
 
     def quick_check(self) -> None:
-        """Refuse a database whose pages do not hold together; `sutler doctor` looks at one of any
-        size.
+        """Raise SutlerError if the database is damaged. Large databases are checked only by `sutler
+        doctor`.
         """
-        found = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
-        if found != [("ok",)]:
+        rows = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
+        if rows != [("ok",)]:
             self._connection.close()
             raise SutlerError(
-                f"the store is damaged: {str(found[0][0])[:200]}",
+                f"the store is damaged: {str(rows[0][0])[:200]}",
                 rule="a damaged store is not written to",
                 next_step=(
                     "restore it from a backup, or move the project's state directory aside to start"
@@ -119,9 +116,11 @@ class SqliteDatabase:
         return list(self._connection.execute(sql))
 
     def _retry(self, step: Callable[[], T]) -> T:
-        """SQLite waits by itself (busy_timeout), except where it fears a deadlock: two processes
-        that turn a new file into WAL are told at once, and a count of tries would be used up before
-        the first of them is done.
+        """Run `step`; retry while the database is busy, up to `_LONGEST` seconds.
+
+        SQLite itself waits (busy_timeout), except if it detects a possible deadlock: of two
+        processes that switch a new file to WAL, one fails at once. The limit is a time, because a
+        number of tries would be used up before the other process is done.
         """
         until = time.monotonic() + _LONGEST
         while True:
@@ -132,10 +131,9 @@ class SqliteDatabase:
                     raise self._error("another process has held the store for too long") from None
                 time.sleep(_PAUSE)
             except self._failed as fault:
-                # After a failed sync the kernel may count pages as clean that the disk never got,
-                # so a second sync
-                # would succeed without them: with unsynced commits in the log, nothing may be built
-                # on it.
+                # After a failed sync the kernel may mark pages as clean that never reached the
+                # disk, so that a second sync would succeed without them. With unsynced commits in
+                # the log, later commits would depend on lost ones.
                 self._broken = self._broken or (
                     self._unsynced and isinstance(fault, self._io_failed)
                 )
@@ -182,13 +180,13 @@ class SqliteDatabase:
             self._full = full
 
     def flush(self) -> None:
-        """Sync the log, including what other processes committed to it. SQLite holds its locks on
-        other files, so closing this descriptor frees none of them.
+        """Sync the log, including commits of other processes. Closing this descriptor releases no
+        lock, because SQLite holds its locks on other files.
         """
         try:
             fd = fs.open(f"{self._path}-wal", fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
             try:
-                fs.fdatasync(fd)  # as SQLite does itself: the times of a log are of no use
+                fs.fdatasync(fd)  # as SQLite does: the timestamps of the log are not needed
             finally:
                 fs.close(fd)
         except OSError:
@@ -213,18 +211,14 @@ class SqliteDatabase:
             return self._retry(lambda: self._query(sql, params))
 
     def compact(self) -> None:
-        """The file is rewritten without its holes, in one transaction: a process that ends in the
-        middle leaves the old one.
-        """
+        """Rewrite the file without unused pages, in one transaction: a crash keeps the old one."""
         with self._lock:
             self._check()
             for sql in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 self._retry(partial(self._all, sql))
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
-        """A file lock beside the database: the kernel frees it when its holder ends, however it
-        ends.
-        """
+        """Take a lock on a file beside the database; the kernel releases it if the process ends."""
         return _Hold(self, slot, wait)
 
     def take(self, slot: str, wait: float) -> int:
@@ -270,9 +264,9 @@ class SqliteDatabase:
             self._connection.close()
 
     def _clear_log(self) -> None:
-        """A long log is moved into the database by the last one to close. Who opens it next would
-        else read it from its beginning and, not knowing what has been moved already, append to it
-        for ever.
+        """Let the last connection to close move a long log into the database. Otherwise the next
+        process would read the log from its beginning and append to it without end, because it
+        cannot know which part is in the database.
         """
         try:
             if fs.stat(f"{self._path}-wal").st_size > _LONG_LOG:
@@ -282,7 +276,7 @@ class SqliteDatabase:
 
 
 class _Statements:
-    """What runs inside a transaction. One cursor is enough: every answer is taken whole."""
+    """Runs statements inside a transaction, on one cursor: every result is fetched completely."""
 
     __slots__ = ("_run", "changes")
 
@@ -296,7 +290,7 @@ class _Statements:
 
 
 class _Hold:
-    """A lock for as long as a block lasts. Written out, since it stands around every write."""
+    """Lock as a context manager. A class is faster than a generator, and every write uses it."""
 
     __slots__ = ("_database", "_fd", "_slot", "_wait")
 

@@ -1,7 +1,7 @@
 """The state directory: private, outside every project, created by sutler itself.
 
-Receipts wait in it, one file each, until the store is opened next: opening a database takes longer
-than many a pack.
+Receipts wait in it, one file each, until the store is opened the next time: opening a database
+takes longer than many packs.
 """
 
 from __future__ import annotations
@@ -30,27 +30,28 @@ def state_home(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def private_dir(path: str) -> str:
-    """Create a 0700 directory whatever the umask, or accept one that is already ours and marked."""
+    """Create a 0700 directory whatever the umask, or accept an existing one of this user with our
+    marker.
+    """
     if not os.path.lexists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
         fs.mkdir(path, 0o700)
         os.chmod(path, 0o700)
     except FileExistsError:
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != fs.geteuid():
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != fs.geteuid():
             raise _refused("is not a directory of this user") from None
-        # In this order: another process may be making it just now, and its mark is what it makes
+        # In this order: another process may be creating the directory, and it creates the marker
         # first.
         if fs.listdir(path) and not os.path.lexists(os.path.join(path, MARKER)):
             raise _refused("holds files but was not made by sutler") from None
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             os.chmod(path, 0o700)
     marker = os.path.join(path, MARKER)
     if not os.path.lexists(marker):
-        private_file(
-            marker, _MARK, durable=False
-        )  # that it is there is all; what is kept here will be synced after it
+        # No sync: only its existence matters.
+        private_file(marker, _MARK, durable=False)
     return path
 
 
@@ -64,17 +65,17 @@ def _refused(what: str) -> RefusedError:
 
 def private_file(path: str, content: bytes | None = None, *, durable: bool = True) -> None:
     """Create a 0600 file whatever the umask; an existing one must be a plain file of this user.
-    Unless it is `durable`, a power cut may leave less of it than was written.
+    Without `durable` a power failure may truncate it.
     """
     try:
         fd = fs.open(
             path, fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600
         )
     except FileExistsError:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != fs.geteuid():
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != fs.geteuid():
             raise _refused("holds something that is not a plain file of this user") from None
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             os.chmod(path, 0o600)
         return
     try:
@@ -90,8 +91,8 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
 
 
 def refuse_inside(state: str, root: str) -> None:
-    """Refuse a state directory inside the project, compared by what the directories are and not by
-    their names.
+    """Raise RefusedError if the state directory is inside the project. Directories are compared by
+    device and inode, because a name can be a link.
     """
     try:
         tree = fs.stat(root)
@@ -108,15 +109,15 @@ def refuse_inside(state: str, root: str) -> None:
                     next_step="set XDG_STATE_HOME to a directory outside the project",
                 )
         except OSError:
-            pass  # not made yet; its parents decide
+            pass  # does not exist yet; check its parents
         if at == os.path.dirname(at):
             return
         at = os.path.dirname(at)
 
 
 def install_key(home: str) -> bytes:
-    """32 random bytes of this installation, made once. Outside the database, so that who can write
-    the one cannot sign for the other.
+    """Return the 32 random bytes of this installation; create them once. The key is not in the
+    database: write access to the database must not be enough to sign.
     """
     path = os.path.join(home, "install.key")
     for _ in range(2):
@@ -126,7 +127,7 @@ def install_key(home: str) -> bytes:
             temporary = f"{path}.{os.urandom(8).hex()}"
             private_file(temporary, os.urandom(32))
             try:
-                fs.link(temporary, path)  # whole or not at all, and the first one wins
+                fs.link(temporary, path)  # atomic, and the first process wins
             except FileExistsError:
                 pass
             finally:
@@ -140,19 +141,19 @@ def install_key(home: str) -> bytes:
 
 
 def project_id(root: str, key: bytes) -> str:
-    """Names a project in the store. Keyed, so that equal paths on two machines never meet in one
-    database.
+    """Return the project's id in the store: a keyed hash, so that equal paths on two machines do
+    not collide in one database.
     """
     try:
         real = os.path.realpath(root)
-    except OSError:  # a folder above it is replaced at this moment
+    except OSError:  # a parent folder is being replaced
         real = os.path.abspath(root)
     return hmac.new(key, os.fsencode(real), "sha256").hexdigest()[:32]
 
 
 FOLDER = "receipts"
 MOST = 32
-"""Receipts that may wait. Each holds a list of files, which the store keeps once for the same
+"""Maximum number of waiting receipts. Each holds a list of files, which the store keeps once per
 pack.
 """
 UNFINISHED = 3600.0
@@ -160,13 +161,11 @@ UNFINISHED = 3600.0
 _PART, _DAMAGED = ".part", ".damaged"
 
 Row = tuple[str, str, str, bytes]
-"""The pack's id, when it left, the receipt, and what the pack held."""
+"""The pack's id, the time it was sent, the receipt, and the list of its files."""
 
 
 def leave(directory: str, row: Row) -> int:
-    """Keep a receipt in a project's private directory; it is on the disk then. Returns how many
-    wait.
-    """
+    """Write a receipt to a project's private directory and sync it. Return how many are waiting."""
     folder = os.path.join(directory, FOLDER)
     with suppress(FileExistsError):
         fs.mkdir(folder, 0o700)
@@ -182,8 +181,8 @@ def leave(directory: str, row: Row) -> int:
 
 
 def take_in(directory: str, put: Callable[[Row], None]) -> None:
-    """Put what waits into the store. Two that do it at once do no harm: the store takes a receipt
-    once. A damaged one is set aside.
+    """Move waiting receipts into the store. Two processes may do so at once, because the store
+    ignores a duplicate. A damaged receipt is renamed.
     """
     folder = os.path.join(directory, FOLDER)
     for path in _waiting(folder):
@@ -200,8 +199,8 @@ def take_in(directory: str, put: Callable[[Row], None]) -> None:
 
 
 def _waiting(folder: str) -> list[str]:
-    """What waits; what a killed process left unfinished goes."""
-    found: list[str] = []
+    """Return the waiting receipts; remove old unfinished files of killed processes."""
+    paths: list[str] = []
     try:
         names = sorted(fs.listdir(folder))
     except FileNotFoundError:
@@ -211,8 +210,8 @@ def _waiting(folder: str) -> list[str]:
         if name.endswith(_PART):
             _forget_old(path)
         elif not name.endswith(_DAMAGED):
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def _forget_old(path: str) -> None:

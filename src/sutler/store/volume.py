@@ -1,6 +1,4 @@
-"""Which kind of file system a path lies on: a write-ahead log needs one whose locks and shared
-memory are local.
-"""
+"""Detect network file systems. A write-ahead log needs local locks and shared memory."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ NETWORK = frozenset(
      "fuse.davfs2", "davfs", "fuse.gcsfuse",
      "glusterfs")
 )  # fmt: skip
-"""File systems of other machines, as the kernel names them."""
+"""Network file systems, by the kernel's names."""
 
 _MOUNTS = "/proc/self/mountinfo"
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def refuse_network(path: str, mounts: str = _MOUNTS) -> None:
-    """Refuse a place for the database whose file system is another machine's."""
+    """Raise RefusedError if `path` is on a network file system."""
     kind = kind_of(path, mounts)
     if kind in NETWORK:
         raise RefusedError(
@@ -35,7 +33,7 @@ def refuse_network(path: str, mounts: str = _MOUNTS) -> None:
 
 
 def kind_of(path: str, mounts: str = _MOUNTS) -> str:
-    """The kind of the file system that holds `path`; empty where the kernel does not say."""
+    """Return the type of the file system of `path`; empty if it is unknown."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()
@@ -48,8 +46,7 @@ def kind_of(path: str, mounts: str = _MOUNTS) -> str:
         if len(words) < 5 or not rest:
             continue
         point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), words[4])
-        if (
-            f"{real}/".startswith(f"{point.rstrip('/')}/") and len(point) >= best
-        ):  # a later mount hides an earlier one
+        # `>=`: a later mount at the same point hides an earlier one.
+        if f"{real}/".startswith(f"{point.rstrip('/')}/") and len(point) >= best:
             best, kind = len(point), rest.split(" ", 1)[0]
     return kind

@@ -1,4 +1,4 @@
-"""Select the files for a task, with reasons: its context, files in issues, files of the contract."""
+"""Select the files for a task, with reasons: from its context, its issues and its contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7
 
 
 class Wanted(Struct):
-    """A file selected for the task: its priority, the reason, and the lines that issues point at."""
+    """A file selected for the task: its priority, the reason, and the lines that issues name."""
 
     path: str
     priority: FilePriority

@@ -1,4 +1,4 @@
-"""Levels of a file's text: all of it, its header with the regions of interest, or its first lines."""
+"""Levels of a file's text: full, its header with the regions of interest, or its first lines."""
 
 from __future__ import annotations
 

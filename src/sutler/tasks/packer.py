@@ -94,7 +94,7 @@ class ContextPacker:
 
 
 def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
-    """Assemble required text, files by priority, the list of files not shown, and the cut marker."""
+    """Assemble required text, files by priority, the list of what is not shown, and the marker."""
     ranked = _ranked_issues(task)
     issues = ranked[: _affordable_issues(task, ranked, limit, top_issues, source.clean)]
     index = index_of(source.paths)
@@ -331,7 +331,7 @@ def _more_issues(
     plan: _Plan,
     clean: Callable[[str], CleanText],
 ) -> tuple[ContextPack, list[Issue]]:
-    """Fill the remaining room with further issues, so that error output is cut only if it must be."""
+    """Fill the remaining room with further issues: no error output is lost while it fits."""
     state = core.previous_state
     size = len(required_text(core))
     while entered < len(ranked) and not isinstance(state, UnsetType):

@@ -153,7 +153,7 @@ def render_prompt(pack: ContextPack) -> str:
 
 
 def render_context_md(pack: ContextPack) -> str:
-    """Render CONTEXT.md: an overview of the pack, with the names of the files and not their texts."""
+    """Render CONTEXT.md: an overview of the pack, with the names of the files only."""
     lines = [
         f"# Context for {pack.task.id}",
         "",

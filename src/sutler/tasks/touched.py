@@ -68,7 +68,7 @@ def changes_from_diff(diff: str) -> list[Change]:
 
 
 def _git_name(line: str) -> str:
-    """Return the second name of `diff --git a/x b/x`. If the names differ, `rename` lines follow."""
+    """Return the second name of `diff --git a/x b/x`. If they differ, `rename` lines follow."""
     rest = line.removeprefix("diff --git ")
     if rest.endswith('"'):
         return _side(rest[rest.rindex(' "') + 1 :])

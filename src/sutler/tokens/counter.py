@@ -276,7 +276,9 @@ def require_vocabulary(vocabulary: str) -> None:
     if vocabulary not in VOCABULARIES and vocabulary not in ESTIMATES:
         raise UsageError(
             f"unknown counter '{vocabulary}'",
-            next_step=f"use one of {', '.join((*VOCABULARIES, *ESTIMATES))}, or 'none' to count nothing",
+            next_step=(
+                f"use one of {', '.join((*VOCABULARIES, *ESTIMATES))}, or 'none' to count nothing"
+            ),
         )
 
 
