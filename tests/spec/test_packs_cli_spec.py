@@ -517,9 +517,52 @@ def test_contract_check(
 
 
 def test_contract_check_without_a_change_is_a_usage_error(sutler: Sutler, plant: Plant) -> None:
-    """It never guesses what changed."""
+    """Without git there is no working tree to compare."""
     ran = sutler("contract", "check", "task.yaml", cwd=plant({"task.yaml": TASK}))
     assert (ran.code, "no change is given" in ran.err) == (2, True)
+
+
+def test_contract_check_looks_at_the_working_tree(sutler: Sutler, plant: Plant) -> None:
+    """Changed, deleted and new files count, those too that a pack leaves out; ignored files and
+    the task itself do not.
+    """
+    folder = plant({**SHOP, ".gitignore": "*.log\n", ".env": "A=1\n", "old.py": "x = 1\n"})
+
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "-Af")
+    git("commit", "-qm", "Start")
+    (folder / "task.yaml").write_text(TASK)
+    assert (
+        json.loads(sutler("contract", "check", "task.yaml", "--json", cwd=folder).out)["checked"]
+        == 0
+    )
+    (folder / ".env").write_text("A=2\n")
+    (folder / "old.py").unlink()
+    (folder / "src/n.js").write_text("x\n")
+    (folder / "a.log").write_text("x\n")
+    ran = sutler("contract", "check", "task.yaml", "--json", cwd=folder)
+    reasons = {one["file"]: one["reason"] for one in json.loads(ran.out)["violations"]}
+    assert reasons == {
+        ".env": "not_allowed",
+        "old.py": "not_allowed",
+        "src/n.js": "new_file_disallowed",
+    }
+    assert ran.code == 3
+
+
+def test_a_task_pack_numbers_lines(sutler: Sutler, plant: Plant) -> None:
+    """`-n` numbers every file of a task pack; a file whose line an issue cites has numbers anyway."""
+    files = {"a.py": "x\ny\n", "b.py": "z\n"}
+    task = "id: t\ngoal: g\ncontext: {files: [a.py, b.py]}\nissues: ['fails at a.py:2']\n"
+    folder = plant({**files, "task.yaml": task})
+    plain = sutler("pack", "--task", "task.yaml", cwd=folder).text
+    assert "    2| y\n" in plain
+    assert "\nz\n" in plain
+    assert "    1| z\n" in sutler("pack", "--task", "task.yaml", "-n", cwd=folder).text
 
 
 def test_a_bare_contract_is_enough(sutler: Sutler, plant: Plant) -> None:

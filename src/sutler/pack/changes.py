@@ -16,12 +16,13 @@ from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath, quote
 from sutler.scan.commits import read_history
-from sutler.scan.git import find_repository
-from sutler.scan.objects import Change, changes, contents, resolve, tree_of
+from sutler.scan.git import Tracked, find_repository, read_tracked, repository_config
+from sutler.scan.objects import Change, blob_id, changes, contents, resolve, tree_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, FileFacts, Problem, Snapshot
 from sutler.scan.text import decode
 from sutler.secrets.cleaner import Clean
+from sutler.tasks.wire import Change as TouchedFile
 
 DIFF, LOG = "git/changes.diff", "git/log.txt"
 
@@ -78,6 +79,34 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
             _material(LOG, clean(log, "").text, f"the last {len(commits)} commits", snapshot)
         )
     return Changes(paths, tuple(texts), asked.since)
+
+
+def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
+    """What the working tree changes of the last commit, for a contract. Every committed file is
+    compared, those too that a pack leaves out; new files are those that no ignore rule excludes.
+    """
+    repository = find_repository(root.anchor)
+    if repository is None:
+        raise UsageError(
+            "no change is given, and this is not a git repository",
+            next_step="use --changed FILE, --new FILE, --stdin or --diff FILE ('-' for stdin)",
+        )
+    below = "/".join([*repository.below(root.anchor), ""])
+    old = tree_of(repository.common, resolve(repository.git_dir, "HEAD"), below)
+    touched: list[TouchedFile] = []
+    with root.reader() as reader:
+        for path, was in sorted(old.items()):
+            blob = reader.read(RelPath(path))
+            if isinstance(blob, Problem) or blob_id(blob.data, len(was.id)) != was.id:
+                touched.append(TouchedFile(path))
+    tracked = read_tracked(repository, repository_config(repository))
+    here: list[str] = [entry.path for entry in snapshot.entries]
+    here += [one.path for one in snapshot.excluded if not (one.ignored or one.reason == "ignored")]
+    for path in here:
+        link = isinstance(tracked, Tracked) and tracked.link(f"{below}{path}")
+        if path not in old and not (link or path.endswith("/")):
+            touched.append(TouchedFile(path, True))
+    return sorted(touched, key=lambda change: change.file)
 
 
 def _first(message: str) -> str:

@@ -71,6 +71,7 @@ class ContextPacker:
                 scores=_scores(project, spec, snapshot, order, limit),
                 digests=shelf.digests,
                 kept_out=kept_out,
+                line_numbers=project.settings.flag("line_numbers"),
             )
             done = assemble(spec, source, limit, self._top)
         return _account(done, snapshot, shelf)

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
+from sutler.errors import UsageError
 from sutler.paths import basename, normalize_path
+from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Problem
-from sutler.tasks.contract import owned
+from sutler.tasks.contract import contract_globs, owned
 from sutler.tasks.wire import FilePriority, Issue, RepairTicket, TaskSpec
 
 MAX_MENTIONS = 200
 
+_GLOB = re.compile(r"[*?\[{]")
 _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7})?")
 
 
@@ -48,14 +51,36 @@ def resolve(raw: str, index: Index) -> str | None:
     """Resolve a reference to a project file: exact, normalized, or by its end if only one path
     matches.
     """
+    paths = candidates(raw, index)
+    # An ambiguous end resolves to nothing: the wrong file would mislead the model.
+    return paths[0] if len(paths) == 1 else None
+
+
+def candidates(raw: str, index: Index, bare: bool = False) -> list[str]:
+    """Return the files that a reference can mean. With `bare` a name without a folder means every file of
+    that name.
+    """
     if raw in index.paths:
-        return raw
+        return [raw]
     plain = normalize_path(raw).lstrip("/")
     if plain in index.paths:
-        return plain
-    ends = [path for path in index.by_name.get(basename(plain), ()) if _tail(plain, path)]
-    # An ambiguous end resolves to nothing: the wrong file would mislead the model.
-    return ends[0] if len(ends) == 1 else None
+        return [plain]
+    same_name = index.by_name.get(basename(plain), ())
+    if bare and "/" not in plain:
+        return list(same_name)
+    return [path for path in same_name if _tail(plain, path)]
+
+
+def _matching(raw: str, index: Index) -> list[str]:
+    """Return the file that the task's context names, or the files of its glob."""
+    path = resolve(raw, index)
+    if path is not None or not _GLOB.search(raw):
+        return [path] if path is not None else []
+    try:
+        globs = contract_globs((raw,))
+    except UsageError:  # no glob that can be read: a name that no file has
+        return []
+    return [path for path in sorted(index.paths) if globs.match(path)]
 
 
 def _tail(reference: str, path: str) -> bool:
@@ -77,23 +102,30 @@ def wanted_files(
         (raw, True) for raw in task.context.docs
     ]
     for raw, doc in named:
-        path = resolve(raw, index)
-        if path is None:
-            kind = "docs" if doc else "files"
-            problems.append(
-                Problem(normalize_path(raw), "missing", f"task.context.{kind} names it")
-            )
-        elif path not in wanted:
-            wanted[path] = Wanted(path, "medium", f"task.context.{'docs' if doc else 'files'}", doc)
+        field = f"task.context.{'docs' if doc else 'files'}"
+        paths = _matching(raw, index)
+        if not paths:
+            problems.append(Problem(normalize_path(raw), "missing", f"{field} names it"))
+        for path in paths:
+            wanted.setdefault(path, Wanted(path, "medium", field, doc))
+    unclear: dict[str, Problem] = {}
     for reason, raw, line in [*_from_tickets(task.repair_tickets), *_from_issues(issues)]:
-        path = resolve(raw, index)
-        if path is None:
+        paths = candidates(raw, index, bare=line > 0)
+        if len(paths) > 1:
+            unclear[raw] = Problem(raw, "missing", _ambiguous(reason, paths))
+        if len(paths) != 1:
             continue
+        path = paths[0]
         item = wanted.setdefault(path, Wanted(path, "high", reason))
         item.priority = "high"
         if line and line not in item.lines:
             item.lines.append(line)
-    return list(wanted.values()), problems
+    return list(wanted.values()), [*problems, *unclear.values()]
+
+
+def _ambiguous(reason: str, paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"{reason} names it, {len(paths)} files end so: {', '.join(paths[:3])}{more}"
 
 
 def _from_tickets(tickets: Sequence[RepairTicket]) -> list[tuple[str, str, int]]:
@@ -136,8 +168,21 @@ def _mentions(text: str) -> list[tuple[str, int]]:
 def owned_files(
     task: TaskSpec, index: Index, taken: Iterable[str], scores: Mapping[str, float]
 ) -> list[Wanted]:
-    """Return low files: those that the contract allows, by score (highest first), then by path."""
+    """Return low files: those that the contract allows, by score (highest first), then by path.
+    Locks, generated files and tool settings (`.gitignore`) need an entry without a wildcard.
+    """
     seen = set(taken)
-    paths = [path for path in owned(sorted(index.paths), task.files_contract) if path not in seen]
+    contract = task.files_contract
+    paths = [
+        path
+        for path in owned(sorted(index.paths), contract)
+        if path not in seen and (path in contract.allowed or not _filler(path))
+    ]
     paths.sort(key=lambda path: (-scores.get(path, 0.0), path))
     return [Wanted(path, "low", "in the file contract") for path in paths]
+
+
+def _filler(path: str) -> bool:
+    facts = facts_of(path)
+    setting = basename(path).startswith(".") and facts.category == "config"
+    return facts.lock or facts.generated or setting

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sutler.tasks.wire import FileLevel
+from sutler.tasks.wire import FileLevel, LineRange
 
 HEADER_LINES = 20
 AROUND = (192, 96, 48, 24, 12)
@@ -21,46 +21,70 @@ CHARS_A_LINE = 100
 
 
 class Rung(Struct, frozen=True):
-    """A file's text at one level."""
+    """A file's text at one level; `ranges` are its lines, if the prompt numbers them."""
 
     level: FileLevel
     text: str
+    ranges: tuple[LineRange, ...] = ()
 
 
-def rungs_of(text: str, lines: Sequence[int] = ()) -> list[Rung]:
+def rungs_of(text: str, lines: Sequence[int] = (), numbers: bool = False) -> list[Rung]:
     """Return the rungs, longest first, without those that save nothing. `lines` are the 1-based
-    lines that issues point at.
+    lines that issues point at: a file with such lines is numbered, and as a whole it can go without numbers where
+    these would cost it lines. With `numbers` every rung is numbered.
     """
-    rungs = [Rung("full", text)]
+    rungs = [whole_rung(text, lines, numbers)]
+    if lines and not numbers:
+        rungs.append(Rung("full", text))
     rows = text.split("\n")
+    numbered = numbers or bool(lines)
     for around in AROUND if lines else ():
         limit = (HEADER_LINES + 2 * around * min(len(lines), MAX_REGIONS)) * CHARS_A_LINE
-        _offer(rungs, "excerpt", _clip(_excerpt(rows, lines, around), limit))
+        _offer(rungs, _clip(_excerpt(rows, lines, around), limit), numbered)
     for count in HEADS[-1:] if lines else HEADS:
-        _offer(rungs, "head", _clip(_head(rows, count), count * CHARS_A_LINE))
+        _offer(rungs, _clip(_head(rows, count), count * CHARS_A_LINE), numbered)
     return rungs
 
 
-def _offer(rungs: list[Rung], level: FileLevel, text: str) -> None:
-    if len(text) < len(rungs[-1].text):
-        rungs.append(Rung(level, text))
+def whole_rung(text: str, lines: Sequence[int] = (), numbers: bool = False) -> Rung:
+    """Return all of a file, numbered where its lines are cited."""
+    last = text.count("\n") + (not text.endswith("\n"))
+    return Rung("full", text, ((1, last),) if text and (lines or numbers) else ())
 
 
-def _clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit] + "\n... [truncated] ..."
+def _offer(rungs: list[Rung], rung: Rung, numbered: bool) -> None:
+    if len(rung.text) < len(rungs[-1].text):
+        rungs.append(rung if numbered else Rung(rung.level, rung.text))
 
 
-def _head(rows: list[str], count: int) -> str:
-    if len(rows) <= count:
-        return "\n".join(rows)
-    return "\n".join(rows[:count]) + f"\n{_gap(count + 1, len(rows), len(rows))}"
+def _clip(rung: Rung, limit: int) -> Rung:
+    if len(rung.text) <= limit:
+        return rung
+    text = rung.text[:limit]
+    ranges: list[LineRange] = []
+    left, after = text.count("\n") + 1, 1
+    for start, end in rung.ranges:
+        left -= start > after
+        if left <= 0:
+            break
+        ranges.append((start, min(end, start + left - 1)))
+        left, after = left - (end - start + 1), end + 1
+    return Rung(rung.level, text + "\n... [truncated] ...", tuple(ranges))
+
+
+def _head(rows: list[str], count: int) -> Rung:
+    total = len(rows)
+    if total <= count:
+        return Rung("head", "\n".join(rows), ((1, total),))
+    text = "\n".join(rows[:count]) + f"\n{_gap(count + 1, total, total)}"
+    return Rung("head", text, ((1, count),))
 
 
 def _gap(start: int, end: int, total: int) -> str:
     return f"... [lines {start}-{end} of {total} not shown] ..."
 
 
-def _excerpt(rows: list[str], lines: Sequence[int], around: int) -> str:
+def _excerpt(rows: list[str], lines: Sequence[int], around: int) -> Rung:
     """Return the header and each region of interest, with a line for every gap."""
     total = len(rows)
     spans = [(1, min(HEADER_LINES, total))]
@@ -68,6 +92,7 @@ def _excerpt(rows: list[str], lines: Sequence[int], around: int) -> str:
         if line <= total:
             spans.append((max(1, line - around), min(total, line + around)))
     out: list[str] = []
+    ranges: list[LineRange] = []
     covered = 0
     for start, end in sorted(spans):
         start = max(start, covered + 1)
@@ -76,7 +101,8 @@ def _excerpt(rows: list[str], lines: Sequence[int], around: int) -> str:
         if start > covered + 1:
             out.append(_gap(covered + 1, start - 1, total))
         out += rows[start - 1 : end]
+        ranges.append((start, end))
         covered = end
     if covered < total:
         out.append(_gap(covered + 1, total, total))
-    return "\n".join(out)
+    return Rung("excerpt", "\n".join(out), tuple(ranges))

@@ -14,15 +14,16 @@ from sutler.scan.snapshot import Problem
 from sutler.tasks.choice import Wanted, index_of, owned_files, wanted_files
 from sutler.tasks.contract import idle_globs
 from sutler.tasks.diffs import summarise_diff
-from sutler.tasks.ladder import Rung, rungs_of
+from sutler.tasks.ladder import Rung, rungs_of, whole_rung
 from sutler.tasks.prompt import (
     DOCS_TITLE,
     FILES_TITLE,
     doc_block,
     file_block,
     render_prompt,
-    required_text,
+    required_chars,
 )
+from sutler.tasks.shares import MAX_OWNED, Offer, Plan, share
 from sutler.tasks.wire import (
     TIER_CHARS,
     Constraints,
@@ -41,8 +42,6 @@ ISSUES_SHARE = 2
 """Divisor: issues beyond the first `top_issues` take at most 1/ISSUES_SHARE of a pack before its
 files.
 """
-MAX_OWNED = 200
-MIN_FILE_CHARS = 200
 MAX_NOT_SHOWN = 40
 MARKER_ROOM = 180
 
@@ -54,6 +53,7 @@ class Source(Struct, frozen=True):
     """The project as input of the packer. `read` returns redacted text or a Problem. `clean`
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
     are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
+    `line_numbers` numbers every file, not only those whose lines the task cites.
     """
 
     paths: Sequence[str]
@@ -62,6 +62,7 @@ class Source(Struct, frozen=True):
     scores: Mapping[str, float] = {}
     digests: Mapping[str, str] = {}
     kept_out: Mapping[str, Problem] = {}
+    line_numbers: bool = False
 
 
 class Assembled(Struct, frozen=True):
@@ -115,20 +116,13 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     return _finish(core, plan, [*wanted, *low], shelf, limit, cuts)
 
 
-class _Offer(Struct, frozen=True):
-    """A file at one level, and its cost in characters."""
-
-    rung: Rung
-    cost: int
-
-
 class _Shelf:
     """Offers for files. Each file is read once; a file that cannot be read adds one problem."""
 
     def __init__(self, source: Source, problems: list[Problem]) -> None:
         self._source = source
         self._texts: dict[str, str | None] = {}
-        self._offers: dict[str, list[_Offer]] = {}
+        self._offers: dict[str, list[Offer]] = {}
         self.problems = problems
         self.digests = source.digests
 
@@ -140,35 +134,19 @@ class _Shelf:
             self._texts[path] = None if isinstance(answer, Problem) else answer.text
         return self._texts[path]
 
-    def whole(self, item: Wanted) -> _Offer | None:
+    def whole(self, item: Wanted) -> Offer | None:
         text = self._text(item.path)
-        rung = Rung("full", text) if text is not None else None
-        return _Offer(rung, len(_block(item, rung))) if rung else None
+        numbers = self._source.line_numbers
+        rung = whole_rung(text, item.lines, numbers) if text is not None else None
+        return Offer(rung, len(_block(item, rung))) if rung else None
 
-    def offers(self, item: Wanted) -> list[_Offer]:
+    def offers(self, item: Wanted) -> list[Offer]:
         """Return the offers for a file, longest first."""
         text = self._text(item.path)
         if item.path not in self._offers and text is not None:
-            rungs = rungs_of(text, item.lines)
-            self._offers[item.path] = [_Offer(rung, len(_block(item, rung))) for rung in rungs]
+            rungs = rungs_of(text, item.lines, self._source.line_numbers)
+            self._offers[item.path] = [Offer(rung, len(_block(item, rung))) for rung in rungs]
         return self._offers.get(item.path, [])
-
-
-class _Plan(Struct):
-    """The chosen offer of each file, and the characters still free."""
-
-    room: int
-    chosen: dict[str, _Offer] = {}
-
-    def take(self, item: Wanted, offer: _Offer) -> bool:
-        """Replace the file's offer by this one if the room allows."""
-        now = self.chosen.get(item.path)
-        cost = offer.cost - (now.cost if now else 0)
-        if cost > self.room:
-            return False
-        self.room -= cost
-        self.chosen[item.path] = offer
-        return True
 
 
 def _block(item: Wanted, rung: Rung) -> str:
@@ -177,20 +155,21 @@ def _block(item: Wanted, rung: Rung) -> str:
 
 def _file(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> ContextFile:
     digest = digests.get(item.path, UNSET)
-    return ContextFile(
-        wire_path(item.path), rung.text, item.priority, rung.level, item.reason, digest
-    )
+    path = wire_path(item.path)
+    ranges = rung.ranges or UNSET
+    return ContextFile(path, rung.text, item.priority, rung.level, item.reason, digest, ranges)
 
 
 def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> ContextDoc:
-    return ContextDoc(wire_path(item.path), rung.text, rung.level, digests.get(item.path, UNSET))
+    digest = digests.get(item.path, UNSET)
+    return ContextDoc(wire_path(item.path), rung.text, rung.level, digest, rung.ranges or UNSET)
 
 
 def _whole(
     core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
-) -> _Plan | None:
+) -> Plan | None:
     """Plan every file in full; return None at the first file that does not fit."""
-    plan = _Plan(limit - len(required_text(core)) - _TITLES)
+    plan = Plan(limit - required_chars(core) - _TITLES)
     if len(low) > MAX_OWNED:
         return None
     for item in [*wanted, *low]:
@@ -204,24 +183,12 @@ def _whole(
 
 def _squeeze(
     core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
-) -> _Plan:
-    """Plan high before medium before low files. Within a priority every file gets its smallest
-    offer before any file gets a larger one.
-    """
-    plan = _Plan(limit - len(required_text(core)) - _TITLES - MARKER_ROOM)
+) -> Plan:
+    """Plan the files where not everything fits."""
+    plan = Plan(limit - required_chars(core) - _TITLES - MARKER_ROOM)
     if plan.room < 0:
         raise _refused(limit, limit - plan.room)
-    for priority in ("high", "medium"):
-        group = [item for item in wanted if item.priority == priority]
-        ladders = [(item, shelf.offers(item)[::-1]) for item in group]
-        for step in range(max((len(ladder) for _, ladder in ladders), default=0)):
-            for item, ladder in ladders:
-                if step < len(ladder):
-                    plan.take(item, ladder[step])
-    for item in low[:MAX_OWNED]:
-        if plan.room < MIN_FILE_CHARS:
-            break
-        any(plan.take(item, offer) for offer in shelf.offers(item))  # stops at the first that fits
+    share(plan, wanted, low, shelf.offers)
     return plan
 
 
@@ -236,9 +203,9 @@ def _core(
     for cap in (limit // 10, 500, 120):
         short = summarise_diff(diff, cap)
         pack = _bare(task, issues, short, clean)
-        if len(required_text(pack)) <= limit:
+        if required_chars(pack) <= limit:
             return pack, short != diff
-    raise _refused(limit, len(required_text(pack)))
+    raise _refused(limit, required_chars(pack))
 
 
 def _refused(limit: int, needed: int) -> RefusedError:
@@ -319,7 +286,7 @@ def _affordable_issues(
     few, many = min(top, len(ranked)), len(ranked)
     while few < many:
         middle = (few + many + 1) // 2
-        needed = len(required_text(_bare(task, ranked[:middle], "", clean)))
+        needed = required_chars(_bare(task, ranked[:middle], "", clean))
         few, many = (middle, many) if needed <= limit // ISSUES_SHARE else (few, middle - 1)
     return few
 
@@ -328,16 +295,16 @@ def _more_issues(
     core: ContextPack,
     ranked: list[Issue],
     entered: int,
-    plan: _Plan,
+    plan: Plan,
     clean: Callable[[str], CleanText],
 ) -> tuple[ContextPack, list[Issue]]:
     """Fill the remaining room with further issues: no error output is lost while it fits."""
     state = core.previous_state
-    size = len(required_text(core))
+    size = required_chars(core)
     while entered < len(ranked) and not isinstance(state, UnsetType):
         issue = _cleaned(ranked[entered], clean)
         larger = replace(core, previous_state=replace(state, issues=(*state.issues, issue)))
-        cost = len(required_text(larger)) - size
+        cost = required_chars(larger) - size
         if cost > plan.room:
             break
         plan.room -= cost
@@ -356,7 +323,7 @@ def _ranked_issues(task: TaskSpec) -> list[Issue]:
 
 
 def _finish(
-    core: ContextPack, plan: _Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
+    core: ContextPack, plan: Plan, wanted: list[Wanted], shelf: _Shelf, limit: int, cuts: list[str]
 ) -> Assembled:
     chosen = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
     broken = {problem.path for problem in shelf.problems}

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from sutler.paths import quote
+from sutler.formats.assembly import numbered
+from sutler.paths import Span, quote
 from sutler.scan.classify import facts_of
 from sutler.tasks.contract import sentences
 from sutler.tasks.wire import (
@@ -27,6 +28,8 @@ from sutler.tasks.wire import (
 
 FILES_TITLE = "## Files\n\n"
 DOCS_TITLE = "## Documents\n\n"
+REMINDER_CHARS = 240
+"""Each of the two lines at the end of a prompt has at most this many characters of text."""
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -55,6 +58,11 @@ def required_text(pack: ContextPack) -> str:
         _errors(pack.error_output) if pack.error_output is not UNSET else "",
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def required_chars(pack: ContextPack) -> int:
+    """Characters of what is never cut, with the two lines at the end."""
+    return len(required_text(pack)) + len(reminder_text(pack)) + 1
 
 
 def _acceptance(items: Sequence[AcceptanceCriteria]) -> str:
@@ -115,13 +123,20 @@ def _errors(outputs: Sequence[str]) -> str:
 
 def file_block(item: ContextFile) -> str:
     title = f"### {quote(item.path)} ({item.priority} priority, {item.level})"
-    return f"{title}\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+    return f"{title}\n\n{fenced(_numbered(item), facts_of(item.path).language)}\n"
+
+
+def _numbered(item: ContextFile | ContextDoc) -> str:
+    """The content, each line after its number in the file if the pack records its lines."""
+    if item.line_ranges is UNSET:
+        return item.content
+    return numbered(item.content, [Span(start, end) for start, end in item.line_ranges])
 
 
 def doc_block(item: ContextDoc) -> str:
     return (
         f"### {quote(item.path)}"
-        f" ({item.level})\n\n{fenced(item.content, facts_of(item.path).language)}\n"
+        f" ({item.level})\n\n{fenced(_numbered(item), facts_of(item.path).language)}\n"
     )
 
 
@@ -144,12 +159,31 @@ def _marker(pack: ContextPack) -> str:
     )
 
 
+def reminder_text(pack: ContextPack) -> str:
+    """Goal and constraints once more, in two lines: what stands last is read best."""
+    contract = FileContract(
+        pack.constraints.allowed_globs,
+        pack.constraints.forbidden_globs,
+        pack.constraints.allow_new_files,
+    )
+    return (
+        f"Goal: {_one_line(pack.task.goal)}\n"
+        f"Constraints: {_one_line('; '.join(sentences(contract)))}\n"
+    )
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= REMINDER_CHARS else f"{line[: REMINDER_CHARS - 4]} ..."
+
+
 def render_prompt(pack: ContextPack) -> str:
     """Render the prompt from the pack alone; its length is the pack's `total_chars`."""
     docs = "".join(doc_block(item) for item in pack.docs)
     files = "".join(file_block(item) for item in pack.files)
     body = (DOCS_TITLE + docs if docs else "") + (FILES_TITLE + files if files else "")
-    return required_text(pack) + body + tail_text(pack)
+    text = required_text(pack) + body + tail_text(pack)
+    return text + ("" if text.endswith("\n\n") else "\n") + reminder_text(pack)
 
 
 def render_context_md(pack: ContextPack) -> str:

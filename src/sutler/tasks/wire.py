@@ -13,6 +13,8 @@ TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25
 
 FilePriority = Literal["high", "medium", "low"]
 FileLevel = Literal["full", "excerpt", "head"]
+LineRange = tuple[int, int]
+"""First and last line, counted from 1."""
 ViolationReason = Literal["forbidden", "not_allowed", "new_file_disallowed"]
 AcceptanceType = Literal["behavior", "evidence"]
 IssueLevel = Literal["error", "warning"]
@@ -103,7 +105,7 @@ class Constraints(Struct, frozen=True, rename="camel"):
 
 class ContextFile(Struct, frozen=True, rename="camel"):
     """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
-    included; both are additions to the seed.
+    included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where the prompt numbers them.
     """
 
     path: str
@@ -112,6 +114,7 @@ class ContextFile(Struct, frozen=True, rename="camel"):
     level: FileLevel = "full"
     reason: str = ""
     digest: str | UnsetType = UNSET
+    line_ranges: tuple[LineRange, ...] | UnsetType = UNSET
 
 
 class ContextDoc(Struct, frozen=True, rename="camel"):
@@ -119,6 +122,7 @@ class ContextDoc(Struct, frozen=True, rename="camel"):
     content: str
     level: FileLevel = "full"
     digest: str | UnsetType = UNSET
+    line_ranges: tuple[LineRange, ...] | UnsetType = UNSET
 
 
 class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):

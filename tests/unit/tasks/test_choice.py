@@ -65,3 +65,42 @@ def test_owned_files_are_ordered_by_score_then_path() -> None:
     task = TaskSpec(id="t", files_contract=FileContract(("src/**",)))
     found = owned_files(task, INDEX, ["src/main.ts"], {"src/ui/auth.ts": 2.0})
     assert [item.path for item in found] == ["src/ui/auth.ts", "src/api/auth.ts"]
+
+
+def test_filler_is_owned_by_name_only() -> None:
+    index = index_of([".gitignore", "package-lock.json", "src/a.ts", "src/.editorconfig"])
+    wide = owned_files(TaskSpec(id="t", files_contract=FileContract(("**",))), index, [], {})
+    assert [item.path for item in wide] == ["src/a.ts"]
+    named = TaskSpec(id="t", files_contract=FileContract((".gitignore",)))
+    assert [item.path for item in owned_files(named, index, [], {})] == [".gitignore"]
+
+
+def test_a_bare_name_with_a_line_is_the_only_file_of_that_name() -> None:
+    wanted, problems = wanted_files(TaskSpec(id="t"), [Issue("test", "at main.ts:9")], INDEX)
+    assert [(item.path, item.lines) for item in wanted] == [("src/main.ts", [9])]
+    assert problems == []
+
+
+def test_a_bare_name_of_two_files_is_noted() -> None:
+    wanted, problems = wanted_files(
+        TaskSpec(id="t"), [Issue("test", "m", "", "error", "auth.ts", 3)], INDEX
+    )
+    assert wanted == []
+    assert [(one.path, one.detail) for one in problems] == [
+        ("auth.ts", "test issue names it, 2 files end so: src/api/auth.ts, src/ui/auth.ts")
+    ]
+
+
+def test_a_bare_name_in_prose_is_no_file() -> None:
+    assert wanted_files(TaskSpec(id="t"), [Issue("test", "see main.ts")], INDEX) == ([], [])
+
+
+def test_globs_in_the_context() -> None:
+    task = TaskSpec(id="t", context=TaskContext(("src/**/auth.ts", "lib/*.ts"), ("docs/*",)))
+    wanted, problems = wanted_files(task, [], INDEX)
+    assert [(item.path, item.doc) for item in wanted] == [
+        ("src/api/auth.ts", False),
+        ("src/ui/auth.ts", False),
+        ("docs/a.md", True),
+    ]
+    assert [one.path for one in problems] == ["lib/*.ts"]

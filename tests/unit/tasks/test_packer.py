@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from sutler.errors import RefusedError
 from sutler.tasks.packer import ContextPacker, assemble, signature
@@ -190,3 +191,40 @@ def test_signature_is_made_when_absent() -> None:
         == "typecheck:src/api.ts:42:Type error"
     )
     assert signature(Issue("k", "m", signature="own")) == "own"
+
+
+def test_cited_files_are_numbered_by_their_own_lines() -> None:
+    issue = Issue("test", "m", file="a.py", line=2_000)
+    done = packer({"a.py": LONG, "b.py": "b\n"}, "cheap").assemble(
+        TaskSpec(id="t", goal="g", issues=(issue,), context=TaskContext(("b.py",)))
+    )
+    assert "\n 2000| line 1999 x" in done.prompt
+    assert "\n    1| line 0 x" in done.prompt
+    assert "\nb\n" in done.prompt
+    shown = {item.path: item for item in done.pack.files}
+    assert "|" not in shown["a.py"].content
+
+
+def test_line_numbers_for_every_file() -> None:
+    numbering = replace(source({"a.py": "x\ny\n"}), line_numbers=True)
+    done = ContextPacker(numbering).assemble(TASK)
+    assert "    1| x\n    2| y\n" in done.prompt
+    assert done.pack.total_chars == len(done.prompt)
+
+
+def test_a_small_named_file_is_not_cut_for_a_large_one() -> None:
+    files = {"large.py": LONG, "small.py": "s = 1\n" * 300, "issue.py": LONG}
+    issue = Issue("test", "m", file="issue.py", line=1_500)
+    for names in (("large.py", "small.py"), ("small.py", "large.py")):
+        task = TaskSpec(id="t", goal="g", context=TaskContext(names), issues=(issue,))
+        levels = {item.path: item.level for item in packer(files, "cheap").build(task).files}
+        assert levels["small.py"] == "full"
+        assert levels["issue.py"] == "excerpt"
+
+
+def test_owned_files_enter_whole_or_not_at_all() -> None:
+    files = {"src/a.py": LONG, "src/b.py": "b\n"}
+    task = TaskSpec(id="t", goal="g", files_contract=FileContract(("src/**",)))
+    done = packer(files, "cheap").assemble(task)
+    assert [(item.path, item.level) for item in done.pack.files] == [("src/b.py", "full")]
+    assert "src/a.py: over the limit" in done.prompt

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sutler.tasks.prompt import fenced, render_context_md, render_prompt
 from sutler.tasks.wire import (
     AcceptanceCriteria,
@@ -94,11 +96,31 @@ x = 1
 - and 2 more
 
 [context truncated: 1 files shortened, 3 things not shown, limit 25,000 characters]
+
+Goal: Goal.
+Constraints: You may only modify files matching: src/**; Do NOT modify files matching: src/x; Do NOT create new files.
 """
 
 
 def test_the_prompt_whole() -> None:
     assert render_prompt(PACK) == PROMPT
+
+
+def test_lines_are_numbered_as_the_file_numbers_them() -> None:
+    text = "a\n... [lines 2-6 of 9 not shown] ...\nb\nc"
+    file = ContextFile("a.py", text, "high", "excerpt", "", line_ranges=((1, 1), (7, 8)))
+    shown = render_prompt(replace(PACK, files=(file,)))
+    assert "    1| a\n" in shown
+    assert "\n    7| b\n    8| c\n" in shown
+
+
+def test_a_long_goal_is_short_at_the_end() -> None:
+    pack = replace(PACK, task=TaskInfo("T-1", "Fix", "word\n" * 500))
+    goal, constraints = render_prompt(pack).splitlines()[-2:]
+    assert goal.startswith("Goal: word word ")
+    assert goal.endswith(" ...")
+    assert len(goal) < 260
+    assert constraints.startswith("Constraints: You may only modify")
 
 
 def test_context_md_lists_files_by_level() -> None:

@@ -11,6 +11,7 @@ import msgspec
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
+from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
 from sutler.paths import normalize_path, quote
 from sutler.scan.git import find_repository, read_tracked, repository_config
@@ -28,7 +29,9 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin"
     )
-    given = parser.add_argument_group("change (at least one)")
+    given = parser.add_argument_group(
+        "change (without any of these: the working tree, compared with git's last commit)"
+    )
     given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
     given.add_argument(
         "--new", nargs="+", default=[], metavar="FILE", help="files that are created"
@@ -45,9 +48,15 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
     if [args.task == "-", args.stdin, args.diff == "-"].count(True) > 1:
         raise UsageError("two inputs want stdin", next_step="give one of them as a file")
     contract = parse_contract(read_text(args.task))
-    changes = _changes(args)
     project = Project()
-    paths = [str(entry.path) for entry in project.scan().entries]
+    snapshot = project.scan()
+    if args.changed or args.new or args.stdin or args.diff:
+        changes = _changes(args)
+    else:
+        own = os.path.relpath(os.path.realpath(args.task), os.path.realpath(project.place.root))
+        changes = working_changes(project.opened(), snapshot)
+        changes = [change for change in changes if change.file != own]  # no part of the work
+    paths = [str(entry.path) for entry in snapshot.entries]
     report = ContractReport(
         checked=len(changes),
         violations=tuple(contract_check(changes, contract)),
@@ -80,11 +89,6 @@ def _changes(args: argparse.Namespace) -> list[Change]:
         found += changes_from_names(text.replace("\0", "\n").splitlines(), is_new)
     if args.diff:
         found += changes_from_diff(read_text(args.diff))
-    if not (args.changed or args.new or args.stdin or args.diff):
-        raise UsageError(
-            "no change is given",
-            next_step="use --changed FILE, --new FILE, --stdin or --diff FILE ('-' for stdin)",
-        )
     merged: dict[str, bool] = {}
     for one in found:
         path = normalize_path(one.file)

@@ -9,7 +9,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "receipt": ("sutler receipt list", "sutler receipt verify pack.md"),
     "diff-packs": ("sutler diff-packs old.md new.md", "sutler diff-packs old.md new.md --json"),
     "contract": (
-        "sutler contract check task.yaml --changed src/app.py",
+        "sutler contract check task.yaml",
         "git diff --name-status | sutler contract check task.yaml --stdin",
     ),
     "pick": ("sutler pick -o pack.md", "sutler pick --kept"),

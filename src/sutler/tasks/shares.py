@@ -1,0 +1,100 @@
+"""How the room of a task pack is shared among the files that the task calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from sutler.tasks.choice import Wanted
+from sutler.tasks.ladder import Rung
+
+MAX_OWNED = 200
+MIN_FILE_CHARS = 200
+SMALL_SHARE = 2
+"""Small files of the context take at most one part in this many of the room before large files of
+a higher priority get more than their least.
+"""
+
+
+class Offer(Struct, frozen=True):
+    """A file at one level, and its cost in characters."""
+
+    rung: Rung
+    cost: int
+
+
+class Plan(Struct):
+    """The chosen offer of each file, and the characters still free."""
+
+    room: int
+    chosen: dict[str, Offer] = {}
+
+    def take(self, item: Wanted, offer: Offer) -> bool:
+        """Replace the file's offer by this one if the room allows."""
+        now = self.chosen.get(item.path)
+        cost = offer.cost - (now.cost if now else 0)
+        if cost > self.room:
+            return False
+        self.room -= cost
+        self.chosen[item.path] = offer
+        return True
+
+
+Ladder = tuple[Wanted, Sequence[Offer]]
+"""A file and its offers, the least first."""
+
+
+def share(
+    plan: Plan,
+    wanted: Sequence[Wanted],
+    owned: Sequence[Wanted],
+    offers: Callable[[Wanted], list[Offer]],
+) -> None:
+    """Plan high before medium before low files. Within a priority every file gets its smallest
+    offer before any file gets a larger one, and a small file is whole before a large one grows past
+    it.
+    """
+    ladders: list[Ladder] = [(item, offers(item)[::-1]) for item in wanted]
+    high = [ladder for ladder in ladders if ladder[0].priority == "high"]
+    medium = [ladder for ladder in ladders if ladder[0].priority == "medium"]
+    for item, steps in high:
+        any(plan.take(item, offer) for offer in _least(item, steps))
+    _small_whole(plan, high, medium)
+    for group in (high, medium):
+        _grow(plan, group)
+    for item in owned[:MAX_OWNED]:  # the head of a file that nothing names is filler
+        if plan.room < MIN_FILE_CHARS:
+            break
+        for offer in offers(item)[:1]:
+            plan.take(item, offer)
+
+
+def _least(item: Wanted, steps: Sequence[Offer]) -> Sequence[Offer]:
+    """The smallest offers, the one that shows the cited lines before the one that does not."""
+    return steps[1::-1] if item.lines else steps[:1]
+
+
+def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -> None:
+    """Show files of the context whole that are smaller than a file of higher priority."""
+    largest = max((steps[-1].cost for _, steps in high if steps), default=0)
+    whole = [(steps[-1], item) for item, steps in medium if steps and steps[-1].cost < largest]
+    room = plan.room // SMALL_SHARE
+    for offer, item in sorted(whole, key=lambda pair: (pair[0].cost, pair[1].path)):
+        if offer.cost > room or not plan.take(item, offer):
+            break
+        room -= offer.cost
+
+
+def _grow(plan: Plan, group: Sequence[Ladder]) -> None:
+    """Take the cheapest offers first, whichever file they are of."""
+    steps = [
+        (number > 0, offer.cost, place, offer)
+        for place, (_, ladder) in enumerate(group)
+        for number, offer in enumerate(ladder)
+    ]
+    for _, cost, place, offer in sorted(steps, key=lambda step: step[:3]):
+        item = group[place][0]
+        now = plan.chosen.get(item.path)
+        if now is None or cost > now.cost:
+            plan.take(item, offer)
