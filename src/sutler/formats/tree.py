@@ -12,19 +12,11 @@ _SHARE, _TASK_SHARE = 10, 80
 
 
 class Node(Struct):
-    """A directory of the drawing."""
+    """A directory of the drawing; `files` lie below it at any depth."""
 
     directories: dict[str, Node]
     names: list[str]
-
-    def files(self) -> int:
-        """How many lie below it at any depth. Without recursion: a tree may be deeper than any
-        stack.
-        """
-        order = [self]
-        for node in order:
-            order.extend(node.directories.values())
-        return sum([len(node.names) for node in order])
+    files: int = 0
 
 
 def build(paths: Iterable[str]) -> Node:
@@ -35,6 +27,10 @@ def build(paths: Iterable[str]) -> Node:
         parent, _, name = path.rpartition("/")
         node = by_directory.get(parent) or _reach(parent, by_directory)
         node.names.append(name)
+    for directory, node in reversed(by_directory.items()):  # what is below stands behind
+        node.files += len(node.names)
+        if directory:
+            by_directory[directory.rpartition("/")[0]].files += node.files
     return root
 
 
@@ -81,7 +77,7 @@ def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
         )  # of the last; the others follow
         for name in sorted(folders, reverse=True):
             child = folders[name]
-            label = _count_label(child.files()) if counted else ""
+            label = _count_label(child.files) if counted else ""
             stack.append((child, prefix + below, f"{prefix}{branch}{shown[name]}/{label}\n"))
             branch, below = "├── ", "│   "
     return "".join(drawn)

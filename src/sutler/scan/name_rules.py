@@ -110,18 +110,40 @@ def resembles(name: str) -> bool:
 
 def credential(path: str, *, directory: bool = False, strict: bool = False) -> Rule | None:
     """The rule by which a path is a credential, or None. Whether the path exists does not matter."""
-    *folders, name = path.split("/")
-    guard = ""
-    for number, part in enumerate((*folders, name)):
-        certain, resembling = _name(part)
-        if certain:
-            return Rule("default", f"**/{certain}")
-        if number and IN_FOLDER.get(part.lower()) == folders[number - 1].lower():
-            return Rule("default", f"**/{folders[number - 1]}/{part}".lower())
-        guard = guard or resembling
+    above, _, name = path.rpartition("/")
+    rule, guard = _folders(above) if above else (None, "")
+    if rule is not None:
+        return rule
+    certain, resembling = _name(name)
+    if certain:
+        return Rule("default", f"**/{certain}")
+    if above and (rule := _in_folder(above.rpartition("/")[2], name)):
+        return rule
+    guard = guard or resembling
     if not guard or (not strict and (directory or judged_by_content(name))):
         return None
     return Rule("default", f"**/{guard}")
+
+
+@lru_cache(maxsize=1 << 12)
+def _folders(path: str) -> tuple[Rule | None, str]:
+    """The rule by which one of these folders is a credential; the first that one resembles."""
+    guard = before = ""
+    for part in path.split("/"):
+        certain, resembling = _name(part)
+        if certain:
+            return Rule("default", f"**/{certain}"), ""
+        if before and (rule := _in_folder(before, part)):
+            return rule, ""
+        guard, before = guard or resembling, part
+    return None, guard
+
+
+def _in_folder(folder: str, name: str) -> Rule | None:
+    """The rule for a name that is a credential in a folder of one name only."""
+    if IN_FOLDER.get(name.lower()) == folder.lower():
+        return Rule("default", f"**/{folder}/{name}".lower())
+    return None
 
 
 # Folders and endings ------------------------------------------------------------
