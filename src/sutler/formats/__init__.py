@@ -1,12 +1,10 @@
-"""Pack to text and back: `parse("".join(render(...)))` gives the pack again, whatever its files
-hold.
+"""Pack to text and back: `parse("".join(render(...)))` gives the pack again for any file contents.
 
 `FORMATS` is the table of output formats: a format is one module that satisfies `Shape`, and one row
-here. Settings,
---format, file endings, `unpack` and the report all ask this table.
+here. Settings, --format, file endings, `unpack` and the report all use this table.
 
-Everything streams: `render` holds one body at a time, and the manifest's lines. `shape(format)`
-gives the pieces themselves, so that their cost can be counted before the pack is rendered.
+Rendering streams: `render` holds one body at a time, and the manifest's lines. `shape(format)`
+gives access to the pieces, so that their cost can be counted before the pack is rendered.
 """
 
 from __future__ import annotations
@@ -56,8 +54,8 @@ __all__ = [
 
 
 def table(*modules: Shape) -> Mapping[str, Shape]:
-    """The formats by name. A module that lacks a part of `Shape`, or repeats a name or an ending,
-    is a TypeError.
+    """Return the formats by name. Raise TypeError if a module lacks a member of `Shape`, or repeats
+    a name or an ending.
     """
     needed = [name for name in vars(Shape) if not name.startswith("_")]
     names: dict[str, Shape] = {}
@@ -83,7 +81,7 @@ FORMATS: Mapping[str, Shape] = table(markdown, xml, json, plain, claude)
 
 
 def __getattr__(name: str) -> object:
-    """Load the module that splits packs when one of its names is first used."""
+    """Load the module `split` when one of its names is first used."""
     if name in ("group", "merge", "portion"):
         from sutler.formats import split
 
@@ -92,12 +90,12 @@ def __getattr__(name: str) -> object:
 
 
 def shape(format: Format) -> Shape:
-    """The pieces of which a pack of this format is the concatenation."""
+    """Return the module of a format, whose pieces make up a pack."""
     return FORMATS[format]
 
 
 def recognized(data: bytes) -> Format | None:
-    """The name of the format that a file is a pack of, by how it begins."""
+    """Return the name of a pack's format by its first bytes, or None."""
     return next((name for name, module in FORMATS.items() if module.recognizes(data)), None)
 
 
@@ -109,7 +107,7 @@ def render(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[str, None, str]:
-    """The pack's text, piece by piece: `encoded` for those who want to read it."""
+    """Render the pack as text, piece by piece; `encoded` yields bytes instead."""
     pieces = encoded(preamble, sections, listing, format=format, line_numbers=line_numbers)
     while True:
         try:
@@ -120,12 +118,12 @@ def render(
 
 
 def section_frame(section: Section, format: Format, line_numbers: bool = False) -> SectionFrame:
-    """A section with its frame."""
+    """Render a section with its frame."""
     return dress(shape(format), section, line_numbers)
 
 
 def joined(sections: Iterable[SectionFrame], format: Format) -> Framed:
-    """Sections between their frames, ready for `assembled`. At least one."""
+    """Join sections with their frames, for `assembled`; `sections` must not be empty."""
     return frame_of(shape(format), sections)
 
 
@@ -137,7 +135,7 @@ def encoded(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[Run, None, str]:
-    """`assembled` from sections, one body in memory at a time."""
+    """Render the pack in UTF-8 from sections, with one body in memory at a time."""
     frames = (
         joined([section_frame(section, format, line_numbers)], format) for section in sections
     )
@@ -152,10 +150,10 @@ def assembled(
     format: Format,
     line_numbers: bool = False,
 ) -> Generator[Run, None, str]:
-    """The pack in UTF-8, run by run. `listing` may be a function: it is called after the last
-    section. Returns the digest in the ending, which identifies the pack.
+    """Render the pack in UTF-8, run by run. If `listing` is a function, it is called after the last
+    section. Return the digest in the ending, which identifies the pack.
 
-    Text must be Unicode that UTF-8 can carry; paths and the project's name may hold surrogates.
+    Texts must be encodable in UTF-8; paths and the project's name may hold surrogates.
     """
     require_unicode("goal", preamble.goal.text)
     require_unicode("tree", preamble.tree.text)
@@ -171,9 +169,7 @@ def assembled(
 
 
 def section_text(section: Section, format: Format, line_numbers: bool = False) -> tuple[str, str]:
-    """What a section adds to the pack: its framed body, and its line in the manifest. Glue comes on
-    top.
-    """
+    """Return what a section adds to the pack, without glue: framed body and manifest line."""
     pieces = shape(format)
     head, tail = pieces.frame(section)
     text = numbered(section.body.text, section.spans) if line_numbers else section.body.text
@@ -183,18 +179,18 @@ def section_text(section: Section, format: Format, line_numbers: bool = False) -
 def frame_text(
     done: SectionFrame, section: Section, format: Format, line_numbers: bool = False
 ) -> tuple[str, str]:
-    """As `section_text`, of a section that has its frame already."""
+    """Return the same as `section_text`, for a section that has its frame already."""
     if shape(format).VERBATIM and not line_numbers:
         return f"{done.head}{section.body.text}{done.tail}", done.line
     return f"{done.head}{str(done.body, 'utf-8')}{done.tail}", done.line
 
 
 def parse(text: str | bytes) -> Pack:
-    """The exact inverse of `render`; finds out the format by itself and refuses a pack that was
-    changed.
+    """Parse a pack: the exact inverse of `render`. Detect the format; raise RefusedError if the
+    pack was changed.
 
-    Costs and findings never leave, so the result equals what was rendered without them.
-    Read the text without newline translation.
+    Costs and findings are not part of the text, so the result lacks them. Read the text without
+    newline translation.
     """
     try:
         data = text.encode() if isinstance(text, str) else text
@@ -213,8 +209,8 @@ def parse(text: str | bytes) -> Pack:
 
 
 def require_unicode(name: str, text: str) -> None:
-    """Refuse text with lone surrogates, which come from bytes of the command line that are no
-    UTF-8.
+    """Raise UsageError for text with lone surrogates, which come from command line bytes that are
+    not UTF-8.
     """
     try:
         text.encode()

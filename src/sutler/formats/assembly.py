@@ -1,16 +1,14 @@
-"""What the formats share: the manifest's lines, line numbers, and the shape that every format
-gives.
+"""Common parts of the formats: manifest lines, line numbers, and the protocol `Shape`.
 
 A pack is the plain concatenation of its pieces, in this order:
 
     opening · (head · body · tail) for each section, glue between them · closing · manifest lines ·
     ending
 
-The manifest comes last so that a change in one file leaves everything before that file as it was,
-and prompt caches keep their prefix. Each manifest line gives a body's length and digest. Of an
-excerpt it gives the digest of the file instead: room is dear in a pack for a task. The ending's
-digest covers excerpts and every piece that is not a body. Between them no byte of a pack can change
-unseen.
+The manifest comes last, so that a change in one file leaves the text before that file unchanged and
+prompt caches keep their prefix. Each manifest line has a body's length and digest. For an excerpt
+it has only the digest of the file, to save room in a pack for a task. The ending's digest covers
+excerpts and every piece that is not a body. Together the digests detect a change of any byte.
 """
 
 from __future__ import annotations
@@ -41,14 +39,14 @@ NUMBERED = "Each line is shown after its number and a bar, which are not part of
 
 
 def about(preamble: Preamble, line_numbers: bool) -> list[str]:
-    """What a pack says about itself, one paragraph each."""
+    """Return the paragraphs in which a pack describes itself."""
     changed = f"Each file is changed by these transformations: {', '.join(preamble.transforms)}."
     return [ABOUT, *[NUMBERED] * line_numbers, *[changed] * bool(preamble.transforms)]
 
 
 class Body(Struct, frozen=True, gc=False):
-    """What stands between frames, in UTF-8, its digest, and the lines of the file that it shows,
-    such as `40-62, 80-95`; empty for a whole file.
+    """A body in UTF-8, its digest, and the lines of the file that it shows, such as `40-62, 80-95`;
+    empty for a whole file.
     """
 
     data: bytes
@@ -63,7 +61,7 @@ class Shape(Protocol):
 
     @property
     def NAME(self) -> str:  # noqa: N802 (a module's constant)
-        """The name that users give with --format; the module's own name."""
+        """The name for --format; equal to the module's name."""
 
     @property
     def ENDING(self) -> str:  # noqa: N802 (a module's constant)
@@ -71,54 +69,54 @@ class Shape(Protocol):
 
     @property
     def DESCRIPTION(self) -> str:  # noqa: N802 (a module's constant)
-        """What --help says of it, in a few words."""
+        """A short description for --help."""
 
     @property
     def GLUE(self) -> str:  # noqa: N802 (a module's constant)
-        """What stands between two sections, and between two listed paths."""
+        """Text between two sections, and between two listed paths."""
 
     @property
     def VERBATIM(self) -> bool:  # noqa: N802 (a module's constant)
-        """Whether `shown` gives every text back as it is."""
+        """Whether `shown` returns every text unchanged."""
 
     def opening(self, preamble: Preamble, line_numbers: bool) -> str:
-        """Everything before the first section."""
+        """Return the text before the first section."""
 
     def frame(self, section: Section) -> tuple[str, str]:
-        """What stands before and after the section's body. Line numbers change nothing about it."""
+        """Return the text before and after the section's body, independent of line numbers."""
 
     def around(self, name: str, level: Level, language: str, body: Body) -> tuple[str, str]:
-        """What stands before and after a body. `name` is a path in its display form."""
+        """Return the text before and after a body. `name` is a path in its display form."""
 
     def shown(self, text: str) -> str:
-        """The body as the format spells it."""
+        """Return the body in the encoding of the format."""
 
     def listing_line(self, path: RelPath) -> str:
-        """What one more listed path adds to the closing, besides glue."""
+        """Return the text that a listed path adds to the closing, without glue."""
 
     def closing(self, preamble: Preamble, listing: Listing, line_numbers: bool) -> str:
-        """Everything between the last section and its manifest lines."""
+        """Return the text between the last section and the manifest lines."""
 
     def manifest_line(self, line: Line) -> str:
-        """A section's line as the manifest has it."""
+        """Return a section's line of the manifest."""
 
     def ending(self, digest: str) -> str:
-        """What closes the pack; its length does not depend on the digest. `verify` finds the pack's
-        id in it, after `"digest":`.
+        """Return the end of the pack; its length does not depend on the digest. `verify` reads the
+        pack's id from it, after `"digest":`.
         """
 
     def recognizes(self, data: bytes) -> bool:
-        """Whether a file begins as a pack of this format does. No two formats recognize the same
+        """Return whether a file begins as a pack of this format. No two formats recognize the same
         file.
         """
 
     def read(self, data: bytes) -> Pack:
-        """Parse a pack: the inverse of rendering. Refuse one that was changed."""
+        """Parse a pack: the inverse of rendering. Raise RefusedError if it was changed."""
 
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """A section in the manifest. Strings are in their display form; None is the usual case, and
-    left out.
+    """A section in the manifest. Strings are in their display form. None stands for the usual value
+    (in the comments) and is omitted.
     """
 
     path: str
@@ -135,7 +133,7 @@ class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The manifest's first line: the pack itself. `tree`, `goal`, `header` and `instructions` are
+    """The manifest's first line, about the pack. `tree`, `goal`, `header` and `instructions` are
     lengths in bytes.
     """
 
@@ -161,8 +159,8 @@ class End(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Framed(NamedTuple):
-    """Sections in their format, in UTF-8: all their text, that of it which the ending's digest
-    covers, and their manifest lines.
+    """Rendered sections in UTF-8: their text, the part of it that the ending's digest covers, and
+    their manifest lines.
     """
 
     text: Run
@@ -171,8 +169,8 @@ class Framed(NamedTuple):
 
 
 class SectionFrame(Struct, frozen=True, gc=False):
-    """One section in its format: what stands before and after its body, and its line in the
-    manifest. `vouched`: that line has a digest of the body.
+    """A rendered section: the text before its body, the body, the text after it, and its manifest
+    line. `vouched`: that line has a digest of the body.
     """
 
     head: str
@@ -183,7 +181,7 @@ class SectionFrame(Struct, frozen=True, gc=False):
 
 
 def face(section: Section) -> tuple[str, Level, str, Body]:
-    """What a frame shows of a section and has to respect, for `around`."""
+    """Return the arguments of `around` for a section."""
     return (
         quote(section.path),
         section.level,
@@ -193,7 +191,7 @@ def face(section: Section) -> tuple[str, Level, str, Body]:
 
 
 def octets(section: Section) -> bytes:
-    """The body in UTF-8."""
+    """Return the body in UTF-8."""
     return section.data or section.body.text.encode()
 
 
@@ -209,20 +207,20 @@ def dress(shape: Shape, section: Section, line_numbers: bool) -> SectionFrame:
 
 
 def frame_of(shape: Shape, sections: Iterable[SectionFrame]) -> Framed:
-    """The sections between their frames, glue between them."""
+    """Join the sections with their frames and glue between them."""
     text: list[Octets] = []
     frames: list[Octets] = []
     lines: list[str] = []
     between = ""
     glue = shape.GLUE
-    for one in sections:
-        frame = (between + one.head).encode()
-        text += (frame, one.body)
+    for section in sections:
+        frame = (between + section.head).encode()
+        text += (frame, section.body)
         frames.append(frame)
-        if not one.vouched:
-            frames.append(one.body)
-        lines.append(one.line)
-        between = one.tail + glue
+        if not section.vouched:
+            frames.append(section.body)
+        lines.append(section.line)
+        between = section.tail + glue
     last = between.removesuffix(glue).encode()
     text.append(last)
     frames.append(last)
@@ -236,27 +234,27 @@ def assemble(
     listing: LateListing,
     line_numbers: bool,
 ) -> Iterator[tuple[Run, Octets]]:
-    """Everything but the ending, each run with that part of it which the ending's digest covers.
-    The listing is asked for last.
+    """Yield the runs of a pack without the ending, each with the part that the ending's digest
+    covers. A `listing` function is called last, when all sections are known.
     """
     opening = shape.opening(preamble, line_numbers).encode()
     yield (opening,), opening
     lines: list[Octets] = []
     glue = shape.GLUE.encode()
-    for one in framed:
-        if not one.frames:
+    for group in framed:
+        if not group.frames:
             continue
         if glue and lines:
             yield (glue,), glue
-        yield one.text, one.frames
-        lines.append(one.lines)
-    known = listing if isinstance(listing, Listing) else listing()
-    closing = shape.closing(preamble, known, line_numbers).encode() + b"".join(lines)
+        yield group.text, group.frames
+        lines.append(group.lines)
+    final = listing if isinstance(listing, Listing) else listing()
+    closing = shape.closing(preamble, final, line_numbers).encode() + b"".join(lines)
     yield (closing,), closing
 
 
 def _vouched(section: Section) -> bool:
-    """Whether the section's line has a digest of its body."""
+    """Return whether the section's manifest line has a digest of its body."""
     return section.level != "excerpt" or section.source == section.sha256
 
 
@@ -304,30 +302,29 @@ def as_json(value: Line | Title | End) -> str:
 
 
 def ranges(spans: Iterable[Span]) -> str:
-    """Line spans as people cite them: `40-62, 80`."""
+    """Format line spans for readers: `40-62, 80`."""
     return ", ".join(f"{s.start}-{s.end}" if s.end > s.start else f"{s.start}" for s in spans)
 
 
 def numbered(text: str, spans: Sequence[Span] = ()) -> str:
-    """Each line after its number in the file. Only `\\n` ends a line, so that numbers agree with
-    every other stage. `spans` are the lines that a cut text shows; the markers between them carry
-    no number.
+    """Prefix each line with its number in the file. Only `\\n` ends a line, as in every other
+    stage. `spans` are the lines that a cut text shows; the markers between them get no number.
     """
     lines = text.split("\n")
     final = "" if lines[-1] else "\n"
     if final:
         lines.pop()
-    shown = [""] * (2 * len(lines))
-    shown[::2] = (
+    pieces = [""] * (2 * len(lines))
+    pieces[::2] = (
         [f"\n{label}" for label in labels(spans, len(lines))] if spans else _numbers(len(lines))
     )
-    shown[1::2] = lines
-    return ("".join(shown) + final)[1:] if lines else ""
+    pieces[1::2] = lines
+    return ("".join(pieces) + final)[1:] if lines else ""
 
 
 def labels(spans: Sequence[Span], count: int) -> Iterator[str]:
-    """What stands before each of `count` lines of a cut text, in which one marker line stands for
-    every run of lines that is left out.
+    """Yield the prefixes of `count` lines of a cut text, in which a marker line replaces each run
+    of omitted lines.
     """
     at = 1
     for span in spans:
@@ -343,7 +340,7 @@ def labels(spans: Sequence[Span], count: int) -> Iterator[str]:
 
 
 def _numbers(count: int) -> list[str]:
-    """What stands before each line, the end of the line before it included."""
+    """Return the prefix of each line, including the newline of the previous line."""
     first = _first_numbers()
     return first[:count] + [f"\n{number:5d}| " for number in range(len(first) + 1, count + 1)]
 
@@ -354,5 +351,5 @@ def _first_numbers() -> list[str]:
 
 
 def newline_after(body: bytes) -> str:
-    """The newline that a body lacks before the frame can go on."""
+    """Return the newline that the frame has to add after a body, or an empty text."""
     return "" if not body or body[-1] == _NEWLINE else "\n"

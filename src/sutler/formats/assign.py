@@ -1,8 +1,8 @@
-"""Files as assign lines (seed 000): a variable for the path, one for the content between here-doc
-markers.
+"""Render files as assign lines (seed 000): a variable for the path, and one for the content between
+here-doc markers.
 
-Tokens come from path and content, so that the same files give the same text, and are counted up
-while the content holds them as markers.
+Tokens derive from path and content, so that the same files give the same text. A number is added
+while the content contains the marker.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from sutler.paths import quote
 
 
 def assign_text(files: Iterable[tuple[str, str]], *, compat: bool = False) -> str:
-    """The lines for (path, content) pairs, in their order; nothing gives an empty text.
+    """Render (path, content) pairs in their order; no pairs give an empty text.
 
-    Two files with the same stem get names of their own (`spec_a`, `spec_a_2`), and a path cannot
-    end its line; `compat` does neither, as the original.
+    Two files with the same stem get distinct names (`spec_a`, `spec_a_2`), and a path with a line
+    break is escaped; `compat` does neither, like the original.
     """
     lines: list[str] = []
     taken: set[str] = set()
     for path, content in files:
-        name, shown = build_safe_base_name(path), path
+        name, display = build_safe_base_name(path), path
         if not compat:
-            name, shown = _distinct(name, taken), quote(path).strip('"')
+            name, display = _distinct(name, taken), quote(path).strip('"')
         token = build_here_doc_token(content, f"context-{_digest(path, content)}")
-        lines += [f'@{name} assign "{shown}"', f"@{name}Content assign", f"--begin-{token}--"]
+        lines += [f'@{name} assign "{display}"', f"@{name}Content assign", f"--begin-{token}--"]
         if content:
             lines.append(content)
         lines.append(f"--end-{token}--")
@@ -35,7 +35,7 @@ def assign_text(files: Iterable[tuple[str, str]], *, compat: bool = False) -> st
 
 
 def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
-    """A variable name made from a file's name: letters, digits and `_`, beginning with a letter."""
+    """Derive a variable name from a file's name: letters, digits and `_`, a letter first."""
     name = file_path.rsplit("/", 1)[-1]
     dot = name.rfind(".")
     stem = name[:dot] if dot > 0 else name
@@ -44,8 +44,8 @@ def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
 
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
-    """A token that does not occur in the content as a marker: `base`, else `base-1`, `base-2` and
-    so on.
+    """Return a token that does not occur in the content as a marker: `base`, else `base-1`,
+    `base-2` and so on.
     """
     token, counter = base, 0
     while f"--begin-{token}--" in content or f"--end-{token}--" in content:
@@ -54,12 +54,12 @@ def build_here_doc_token(content: str, base: str = "context") -> str:
     return token
 
 
-def _digest(shown: str, content: str) -> str:
-    return sha256(f"{shown}\n{content}".encode(errors="surrogatepass")).hexdigest()[:32]
+def _digest(path: str, content: str) -> str:
+    return sha256(f"{path}\n{content}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def _distinct(name: str, taken: set[str]) -> str:
-    """A name not used yet, nor one whose content variable is."""
+    """Return a name that is free, and whose content variable is free too."""
     candidate, number = name, 1
     while {candidate, f"{candidate}Content"} & taken:
         number += 1

@@ -1,4 +1,4 @@
-"""A pack as a document: clean text, sections, what stands before them, and what is only listed."""
+"""Types of a pack: clean text, sections, the preamble, and the listing of files not shown."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ Run = Sequence[Octets]
 """Text in UTF-8, in separate pieces: a writer need not copy them together first."""
 
 Format = str
-"""The name of an output format: a key of `sutler.formats.FORMATS`, which settings are checked
-against.
-"""
+"""Name of an output format: a key of `sutler.formats.FORMATS`; settings are checked against it."""
 
 Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
 """How much of a file a section shows, best first: the shrink ladder."""
 
 
 PROCESSED = "processed"
-"""In place of an encoding: the text is what a processor made of the file."""
+"""Value of `encoding` if the text is the output of a processor."""
 
 
 class Finding(Struct, frozen=True, gc=False):
-    """A secret found and replaced: which rule, where, how sure. Never the value."""
+    """A redacted secret: rule, line and confidence, but never the value."""
 
     rule: str
     line: int
@@ -36,8 +34,8 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 class CleanText(Struct, frozen=True, gc=False):
-    """Text that passed the redaction stage; the renderer accepts nothing else. Only `secrets` makes
-    it.
+    """Text that passed the redaction stage; the renderer accepts no other text. Only `secrets`
+    creates it.
     """
 
     text: str
@@ -46,7 +44,7 @@ class CleanText(Struct, frozen=True, gc=False):
 
 
 class Section(Struct, frozen=True, gc=False):
-    """One file's part of the pack. `sha256` and `length` are of `body.text` as UTF-8, `source` is
+    """The section of one file. `sha256` and `length` are of `body.text` as UTF-8, `source` is
     the raw file's digest; `encoding` is how the raw file was encoded.
     """
 
@@ -62,14 +60,14 @@ class Section(Struct, frozen=True, gc=False):
     language: str = ""
     reason: str = ""
     cost: int = 0
-    data: bytes = b""  # the body in UTF-8, where it is at hand
+    data: bytes = b""  # the body in UTF-8, if already encoded
     spans: tuple[Span, ...] = ()  # lines of the file that a cut body shows, in order
 
 
 class Listing(Struct, frozen=True):
-    """Files that are named but not shown, and how many were not even named. A pack for a task also
-    states the `expected` precision and recall of its lines, and the regions that would have been
-    `next`, as `path:start-end`. `abstained`: nothing fits the task.
+    """Files that are named but not shown, and the number of files not named. A pack for a task also
+    states the `expected` precision and recall of its lines, and the `next` regions after the cut,
+    as `path:start-end`. `abstained`: no file fits the task.
     """
 
     paths: tuple[RelPath, ...] = ()
@@ -87,8 +85,8 @@ class Part(Struct, frozen=True):
 
 
 class Preamble(Struct, frozen=True):
-    """What stands around the files: the project's name and tree, the goal, the user's own header
-    and instructions, and the transformations that every file went through.
+    """Texts around the files: the project's name and tree, the goal, the user's header and
+    instructions, and the names of the transformations applied to every file.
     """
 
     project: str

@@ -1,6 +1,6 @@
 """JSON: one object, streamed in the order in which it is built. Valid for any content.
 
-A pack that was written anew with other white space is still the same pack.
+White space outside of strings does not matter: a reformatted pack is the same pack.
 """
 
 from __future__ import annotations
@@ -121,25 +121,25 @@ def read(data: bytes) -> Pack:
     """Parse a json pack. The same values with other white space or escapes are the same pack."""
     from sutler.formats import json, parser  # only commands that read packs load the parser
 
-    found = _document(data)
-    title, lines = parser.entries([bytes(raw) for raw in found.manifest])
+    document = _document(data)
+    title, lines = parser.entries([bytes(raw) for raw in document.manifest])
     numbers = title.line_numbers
-    if len(lines) != len(found.files):
-        parser.damaged(f"its manifest names {len(lines)} files and it holds {len(found.files)}")
-    goal, tree = CleanText(found.goal), CleanText(found.tree)
+    if len(lines) != len(document.files):
+        parser.damaged(f"its manifest names {len(lines)} files and it holds {len(document.files)}")
+    goal, tree = CleanText(document.goal), CleanText(document.tree)
     preamble = Preamble(
-        unquote(found.project),
+        unquote(document.project),
         goal,
         tree,
-        Part(*found.part),
-        CleanText(found.header),
-        CleanText(found.instructions),
+        Part(*document.part),
+        CleanText(document.header),
+        CleanText(document.instructions),
         title.transforms,
     )
-    sections = tuple(_section(*pair, numbers) for pair in zip(lines, found.files, strict=True))
+    sections = tuple(_section(*pair, numbers) for pair in zip(lines, document.files, strict=True))
     listing = Listing(
-        tuple(RelPath(unquote(path)) for path in found.not_shown),
-        found.unnamed,
+        tuple(RelPath(unquote(path)) for path in document.not_shown),
+        document.unnamed,
         title.expected,
         title.next,
         title.abstained,
@@ -149,10 +149,10 @@ def read(data: bytes) -> Pack:
     framed = [frame_of(json, dressed)] if sections else []
     for _, sealed in assemble(json, preamble, framed, listing, numbers):
         seal.update(sealed)
-    fixed = (found.schema_version, found.about, title)
+    fixed = (document.schema_version, document.about, title)
     if fixed != (VERSION, _about(preamble, numbers), title_of(preamble, listing, numbers)):
         parser.damaged("its first fields differ from what its manifest says")
-    parser.compare(parser.UNDER_SEAL, found.digest, seal.hexdigest())
+    parser.compare(parser.UNDER_SEAL, document.digest, seal.hexdigest())
     return Pack(preamble, sections, listing, numbers)
 
 

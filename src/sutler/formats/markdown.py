@@ -51,7 +51,7 @@ def intro(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def block(name: str, text: str) -> tuple[str, str]:
-    """The frame of the tree or the goal."""
+    """Return the frame of the tree or the goal."""
     return _block(f"## {name.capitalize()}", Body(text.encode(), ""), "text")
 
 
@@ -75,7 +75,7 @@ def opening(preamble: Preamble, line_numbers: bool) -> str:
 
 
 def listing_line(path: RelPath) -> str:
-    """One line inside a plain fence: a name that could end it is put in quotes."""
+    """Return one line inside a plain fence; a name that could close the fence is quoted."""
     name = quote(path)
     return f'"{name}"\n' if name.startswith("`") else f"{name}\n"
 
@@ -86,7 +86,7 @@ def listed_path(line: str) -> str:
 
 
 def remainder(listing: Listing) -> str:
-    """What follows the list of files not shown."""
+    """Return the text after the list of files not shown."""
     count = listing.unnamed
     unnamed = f"\nFiles neither shown nor named: {count}.\n" if count else ""
     return unnamed + (f"\n{ABSTAINED}\n" if listing.abstained else "")
@@ -121,7 +121,7 @@ def read(data: bytes) -> Pack:
 
 @lru_cache(maxsize=1 << 10)
 def _info(language: str) -> str:
-    """The language as a fence's info string; one that could break the fence is left out."""
+    """Return the language as a fence's info string; empty if it could break the fence."""
     return language if re.fullmatch(_LANGUAGE, language) else ""
 
 
@@ -132,14 +132,13 @@ def _block(heading: str, body: Body, language: str) -> tuple[str, str]:
 
 
 def _longest(data: bytes) -> int:
-    """The longest run of backticks; 0 where all are shorter than three.
+    """Return the length of the longest run of backticks, or 0 if all are shorter than three.
 
-    By bisection: a list of all the runs in a hostile file would take many times its size.
+    Uses bisection: a list of all runs in a hostile file would take many times its size.
     """
     first = data.find(b"`")
-    if (
-        first < 0 or _ticks().search(data, first) is None
-    ):  # a pattern finds three characters faster than `in`
+    # A pattern finds three characters faster than `in`.
+    if first < 0 or _ticks().search(data, first) is None:
         return 0
     there, absent = 3, 6
     while b"`" * absent in data:
@@ -164,7 +163,7 @@ def _whole(name: str, text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span around one line of any content."""
+    """Return a code span around one line of any content."""
     if "`" not in text:
         return f"`{text}`"
     ticks = "`" * (1 + max(map(len, re.findall("`+", text))))

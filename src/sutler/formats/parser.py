@@ -1,8 +1,8 @@
-"""What the formats' parsers share: from text back to a pack, trusting nothing.
+"""Common parts of the formats' parsers: from untrusted text back to a pack.
 
-The manifest is found from the end, where no file's content can stand. Then the sections are walked
-by the manifest's lengths, never by looking for fences or tags, and each piece is built anew and
-compared.
+The manifest is searched from the end, which no file's content can reach. The sections are then read
+by the manifest's lengths, never by searching for fences or tags, and each piece is rendered again
+and compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TextShape(Shape, Protocol):
 
     @property
     def HEAD_LINES(self) -> int:  # noqa: N802  # a module's constant
-        """How many lines a frame takes before the body."""
+        """Number of lines of a frame before the body."""
 
     @property
     def LISTING(self) -> tuple[str, str]:  # noqa: N802  # a module's constant
@@ -71,8 +71,8 @@ def damaged(what: str) -> NoReturn:
 
 
 class Walk:
-    """A position in the pack's bytes, and the running digest of everything that no line of the
-    manifest covers.
+    """A position in the pack's bytes, and the running digest of all pieces that no manifest line
+    covers.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -88,7 +88,7 @@ class Walk:
         self.at += len(piece)
 
     def lines_end(self, count: int, name: str) -> int:
-        """The position after the next `count` lines."""
+        """Return the position after the next `count` lines."""
         end = self.at
         for _ in range(count):
             end = self.data.find(b"\n", end) + 1
@@ -103,7 +103,7 @@ class Walk:
 
 
 def unnumbered(data: bytes, start: int, line: Line) -> tuple[bytes, int]:
-    """The bytes of a body that is shown with line numbers from `start` on, and where it ends."""
+    """Remove the line numbers of a body that begins at `start`; return its bytes and its end."""
     lines: list[bytes] = []
     length, name = line.length, line.path
     spans = spans_of(line)
@@ -124,19 +124,19 @@ def unnumbered(data: bytes, start: int, line: Line) -> tuple[bytes, int]:
 
 
 def _plain_labels() -> Iterator[str]:
-    """The numbers of a text that is not cut."""
+    """Yield the line numbers of a text that is not cut."""
     return (f"{number:5d}| " for number in count(1))
 
 
 def spans_of(line: Line) -> tuple[Span, ...]:
-    """The lines of the file that a section shows, as its manifest line states them."""
+    """Parse the lines of the file that a section shows from its manifest line."""
     spans: list[Span] = []
     for part in line.lines.split(", ") if line.lines else ():
         start, _, end = part.partition("-")
         if not (start.isdecimal() and (end or start).isdecimal() and len(part) <= _LONGEST_SPAN):
             damaged(f"the lines of {line.path} are not line ranges")
         spans.append(Span(int(start), int(end or start)))
-    ordered = all(one.end + 1 < other.start for one, other in pairwise(spans))
+    ordered = all(span.end + 1 < other.start for span, other in pairwise(spans))
     if ranges(spans) != (line.lines or "") or not ordered or any(s.end < s.start for s in spans):
         damaged(f"the lines of {line.path} are not line ranges in their order")
     return tuple(spans)
@@ -189,8 +189,8 @@ def entries(raw: list[bytes]) -> tuple[Title, list[Line]]:
         damaged(
             f"its format is {title.sutler_pack} and this version of sutler reads format {VERSION}"
         )
-    lines = [_entry(one, Line, f"line {number}") for number, one in enumerate(raw[1:], 2)]
-    for line in lines:  # from here on a path may stand in a message
+    lines = [_entry(row, Line, f"line {number}") for number, row in enumerate(raw[1:], 2)]
+    for line in lines:  # messages below may contain paths, so check them first
         if quote(unquote(line.path)) != line.path:
             damaged(f"the manifest names {quote(line.path)}, which is not how sutler writes a path")
     return title, lines
@@ -235,20 +235,20 @@ def _section(walk: Walk, shape: TextShape, line: Line, line_numbers: bool) -> Se
 
 
 def section_of(line: Line, raw: bytes) -> Section:
-    """A section from its manifest line and the bytes found for it, or a refusal that names it."""
-    found = sha256(raw).hexdigest()
-    source = found if line.source is None else line.source
+    """Build a section from its manifest line and its bytes; raise RefusedError if they differ."""
+    digest = sha256(raw).hexdigest()
+    source = digest if line.source is None else line.source
     if line.sha256 is None and (line.source is None or line.level != "excerpt"):
         damaged(f"the manifest has no digest of {line.path}")
     if line.sha256 is not None:
-        compare(line.path, line.sha256, found)
+        compare(line.path, line.sha256, digest)
     if len(raw) != line.length:
         damaged(f"{line.path} should be {line.length} bytes long and is {len(raw)}")
     return Section(
         path=_relpath(line.path),
         level=line.level or "full",
-        body=CleanText(_decoded(raw, line.path)),  # it was clean when it left
-        sha256=found,
+        body=CleanText(_decoded(raw, line.path)),  # redacted before it was sent
+        sha256=digest,
         length=line.length,
         source=source,
         source_size=line.length if line.source_size is None else line.source_size,
@@ -274,9 +274,9 @@ def _listing(walk: Walk, shape: TextShape) -> Iterator[RelPath]:
     walk.expect(tail, "the end of the list of files not shown")
 
 
-def compare(name: str, expected: str, found: str) -> None:
-    if expected != found:
-        damaged(f"{name}: expected sha256 {quote(expected)}, found {found}")
+def compare(name: str, expected: str, actual: str) -> None:
+    if expected != actual:
+        damaged(f"{name}: expected sha256 {quote(expected)}, found {actual}")
 
 
 def _decoded(raw: bytes, name: str) -> str:
@@ -286,14 +286,14 @@ def _decoded(raw: bytes, name: str) -> str:
         damaged(f"{name} is not UTF-8")
 
 
-def _relpath(shown: str) -> RelPath:
-    path = unquote(shown)
+def _relpath(display: str) -> RelPath:
+    path = unquote(display)
     try:
         legal = parse_relpath(path)
     except SutlerError as error:
         damaged(error.what)
     if legal != path or not path:
-        damaged(f"{shown} is not a relative path in its plain form")
+        damaged(f"{display} is not a relative path in its plain form")
     return legal
 
 

@@ -1,7 +1,7 @@
 """Plain text: each file between two lines of marks, for tools that show no markup.
 
-The marks carry digits of the body's own digest, changed until the body does not hold them, so that
-no content ends its section.
+The marks contain digits of the body's digest, changed until the body does not contain them, so that
+no content can end its section.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One pack in several parts, each a complete pack of its own, and back."""
+"""Split a pack into parts, each a complete pack, and merge them again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def group(
 ) -> tuple[tuple[int, int], ...]:
     """Cut the sections, in order, into as few runs (start, stop) as fit into `size` each.
 
-    `first` is what the first part costs without sections, `rest` what any later part costs, and
-    `last` what the list of files not shown adds to the last one. What fits into no part is refused
-    with its figures.
+    `first` is the cost of the first part without sections, `rest` that of any later part, and
+    `last` that of the list of files not shown, in the last part. Raise RefusedError with the
+    figures if a piece fits into no part.
     """
     if first > size:
         _refuse("the opening, with the tree and the goal,", first, 0, size)
@@ -40,8 +40,8 @@ def group(
 
 
 def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble, Listing]:
-    """What a part says besides its sections: the goal always, the tree first, the files not shown
-    last.
+    """Return the preamble and the listing of a part: the goal is in every part, the tree in the
+    first, the files not shown in the last.
     """
     first, last = part.number == 1, part.number == part.total
     tree = preamble.tree if first else CleanText("")
@@ -49,7 +49,7 @@ def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble,
 
 
 def merge(parts: Sequence[Pack]) -> Pack:
-    """The whole pack from all its parts, given in any order."""
+    """Merge all parts, in any order, to the whole pack."""
     ordered = sorted(parts, key=lambda pack: pack.preamble.part.number)
     if not ordered:
         raise UsageError("there are no parts to merge", next_step="give every part of the pack")
@@ -68,12 +68,12 @@ def merge(parts: Sequence[Pack]) -> Pack:
     return Pack(preamble, sections, ordered[-1].listing, ordered[0].line_numbers)
 
 
-def _require_kin(one: Pack, other: Pack) -> None:
+def _require_kin(first: Pack, other: Pack) -> None:
     same = (
-        (one.preamble.project, one.preamble.goal.text, one.preamble.header.text)
+        (first.preamble.project, first.preamble.goal.text, first.preamble.header.text)
         == (other.preamble.project, other.preamble.goal.text, other.preamble.header.text)
-        and one.preamble.part.total == other.preamble.part.total
-        and one.line_numbers == other.line_numbers
+        and first.preamble.part.total == other.preamble.part.total
+        and first.line_numbers == other.line_numbers
     )
     if not same:
         raise UsageError(

@@ -1,6 +1,4 @@
-"""What a receipt says of a pack in seed 004's fields. Apart from the other shapes: every pack has a
-receipt.
-"""
+"""Seed 004's fields of a receipt. A separate module, because every pack loads it."""
 
 from __future__ import annotations
 

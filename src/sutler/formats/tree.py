@@ -1,4 +1,4 @@
-"""A tree of paths as text, in as much detail as a limit allows; and sums per directory."""
+"""Draw a tree of paths as text, in as much detail as a limit allows."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class Node(Struct):
 
 
 def build(paths: Iterable[str]) -> Node:
-    """The tree of sorted paths."""
+    """Build the tree of sorted paths."""
     root = Node({}, [])
     by_directory: dict[str, Node] = {"": root}
     for path in paths:
         parent, _, name = path.rpartition("/")
         node = by_directory.get(parent) or _reach(parent, by_directory)
         node.names.append(name)
-    for directory, node in reversed(by_directory.items()):  # what is below stands behind
+    for directory, node in reversed(by_directory.items()):  # children come after parents
         node.files += len(node.names)
         if directory:
             by_directory[directory.rpartition("/")[0]].files += node.files
     return root
 
 
-def _reach(directory: str, known: dict[str, Node]) -> Node:
+def _reach(directory: str, cached: dict[str, Node]) -> Node:
     missing = []
-    while directory not in known:
+    while directory not in cached:
         above, _, name = directory.rpartition("/")
         missing.append((directory, name))
         directory = above
-    node = known[directory]
+    node = cached[directory]
     for path, name in reversed(missing):
-        known[path] = node.directories[name] = node = Node({}, [])
+        cached[path] = node.directories[name] = node = Node({}, [])
     return node
 
 
@@ -53,53 +53,50 @@ attack programs that draw them.
 
 
 def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
-    """Directories first, each level sorted; `files=False` shows directories with their counts
-    only.
+    """Draw directories before files, each level sorted. `files=False` draws only directories, with
+    their counts.
     """
     drawn: list[str] = []
-    shown = _Names()
+    quoted = _Names()
     stack: list[tuple[Node | None, str, str]] = [(root, "", "")]
     while stack:
         node, prefix, text = stack.pop()
         drawn.append(text)
         if node is None or len(prefix) // 4 >= depth:
             continue
-        rest = _leaves(node.names, prefix, shown) if files and node.names else ""
+        rest = _leaves(node.names, prefix, quoted) if files and node.names else ""
         folders = node.directories
-        if not folders:  # most have none
+        if not folders:  # the usual case
             drawn.append(rest)
             continue
         if rest:
             stack.append((None, "", rest))
         counted = not files or len(prefix) // 4 + 1 >= depth
-        branch, below = (
-            ("├── ", "│   ") if rest else ("└── ", "    ")
-        )  # of the last; the others follow
+        # For the last folder, which is pushed first; the loop sets those of the others.
+        branch, below = ("├── ", "│   ") if rest else ("└── ", "    ")
         for name in sorted(folders, reverse=True):
             child = folders[name]
             label = _count_label(child.files) if counted else ""
-            stack.append((child, prefix + below, f"{prefix}{branch}{shown[name]}/{label}\n"))
+            stack.append((child, prefix + below, f"{prefix}{branch}{quoted[name]}/{label}\n"))
             branch, below = "├── ", "│   "
     return "".join(drawn)
 
 
-def _leaves(names: Sequence[str], prefix: str, shown: Mapping[str, str]) -> str:
-    """A folder's files, which follow its folders, in one piece: most rows of a drawing are
-    files.
-    """
+def _leaves(names: Sequence[str], prefix: str, quoted: Mapping[str, str]) -> str:
+    """Draw the files of a folder in one piece, for speed: most rows of a drawing are files."""
     if len(names) == 1:
-        return f"{prefix}└── {shown[names[0]]}\n"
+        return f"{prefix}└── {quoted[names[0]]}\n"
     *others, last = sorted(names)
-    upper = "".join([f"{prefix}├── {shown[name]}\n" for name in others])
-    return f"{upper}{prefix}└── {shown[last]}\n"
+    upper = "".join([f"{prefix}├── {quoted[name]}\n" for name in others])
+    return f"{upper}{prefix}└── {quoted[last]}\n"
 
 
 class _Names(dict[str, str]):
-    """Names as they are shown. Most trees repeat theirs."""
+    """Cache of quoted names; most trees repeat names."""
 
     def __missing__(self, name: str) -> str:
-        self[name] = shown = quote(name)
-        return shown
+        self[name] = quoted = quote(name)
+        return quoted
 
 
 def _count_label(files: int) -> str:
@@ -107,15 +104,13 @@ def _count_label(files: int) -> str:
 
 
 def drawing_limit(limit: int | None, *, task: bool) -> int | None:
-    """What a drawing may take of a budget: one part in ten, and in eighty where a task says what
-    else is wanted.
-    """
+    """Return the share of a budget for a drawing: 1/10, and 1/80 in a pack for a task."""
     return None if limit is None else limit // (_TASK_SHARE if task else _SHARE)
 
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:
-    """The most detailed drawing whose cost stays within `limit`: every file, directories only,
-    fewer levels, or nothing. The dearest attempts are skipped by a look at their sheer length.
+    """Return the most detailed drawing within `limit`: every file, directories only, fewer levels,
+    or nothing. The full drawing is not tried if the paths alone are far too long.
     """
     root = build(paths)
     if limit is None:

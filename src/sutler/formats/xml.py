@@ -1,8 +1,8 @@
-"""XML-like tags, for models: each file raw between tags that its content cannot close.
+"""XML-like tags, for models: each file is raw text between tags that its content cannot close.
 
-A tag's name ends in sixteen hexadecimal digits of the body's own digest, changed until the body
-does not hold them. Bodies are not escaped, so that a model reads code as it is; names and
-attributes are.
+A tag's name ends in sixteen hexadecimal digits of the body's digest, changed until the body does
+not contain them. Bodies are not escaped, so that a model reads the original code; names and
+attributes are escaped.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def listed_path(line: str) -> str:
 
 
 def remainder(listing: Listing) -> str:
-    """What follows the list of files not shown."""
+    """Return the text after the list of files not shown."""
     count = listing.unnamed
     unnamed = f'<not-named files="{count}" />\n' if count else ""
     return unnamed + (f"<abstained>{ABSTAINED}</abstained>\n" if listing.abstained else "")
@@ -129,7 +129,7 @@ def _block(name: str, attributes: str, body: Body) -> tuple[str, str]:
 
 
 def boundary(body: Body, length: int = _BRIEF) -> str:
-    """Digits that the body does not hold, the same for the same body."""
+    """Return digits that the body does not contain; deterministic."""
     digits, bumps = body.digest[:length], 0
     while digits.encode() in body.data:
         bumps += 1

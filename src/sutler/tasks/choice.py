@@ -57,8 +57,8 @@ def resolve(raw: str, index: Index) -> str | None:
 
 
 def candidates(raw: str, index: Index, bare: bool = False) -> list[str]:
-    """Return the files that a reference can mean. With `bare` a name without a folder means every file of
-    that name.
+    """Return the files that a reference can mean. With `bare` a name without a folder means every
+    file of that name.
     """
     if raw in index.paths:
         return [raw]

@@ -30,8 +30,8 @@ class Rung(Struct, frozen=True):
 
 def rungs_of(text: str, lines: Sequence[int] = (), numbers: bool = False) -> list[Rung]:
     """Return the rungs, longest first, without those that save nothing. `lines` are the 1-based
-    lines that issues point at: a file with such lines is numbered, and as a whole it can go without numbers where
-    these would cost it lines. With `numbers` every rung is numbered.
+    lines that issues point at: a file with such lines is numbered, and as a whole it can go without
+    numbers where these would cost it lines. With `numbers` every rung is numbered.
     """
     rungs = [whole_rung(text, lines, numbers)]
     if lines and not numbers:

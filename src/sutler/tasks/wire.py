@@ -105,7 +105,8 @@ class Constraints(Struct, frozen=True, rename="camel"):
 
 class ContextFile(Struct, frozen=True, rename="camel"):
     """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
-    included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where the prompt numbers them.
+    included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where
+    the prompt numbers them.
     """
 
     path: str

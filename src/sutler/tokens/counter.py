@@ -1,10 +1,10 @@
-"""Count what a text costs, offline: characters, bytes, or the exact tokens of a vocabulary.
+"""Count the cost of a text offline: characters, bytes, or the exact tokens of a vocabulary.
 
 A small text in o200k_base is counted from a table, because the tokenizer takes a quarter of a
-second to start. The table lies beside this module, is read in a millisecond and searched in place:
-tokens in 65,536 heaps by their checksum, each as a length, its bytes and its rank.
-`tests/vocabulary.py` builds it from the tokenizer's own. A text that the table cannot count
-exactly is left to the tokenizer.
+second to start. The table is a file beside this module, loads in a millisecond and is searched in
+place: tokens in 65,536 buckets (heaps) by checksum, each as length, bytes and rank.
+`tests/vocabulary.py` builds it from the tokenizer's vocabulary. A text that the table cannot count
+exactly goes to the tokenizer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ HEAPS = 1 << 16
 _NUMBERS = 4 * (HEAPS + 1)  # bytes
 RANK = 3  # bytes
 LONGEST = 128
-"""Bytes of a word that are put together here: it takes the square of its length."""
+"""Longest word in bytes that is merged here: merging takes quadratic time."""
 
-# The text is read in classes, every character beyond ASCII as one that stands for its class:
-# capitals, small letters,
-# letters without case, marks, numbers, blanks, the rest.
+# Every non-ASCII character is translated to one that represents its class, so that the pattern
+# needs only ASCII: upper case, lower case, letters without case, marks, numbers, blanks, the rest.
 _UPPER, _LOWER, _LETTER, _MARK, _NUMBER, _BLANK, _REST, _OTHER = (
     "A",
     "a",
@@ -75,19 +74,19 @@ _SETTLED = (
     (0xFE00, 0xFFFE),
     (0x1F000, 0x1FB00),
 )
-"""Where no later version of Unicode makes a letter, mark or number of what is none in this one."""
+"""Ranges where the class of a character is the same in all later versions of Unicode."""
 
 
 class _Classes(dict[int, str]):
-    """For str.translate: one entry for each character that has been met."""
+    """Lazy table for str.translate, with an entry for each character seen so far."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = made = _class_of(code)
-        return made
+        self[code] = character_class = _class_of(code)
+        return character_class
 
 
 def _class_of(code: int) -> str:
-    from unicodedata import category  # large, and most text is ASCII
+    from unicodedata import category  # a large module; most text is ASCII
 
     char = chr(code)
     if code < 0x80:
@@ -111,27 +110,27 @@ def _word() -> re.Pattern[str]:
 
 
 def words(text: str) -> list[str] | None:
-    """The text in the pieces that no token crosses; None where it holds what this module does not
-    know.
+    """Split the text into pieces that no token crosses; return None if it holds a character of
+    unknown class.
     """
     if text.isascii() and not any(char in text for char in (_LETTER, _MARK, _OTHER)):
         return _word().findall(text)
     seen = text.translate(_CLASSES)
     if _OTHER in seen:
         return None
-    return [text[found.start() : found.end()] for found in _word().finditer(seen)]
+    return [text[match.start() : match.end()] for match in _word().finditer(seen)]
 
 
 def count_small(text: str) -> int:
-    """Its tokens, or UNSURE."""
-    found = words(text)
-    if found is None:
+    """Count the tokens from the table; return UNSURE if the count could be wrong."""
+    pieces = words(text)
+    if pieces is None:
         return UNSURE
-    total, known = 0, _costs()
-    for word in found:
-        cost = known.get(word)
+    total, costs = 0, _costs()
+    for word in pieces:
+        cost = costs.get(word)
         if cost is None:
-            cost = known[word] = _cost(word.encode())
+            cost = costs[word] = _cost(word.encode())
         if cost < 0:
             return UNSURE
         total += cost
@@ -140,7 +139,7 @@ def count_small(text: str) -> int:
 
 @cache
 def _costs() -> dict[str, int]:
-    """The tokens of words that have been met: as many as this module is allowed to see."""
+    """Cache of token counts by word; bounded by LITTLE, the text that is counted here."""
     return {}
 
 
@@ -151,7 +150,7 @@ def _cost(word: bytes) -> int:
 
 
 def _merged(word: bytes) -> int:
-    """How many tokens remain when the pair of the lowest rank is joined, again and again."""
+    """Return the number of tokens after byte-pair merging, lowest rank first."""
     parts = [word[at : at + 1] for at in range(len(word))]
     ranks = [_pair(left, right) for left, right in pairwise(parts)]
     while ranks and (best := min(ranks)) < _NEVER:
@@ -169,12 +168,12 @@ _NEVER = 1 << 30
 
 
 def _pair(left: bytes, right: bytes) -> int:
-    found = rank(left + right)
-    return _NEVER if found < 0 else found
+    joined = rank(left + right)
+    return _NEVER if joined < 0 else joined
 
 
 def rank(token: bytes) -> int:
-    """A token's rank, or -1."""
+    """Return a token's rank, or -1."""
     starts, heaps = _table()
     heap = crc32(token) % HEAPS
     at, stop = _NUMBERS + starts[heap], _NUMBERS + starts[heap + 1]
@@ -191,13 +190,15 @@ def rank(token: bytes) -> int:
 
 @cache
 def _table() -> tuple[Sequence[int], bytes]:
-    """Where each heap begins, and the end; and the heaps, after these numbers."""
+    """Return the start of each heap with the final end, and the file, whose heaps follow these
+    numbers.
+    """
     loader: Any = __spec__.loader
     data: bytes = loader.get_data(
         (__spec__.origin or "").removesuffix("counter.py") + f"{VOCABULARY}.bin"
     )
     if byteorder == "little":
-        return memoryview(data)[:_NUMBERS].cast("I"), data  # where they lie
+        return memoryview(data)[:_NUMBERS].cast("I"), data  # no copy
     return unpack_from(f"<{HEAPS + 1}I", data), data
 
 
@@ -214,24 +215,22 @@ VOCABULARIES = (
     "glm4",
     "kimi_k2",
 )
-"""Vocabularies that come with the tokenizer's wheel, so that counting needs no network. The first
-is the default.
-"""
+"""Vocabularies in the tokenizer's wheel: counting needs no network. The first is the default."""
 USUAL = VOCABULARIES[0]
 ESTIMATES = {"claude-estimate": 110, "gemini-estimate": 118}
-"""Tokens for a hundred of `o200k_base`, for models whose vocabulary is not public. `python -m
+"""Tokens per hundred tokens of `o200k_base`, for models whose vocabulary is not public. `python -m
 bench.estimates` measures their error; docs/guide.md states it.
 """
 
 LONG = 1 << 22
-"""Characters from which a text is counted in pieces."""
+"""Length in characters above which a text is counted in pieces."""
 LITTLE = 600_000
-"""Characters that a run may count without the tokenizer, which is ten times as fast but has to be
-loaded.
+"""Characters that a process may count without the tokenizer, which is ten times as fast but takes
+time to load.
 """
 _loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
-_BARRED = ("o200k_base", "cl100k_base", "llama3")  # every control token of these begins with "<|"
+_BARRED = ("o200k_base", "cl100k_base", "llama3")  # all their control tokens begin with "<|"
 
 
 def count_chars(text: str) -> int:
@@ -243,31 +242,31 @@ def count_bytes(text: str) -> int:
 
 
 _tokenizers: dict[str, splintr.AnyTokenizer] = {}
-_wanted: set[str] = set()  # loaded, or about to be
+_wanted: set[str] = set()  # loaded or loading
 
 
 def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
-    """The tokenizer; who asks while another thread loads it waits for that."""
+    """Return the tokenizer; wait if another thread is loading it."""
     _wanted.add(vocabulary)
     with _loading:
         if vocabulary not in _tokenizers:
-            import splintr  # heavy: only when tokens are asked for
+            import splintr  # heavy: load it only if tokens are counted
 
             _tokenizers[vocabulary] = splintr.Tokenizer.from_pretrained(vocabulary)
         return _tokenizers[vocabulary]
 
 
 def make_ready(vocabulary: str) -> None:
-    """Load a vocabulary and have the tokenizer make its tables, which it does for the first word
-    that is no token and which takes longer. Of its calls those for batches let go of Python's lock,
-    so a thread may do it beside other work; a batch of one starts no threads of its own.
+    """Load a vocabulary, and encode a word that is not a token: only then the tokenizer builds its
+    tables, which takes longer than loading. The batch call releases the GIL, so that a thread can
+    do this beside other work; a batch of one starts no threads.
     """
-    known = USUAL if vocabulary in ESTIMATES else vocabulary
-    _tokenizer(known).encode_batch_flat(["zqxjkvbw"])
+    base = USUAL if vocabulary in ESTIMATES else vocabulary
+    _tokenizer(base).encode_batch_flat(["zqxjkvbw"])
 
 
 def expect_much() -> None:
-    """This process will count again and again: the tokenizer does it from the first text on."""
+    """Use the tokenizer from the first text on, in a process that will count many texts."""
     _wanted.add(USUAL)
 
 
@@ -284,8 +283,8 @@ def require_vocabulary(vocabulary: str) -> None:
 
 @lru_cache(maxsize=4)
 def token_counter(vocabulary: str) -> Counter:
-    """The number of tokens in `vocabulary`: exact, or an estimate that is named so. In the usual one a little text is counted without
-    the tokenizer.
+    """Return the counter of tokens in `vocabulary`: exact, or an estimate if the name says so. With
+    the usual vocabulary a small text is counted without the tokenizer.
     """
     require_vocabulary(vocabulary)
     if percent := ESTIMATES.get(vocabulary):
@@ -297,7 +296,7 @@ _counted_little = 0  # characters
 
 
 def _thrifty(text: str) -> int:
-    global _counted_little  # how much this process has counted the slow way
+    global _counted_little  # total of this process without the tokenizer
     if USUAL not in _wanted and _counted_little + len(text) <= LITTLE:
         _counted_little += len(text)
         tokens = count_small(text)
@@ -308,15 +307,14 @@ def _thrifty(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def by_tokenizer(vocabulary: str) -> Counter:
-    """The tokenizer's own count; loading one takes a quarter of a second, so it is kept."""
+    """Return the counter of the tokenizer; cached, since loading takes a quarter of a second."""
     tokenizer = _tokenizer(vocabulary)
     flat, ordinary = tokenizer.encode_flat, tokenizer.encode_ordinary
 
     def count(text: str) -> int:
-        # encode_flat packs four bytes a token and is the fastest, but reads `<|endoftext|>` as a
-        # control token:
-        # text that only looks like one must be counted as the text it is. One character is found
-        # faster than two.
+        # encode_flat returns four bytes per token and is the fastest, but reads `<|endoftext|>` as
+        # a control token, which must be counted as plain text here. The search for one character
+        # comes first, because it is faster than that for two.
         return len(ordinary(text)) if "|" in text and "<|" in text else len(flat(text)) // 4
 
     def count_ordinary(text: str) -> int:
@@ -329,9 +327,9 @@ def by_tokenizer(vocabulary: str) -> Counter:
 
 
 def slices(text: str, size: int) -> Iterator[str]:
-    """The text in pieces of about `size` whose tokens are those of the whole: tokens of a very long
-    text take many times its room. These vocabularies never join a line's end with a letter after
-    it.
+    """Split a text into pieces of about `size` with the same tokens as the whole, to save memory:
+    the tokens of a very long text take many times its size. The cuts are between a newline and a
+    letter, which these vocabularies never join.
     """
     start = 0
     while len(text) - start > size and (cut := re.compile(_CUT).search(text, start + size)):
@@ -341,7 +339,7 @@ def slices(text: str, size: int) -> Iterator[str]:
 
 
 def counter_for(unit: Unit, vocabulary: str) -> Counter:
-    """The counter that a budget in `unit` needs."""
+    """Return the counter for a budget in `unit`."""
     if unit == "chars":
         return count_chars
     return count_bytes if unit == "bytes" else token_counter(vocabulary)
