@@ -35,11 +35,26 @@ def values_of(raw: str, clean: str) -> Iterator[Secret]:
         if before == after or "[REDACTED:" not in after:
             continue
         pieces = TAGGED.split(after)  # text, rule, tag, text, rule, tag, text
-        shape = "(.+?)".join(re.escape(piece) for piece in pieces[::3])
-        found = re.fullmatch(shape, before)
-        for value, rule in zip(found.groups(), pieces[1::3], strict=True) if found else ():
+        for value, rule in zip(_between(pieces[::3], before), pieces[1::3], strict=False):
             if _is_telling(value):
                 yield value, rule
+
+
+def _between(pieces: list[str], line: str) -> list[str]:
+    """What stands between these pieces in the line, each as early as it can; nothing if the line
+    is not made of them.
+    """
+    first, *middle, last = pieces
+    values: list[str] = []
+    at, end = len(first), len(line) - len(last)
+    for piece in middle:
+        stop = line.find(piece, at + 1, end)
+        if stop < 0:
+            return []
+        values.append(line[at:stop])
+        at = stop + len(piece)
+    fits = at < end and line.startswith(first) and line.endswith(last)
+    return [*values, line[at:end]] if fits else []
 
 
 def _is_telling(value: str) -> bool:

@@ -231,16 +231,14 @@ class _Modules:
         """The file of a Python module; `exact` wants all parts to match."""
         if not parts:
             return []
+        size = len(parts)
         hits = [
             (module, other)
             for module, other in self._by_end.get(("python", parts[-1]), ())
-            if (
-                _common_end(module, parts) == len(parts)
-                and _rooted(module[: -len(parts)], len(parts) == 1)
-            )
-            or (len(parts) == 1 and dirname(other) == dirname(path))
+            if (module[-size:] == parts and _rooted(module[:-size], size == 1))
+            or (size == 1 and dirname(other) == dirname(path))
         ]
-        if not hits and not exact and len(parts) > 1:
+        if not hits and not exact and size > 1:
             return self._module(path, parts[:-1])
         hits.sort(key=lambda hit: (len(hit[0]), -_common_start(hit[1], path), hit[1]))
         return [hits[0][1]] if hits else []
