@@ -91,6 +91,7 @@ def _arrow() -> Any:
 
 
 def path_of(dataset: str, table: str, unit: Unit) -> str:
+    # Quoted: a slash in a name must not create another folder.
     folder = f"repo={quote(unit.repo, safe='')}"
     return os.path.join(dataset, table, folder, f"{unit.key}.parquet")
 

@@ -124,6 +124,7 @@ def _plain(path: str) -> bool:
         parts = parse_relpath(path).split("/")
     except SutlerError:
         return False
+    # A crafted tree can hold `.git` or `.GIT`, which git itself never checks out.
     return ".git" not in (part.lower() for part in parts)
 
 

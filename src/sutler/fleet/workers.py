@@ -91,6 +91,7 @@ def _fenced(
                     return Answer(reason=f"over the limit of {fence.seconds:g} seconds")
                 if not child.is_alive() and not receiver.poll():
                     break
+                # A lost lease needs no handling here: `finish` returns False without it.
                 queue.renew(unit.key, worker)
             answer: Answer = receiver.recv()
             return answer

@@ -52,6 +52,7 @@ def _parts(text: str) -> Iterator[str]:
     """Yield the parts to search: the text after the reasoning, then the whole text unless it starts
     with reasoning.
     """
+    # Objects inside the reasoning are drafts, so the text after it comes first.
     ends = list(_THOUGHT.finditer(text))
     if ends:
         yield text[ends[-1].end() :]
@@ -83,6 +84,7 @@ def _answer(body: dict[str, object]) -> Answer | Unreadable:
     if "done" not in body and "files" not in body:
         return Unreadable('the object has neither "done" nor "files"')
     files = body.get("files")
+    # Some models write a single path without a list, and `done` in quotes.
     if isinstance(files, str):
         files = [files]
     if files is not None and not isinstance(files, list):

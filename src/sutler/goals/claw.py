@@ -83,6 +83,7 @@ def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
 
 
 def _with(claw: Claw, values: dict[str, object], name: str) -> Claw:
+    # Trust depends on the file that set a key.
     return replace(claw, **values, origins={**claw.origins, **dict.fromkeys(values, name)})
 
 

@@ -99,6 +99,7 @@ def _discover_glob(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
     """
     if not any(char in argument for char in "*?[{"):
         return False
+    # Anchored at the current folder, as in a shell.
     selected = GlobSet([argument if argument.startswith("/") else f"/{argument}"])
     whole = Discovery([], [], [], set())
     _discover_folder(whole, os.path.realpath(wanted.cwd), wanted)
@@ -195,6 +196,7 @@ def _follow_links(
         if target is None:
             continue
         discovery.seen.add(link.real)
+        # The depth of the link counts, so that links cannot exceed the depth limit.
         depth = (
             None if filter.rules.depth is None else filter.rules.depth - link.path.count("/") - 1
         )

@@ -124,6 +124,7 @@ def _scanned(folder: str, cwd: str, rules: ScanRules) -> Snapshot:
     snapshot = scan_at(folder, cwd, rules)
     if find_repository(folder) is not None:
         return snapshot
+    # This scan ignores both kinds of files; the exclusions by .ignore come from the first one.
     bare = scan_at(folder, cwd, replace(rules, git_rules=False))
     ignored = {
         exclusion.path

@@ -90,6 +90,7 @@ def _local(cwd: str, home: str, compat: bool) -> list[Base]:
             if os.path.isdir(os.path.join(folder, name))
         ]
         if names:
+            # In the home folder `.sutler` is the user's own, not a project's.
             own = os.path.realpath(folder) == os.path.realpath(home)
             return [Base(os.path.join(folder, name), "local", own) for name in names]
         parent = os.path.dirname(folder)

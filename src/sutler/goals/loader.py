@@ -82,6 +82,7 @@ def _match_pieces(pieces: list[str], value: str) -> bool:
         return False
     at, end = len(first), len(value) - len(last)
     for piece in middle:
+        # The leftmost match leaves the most room for the remaining pieces.
         start = next(
             (pos for pos in range(at, end - len(piece) + 1) if _fits(piece, value, pos)), None
         )

@@ -131,6 +131,7 @@ def _talk(
     with selectors.DefaultSelector() as selector:
         for fd in heard:
             selector.register(fd, selectors.EVENT_READ)
+        # A child that does not read its input must not stop us from reading its output.
         os.set_blocking(child.stdin.fileno(), False)
         selector.register(child.stdin.fileno(), selectors.EVENT_WRITE)
         stopped: Literal["", "time", "size"] = ""

@@ -111,5 +111,6 @@ def _redactions(settings: Settings) -> Redactions:
 
 
 def _ceiling(max_tokens: int | None, settings: Settings) -> Ceiling | None:
+    # A ceiling in tokens needs a vocabulary, even if reports count no tokens.
     counter = settings.text("counter")
     return ceiling_of(max_tokens, "tokens", "o200k_base" if counter == "none" else counter)

@@ -160,6 +160,7 @@ def _joined(old: Texts, new: Texts) -> str:
 def _file(path: str, old: Texts, new: Texts) -> str:
     before, after = old.get(path, b""), new.get(path, b"")
     name = quote(path)
+    # A NUL in the first 8,000 bytes is git's own test for a binary file.
     if before is None or after is None or b"\0" in before[:8000] or b"\0" in after[:8000]:
         return f"Binary or large file {name} differs\n"
     names = (

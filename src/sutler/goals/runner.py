@@ -184,6 +184,7 @@ def render_goal(
             if (variable := environment_read(text)) is not None:
                 what = f"reads the environment variable {variable}".rstrip()
                 require_goal(loaded, store, what)
+        # Also for `get_env` calls that the check above cannot see.
         environ = {}
     return render(prompt, values, files=files, environ=environ)
 

@@ -148,6 +148,8 @@ def _obstacle(words: Sequence[str], prompt: str, environ: Mapping[str, str]) -> 
     longest = max(len(word.encode("utf-8", "surrogateescape")) for word in words)
     if longest >= _WORD_LIMIT:
         return f"{longest:,} bytes are more than one argument may have ({_WORD_LIMIT - 1:,})"
+    # Besides its bytes, an argument takes a NUL and a pointer of 8 bytes; a variable also `=`. A
+    # character has at most 4 bytes.
     total = sum(len(word.encode("utf-8", "surrogateescape")) + 9 for word in words)
     total += sum(
         len(key.encode("utf-8", "surrogateescape")) + len(value) * 4 + 10

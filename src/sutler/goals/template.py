@@ -119,6 +119,7 @@ def _run(
     # SYSTEMROOT: Python does not start on Windows without it. TZ: now() answers in local time.
     base = {key: os.environ[key] for key in ("SYSTEMROOT", "TZ") if key in os.environ}
     try:
+        # -I -S: no site packages, and no PYTHON* variables from `environ`.
         return subprocess.run(
             [sys.executable, "-I", "-S", worker, place],
             input=request,

@@ -81,6 +81,7 @@ class TrustStore:
     def _write(self, entries: Mapping[str, str]) -> None:
         folder = os.path.dirname(os.path.abspath(self.path))
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        # Rename after sync: a crash must not leave a truncated file.
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".trust-")
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             json.dump(dict(sorted(entries.items())), stream, indent=1)
@@ -110,6 +111,7 @@ def helpers_of(loaded: Found) -> dict[str, bytes]:
                 with open(real, "rb") as stream:
                     helpers[path] = stream.read(MAX_HELPER)
             except OSError:
+                # If it becomes readable later, the digest changes and the grant is void.
                 helpers[path] = b""
     return helpers
 

@@ -157,6 +157,7 @@ def _from_issues(issues: Sequence[Issue]) -> list[tuple[str, str, int]]:
 def _mentions(text: str) -> list[tuple[str, int]]:
     """Return words of a message that look like files, with the line if `:42` or `(42,` follows."""
     out: list[tuple[str, int]] = []
+    # The cut bounds the time for very long tool output.
     for match in _MENTION.finditer(text[:100_000]):
         raw, _, line = match.group().replace("(", ":").rpartition(":")
         out.append((raw, int(line)) if raw and line.isdigit() else (match.group(), 0))

@@ -200,6 +200,7 @@ def _core(
     """
     previous = task.previous_state
     diff = clean(previous.diff_summary).text if previous is not UNSET else ""
+    # The smaller caps are for tasks whose required text nearly fills the limit.
     for cap in (limit // 10, 500, 120):
         short = summarise_diff(diff, cap)
         pack = _bare(task, issues, short, clean)
@@ -339,6 +340,7 @@ def _finish(
         docs=tuple(_doc(item, rung, shelf.digests) for item, rung in chosen if item.doc),
         truncated=bool(left or shortened or cuts),
         max_chars=limit,
+        # The largest possible count, so that the marker cannot grow after the measurement.
         not_shown_more=len(notes) + len(cuts),
     )
     notes = [*cuts, *notes]

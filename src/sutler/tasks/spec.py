@@ -168,6 +168,7 @@ def _text(value: Any, where: str) -> str:
         return ""
     if isinstance(value, dict | list):
         raise _wrong(where, f"is {_kind(value)}", "text is expected here")
+    # YAML reads `true` as a boolean; restore its spelling.
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

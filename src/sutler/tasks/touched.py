@@ -56,6 +56,7 @@ def changes_from_diff(diff: str) -> list[Change]:
         elif line.startswith("new file mode") and changes:
             changes[-1] = Change(changes[-1].file, True)
         elif line.startswith(("rename from ", "copy from ")):
+            # Replaces the entry of the `diff --git` line. A copy does not touch its source.
             changes = [*changes[:-1], *([Change(_plain(line[12:]))] if line[0] == "r" else [])]
         elif line.startswith(("rename to ", "copy to ")):
             changes.append(Change(_plain(line.split(" to ", 1)[1]), True))
