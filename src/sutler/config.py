@@ -93,6 +93,12 @@ KEYS: tuple[Key, ...] = (
         TRANSFORMS,
     ),
     Key(
+        "detail",
+        "list",
+        (),
+        "how much of a file to show, as GLOB=full, GLOB=outline or GLOB=list; the first match holds",
+    ),
+    Key(
         "cut_over",
         "size",
         50_000,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.budget.detail import outline_text
 from sutler.budget.selection import Choice, Cut, Request, display_key
 from sutler.budget.shrink import head_tail
 from sutler.errors import RefusedError
@@ -88,9 +89,14 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
 
 
 def best_rung(material: Material, cut: Cut) -> Section:
-    """The best a file may show: all of it, or head and tail where it is over the per-file size."""
+    """The best a file may show: all of it, or head and tail where it is over the per-file size. Of
+    an outlined file its outline, or head and tail if it has none.
+    """
     clean = material.clean
-    if cut.max_file_bytes and material.loaded.size > cut.max_file_bytes:
+    outlined = material.choice.outline
+    if outlined and (outline := outline_text(material.choice.path, clean.text)):
+        return section_of(material, "outline", replace(clean, text=outline))
+    if outlined or (cut.max_file_bytes and material.loaded.size > cut.max_file_bytes):
         shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
         if shorter != clean.text:
             return _ends_of(material, cut, shorter)
@@ -168,7 +174,7 @@ def settled(
     unfit = [choice for choice in choices if choice.path not in entered]
     reason: Reason
     if stop is None:
-        listing = ledger.list_paths([choice.path for choice in unfit])
+        listing = ledger.list_paths([*ledger.listed, *(choice.path for choice in unfit)])
         reason, rule = "budget", Rule("budget", ledger.described)
     else:
         listing = replace(stop, unnamed=len(unfit))
@@ -242,6 +248,9 @@ class Ledger:
         self.limit = request.budget.limit or 0
         self.described = f"{self.limit:,} {self._unit}"
         self.misses = 0
+        self.listed: tuple[
+            RelPath, ...
+        ] = ()  # files that are only named, before those that do not fit
         self.spent = self._required(preamble, files)
         # A frame with its manifest line costs about this much; with less left, no section can
         # enter.

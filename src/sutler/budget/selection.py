@@ -10,6 +10,7 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.budget.detail import DetailLevels, DetailRule
 from sutler.config import Unit
 from sutler.errors import UsageError
 from sutler.formats.document import Format
@@ -86,6 +87,7 @@ class Request(Struct, frozen=True, kw_only=True):
     header: str = ""  # a text of the user's before the files
     instructions: str = ""  # and one behind them
     transforms: tuple[str, ...] = ()
+    detail: tuple[DetailRule, ...] = ()  # how much of a file to show, by glob
 
     @property
     def asks_history(self) -> bool:
@@ -100,6 +102,7 @@ class Choice(Struct, frozen=True, gc=False):
     priority: int
     score: float
     reason: str
+    outline: bool = False  # show the outline instead of the text
 
     @property
     def path(self) -> RelPath:
@@ -123,10 +126,13 @@ class Standing(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """Choices in their total order (priority, -score, path), and what was left out on the way."""
+    """Choices in their total order (priority, -score, path), and what was left out on the way.
+    `listed` are excluded files that the pack names.
+    """
 
     choices: tuple[Choice, ...]
     excluded: tuple[Excluded, ...] = ()
+    listed: tuple[RelPath, ...] = ()
 
 
 def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
@@ -159,6 +165,22 @@ def require_true_lines(request: Request) -> None:
             "empty lines cannot be removed here",
             rule="line numbers, and the regions that a goal cites, are the file's own",
             next_step="leave out remove-empty-lines, or the goal, --since and -n",
+        )
+
+
+def require_detail(request: Request) -> None:
+    """Refuse levels of detail where a task chooses the regions, and numbers beside outlines."""
+    if request.detail and (request.goal or request.since):
+        raise UsageError(
+            "--detail, --compress and a goal are given together",
+            rule="with a goal or --since the regions that serve it are shown",
+            next_step="leave out the goal and --since, or --detail and --compress",
+        )
+    if request.line_numbers and any(rule.level == "outline" for rule in request.detail):
+        raise UsageError(
+            "-n and outlines are given together",
+            rule="an outline states the file's own line numbers already",
+            next_step="leave out -n",
         )
 
 
@@ -210,7 +232,30 @@ def choose(
         choices.sort(
             key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority)
         )
-    return _capped(choices, excluded, request.max_files)
+    return _detailed(_capped(choices, excluded, request.max_files), request)
+
+
+def _detailed(selection: Selection, request: Request) -> Selection:
+    """Mark the files whose outline is asked for, and take out those that are only named."""
+    if not request.detail:
+        return selection
+    levels = DetailLevels(request.detail)
+    choices: list[Choice] = []
+    listed: list[Excluded] = []
+    names: list[RelPath] = []
+    for choice in selection.choices:
+        rule = levels.rule_for(choice.path)
+        if rule is not None and rule.level == "list":
+            names.append(choice.path)
+            listed.append(
+                Excluded(choice.path, "not_selected", Rule("--detail", f"{rule.glob}=list"))
+            )
+        elif rule is not None and rule.level == "outline":
+            choices.append(replace(choice, outline=True))
+        else:
+            choices.append(choice)
+    excluded = sorted((*selection.excluded, *listed), key=lambda item: item.path)
+    return Selection(tuple(choices), tuple(excluded), tuple(sorted(names)))
 
 
 def _claimed(

@@ -31,6 +31,7 @@ class Options(TypedDict, total=False):
     stop: float
     stable_order: bool
     transforms: Sequence[str]
+    detail: Sequence[str]
     cut_over: int
     skip_over: int
     on_decode_error: str

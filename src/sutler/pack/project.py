@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from msgspec.structs import replace
 
 import sutler.config as config
+from sutler.budget.detail import parse_detail
 from sutler.budget.selection import (
     Budget,
     Cut,
@@ -16,6 +17,7 @@ from sutler.budget.selection import (
     Selection,
     Standing,
     choose,
+    require_detail,
     require_true_lines,
 )
 from sutler.config import Settings, Unit
@@ -321,6 +323,7 @@ class Project:
             instructions=instructions,
         )
         require_true_lines(request)
+        require_detail(request)
         # A faulty glob is refused before the tree is scanned.
         require_globs((*request.include, *request.exclude))
         return Packing(project, request, ask=ask, count_tokens=counting)
@@ -375,6 +378,7 @@ class Project:
             stop=settings.share("stop"),
             stable_order=settings.flag("stable_order"),
             transforms=settings.words("transforms"),
+            detail=parse_detail(settings.words("detail")),
         )
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:

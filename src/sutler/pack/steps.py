@@ -228,9 +228,13 @@ class PackRun:
         unit = counter_for(request.budget.unit, request.budget.counter)
         self._preamble = self._preamble_within(unit if self._limited else len)
         if self._limited:
-            self._ledger = Ledger(request, unit, self._preamble, len(self._order))
-        elif self.tokens is not None:
-            self._total_tokens = frame_cost(self.tokens, request, self._preamble)
+            listed = self._selection.listed
+            self._ledger = Ledger(request, unit, self._preamble, len(self._order) + len(listed))
+            self._ledger.listed = listed
+            return
+        self._listing = Listing(self._selection.listed)
+        if self.tokens is not None:
+            self._total_tokens = frame_cost(self.tokens, request, self._preamble, self._listing)
 
     def load(self, batch: range) -> Iterable[LoadedFile]:
         """Read and decode the files of a batch. Lazy under a limit, which must not read the whole

@@ -46,14 +46,16 @@ def test_the_reasons_of_the_summary_add_up(tmp_path: Path) -> None:
 
 
 def test_a_pack_that_leaves_files_out_says_what_to_do(tmp_path: Path) -> None:
+    project = tmp_path / "project"  # beside the home folder, which no pack may hold
+    project.mkdir()
     for number in range(30):
-        (tmp_path / f"f{number}.py").write_text("x = 1\n" * 200)
+        (project / f"f{number}.py").write_text("x = 1\n" * 200)
     home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     words = [sys.executable, "-m", "sutler", "pack", "-o", "-"]
     runs = [
         subprocess.run(
             [*words, *more],
-            cwd=tmp_path,
+            cwd=project,
             env=home,
             capture_output=True,
             text=True,

@@ -30,7 +30,7 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
         "task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin"
     )
     given = parser.add_argument_group(
-        "change (without any of these: the working tree, compared with git's last commit)"
+        "change (default: the working tree against git's last commit)"
     )
     given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
     given.add_argument(

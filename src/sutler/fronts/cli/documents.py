@@ -142,6 +142,11 @@ def _refuse_flags(args: argparse.Namespace, console: Console, wanted: str) -> No
             "--since, --diff and --log are for rendered packs",
             next_step="write the diff into the task",
         )
+    if args.detail:
+        raise UsageError(
+            "--detail and --compress are for rendered packs",
+            next_step="leave out --type and --task, or --detail and --compress",
+        )
     if args.split:
         raise UsageError(
             "--split is for rendered packs", next_step="leave out --type and --task, or --split"

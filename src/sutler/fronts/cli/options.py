@@ -43,6 +43,7 @@ _FLAGS = {
     "mode": "mode",
     "allow": "allow",
     "transforms": "transforms",
+    "detail": "detail",
 }
 
 

@@ -33,7 +33,7 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
     """What is in, what is out and why, the budget, what was changed, problems, the largest files,
     the destination.
     """
-    listing = report.listing
+    over = any(item.reason == "budget" for item in report.excluded)
     more = "+" if capped(report.excluded) else ""
     by_name = (("by name", [line.removeprefix("left out by name: ")]) for line in report.by_name)
     room = max(columns() - TITLE, 20)
@@ -52,7 +52,7 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
         ("notes", _notes(report)),
         ("problems", _problems(report, room)),
         ("largest", _largest(report, room)),
-        ("next", [] if goal or not (listing.unnamed or listing.paths) else [*LEFT_OUT]),
+        ("next", [*LEFT_OUT] if over and not goal else []),
         ("pack", [f"{report.pack_id[:16]} -> {shortened(destination, room - 20)}"]),
     )
     return "\n".join(
@@ -291,6 +291,20 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         out.add_argument(
             f"--{name}", action="append_const", const=name, dest="transforms", help=help
         )
+    out.add_argument(
+        "--detail",
+        action="append",
+        metavar="RULES",
+        help="how much of a file to show, by glob: 'src/**=full,tests/**=outline,docs/**=list' "
+        "(the first match holds; repeatable)",
+    )
+    out.add_argument(
+        "--compress",
+        action="append_const",
+        const="**=outline",
+        dest="detail",
+        help="show every file as its outline; the same as --detail '**=outline'",
+    )
     out.add_argument(
         "--cut-over",
         metavar="SIZE",

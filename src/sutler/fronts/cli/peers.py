@@ -13,7 +13,6 @@ PEERS: dict[str, str] = {
     # repomix
     "--style": "-f, --format NAME",
     "--parsable-style": "-f xml; every format has a parser: 'sutler unpack'",
-    "--compress": "--max-tokens N; files that do not fit are shown in part or listed",
     "--remote": "sutler pack OWNER/NAME, or any git URL as PATH",
     "--remote-branch": "sutler pack OWNER/NAME@BRANCH",
     "--ignore": "-e, --exclude GLOB",
