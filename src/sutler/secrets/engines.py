@@ -124,6 +124,7 @@ _SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*)?[:=!?]*[:=]>?|->|\(|[\"'`;][\])*\x7d\\\"'`]
 _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
 
 _T, _Q = r"[\w/+=~-]", "[\"'`]"
+_END = rf"[^\\]{_T}"  # of a part, and no escape: `\n` ends the lines of many texts
 _HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
@@ -141,12 +142,12 @@ _TRIGGERS: dict[int, tuple[str, ...]] = {
     ),
     grammar.SPACED: (rf"(?:env|setx?|arg)[ \t]+[\w.-]*(?:{grammar.NAMES})[\w.-]*[ \t]+[!-~]",),
     grammar.JOIN: (
-        rf"{_T}{_Q}[ \t]*(?:\+|\.|&|<>|\|\||~)[ \t.]*(?:concat\()?\\?\r?\n?[ \t]*[rbfu@]?{_Q}{_T}",
-        rf"{_T}{_Q}[ \t]*\\?\r?\n[ \t]*[+.&<>|~]*[ \t]*[rbfu@]?{_Q}{_T}",
-        rf"{_T}{_Q}[ \t]*[rbfu@]?{_Q}{_T}",
-        rf"{_T}\\\r?\n[ \t]*{_T}",
-        rf"{_T}{_Q}\}}{_T}",
-        rf"{_T}[$#]?\{{{_Q}{_T}",
+        rf"{_END}{_Q}[ \t]*(?:\+|\.|&|<>|\|\||~)[ \t.]*(?:concat\()?\\?\r?\n?[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_END}{_Q}[ \t]*\\?\r?\n[ \t]*[+.&<>|~]*[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_END}{_Q}[ \t]*[rbfu@]?{_Q}{_T}",
+        rf"{_END}\\\r?\n[ \t]*{_T}",
+        rf"{_END}{_Q}\}}{_T}",
+        rf"{_END}[$#]?\{{{_Q}{_T}",
         rf"(?:join|concat)\([\[(]?[\"']{_T}+[\"'],[ ]?[\"']{_T}",
         r"[\"']\]\.join",
     ),
