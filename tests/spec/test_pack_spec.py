@@ -362,3 +362,15 @@ def test_python_api(plant: Plant) -> None:
 def test_reports_may_not_be_read_early(plant: Plant) -> None:
     with pytest.raises(api.SutlerError, match="has not been read yet"):
         _ = api.Project(plant(TREE)).pack().report
+
+
+def test_parts_hold_the_whole_project(plant: Plant, sutler: Sutler) -> None:
+    """The default limit is for one file: parts hold everything, unless a limit is given."""
+    folder = plant({f"f{number:02}.txt": f"{number:02} line\n" * 4_000 for number in range(20)})
+    ran = sutler("pack", "--split", "200k", "-o", "../out.md", "--json", cwd=folder)
+    assert len(json.loads(ran.out)["report"]["shown"]) == 20
+    parts = [api.parse(part.read_bytes()) for part in folder.parent.glob("out.*.md")]
+    assert sum(len(part.sections) for part in parts) == 20
+    limited = ("--max-bytes", "100k", "-o", "../few.md", "--json")
+    ran = sutler("pack", "--split", "50k", *limited, cwd=folder)
+    assert len(json.loads(ran.out)["report"]["shown"]) < 20

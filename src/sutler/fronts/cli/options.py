@@ -178,8 +178,14 @@ def flags_layer(args: argparse.Namespace) -> Layer:
 
 def settings_for(args: argparse.Namespace, root: str) -> Settings:
     """Defaults < user < project < environment < flags, for the project at `root`."""
-    layers = project_config(root, os.environ, getattr(args, "profile", ""))
-    return config.resolve([*layers, config.layer_from_environment(os.environ), flags_layer(args)])
+    layers = [*project_config(root, os.environ, getattr(args, "profile", ""))]
+    layers += [config.layer_from_environment(os.environ), flags_layer(args)]
+    settings = config.resolve(layers)
+    goal = getattr(args, "goal", None) or getattr(args, "since", None)
+    if getattr(args, "split", None) and not (settings.has_budget or goal):
+        # The default limit is for one file; parts have limits of their own.
+        return settings.overlaid(config.layer_from_table({"max_bytes": 0}, "flag"))
+    return settings
 
 
 def path_within(root: str, given: str) -> RelPath:

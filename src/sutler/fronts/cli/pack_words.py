@@ -313,7 +313,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument(
         "--split",
         metavar="SIZE",
-        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …",
+        help="write several packs of at most SIZE each: FILE.1.md, FILE.2.md …; "
+        "lifts the default budget",
     )
     out.add_argument(
         "--report",
