@@ -565,6 +565,19 @@ def test_a_task_pack_numbers_lines(sutler: Sutler, plant: Plant) -> None:
     assert "    1| z\n" in sutler("pack", "--task", "task.yaml", "-n", cwd=folder).text
 
 
+@pytest.mark.parametrize("command", ["verify", "unpack"])
+@pytest.mark.parametrize("words", [["--type", "summary"], ["--task", "task.yaml"]])
+def test_a_text_that_cannot_be_read_back_is_refused_with_the_formats(
+    sutler: Sutler, plant: Plant, command: str, words: list[str]
+) -> None:
+    folder = plant({**SHOP, "task.yaml": TASK})
+    assert sutler("pack", *words, "-o", "../out.md", cwd=folder).code == 0
+    ran = sutler(command, "../out.md", cwd=folder)
+    assert ran.code == 2
+    assert "markdown, xml, json, plain, claude" in ran.err
+    assert "a summary in markdown and a task's prompt" in ran.err
+
+
 def test_a_bare_contract_is_enough(sutler: Sutler, plant: Plant) -> None:
     """A file with allowed and forbidden and nothing else."""
     folder = plant({"a.py": "x\n", "c.json": '{"forbidden": ["*.lock"]}'})

@@ -201,9 +201,11 @@ def parse(text: str | bytes) -> Pack:
     format = recognized(data)
     if format is None:
         raise UsageError(
-            "this is not a sutler pack",
-            rule=f"a pack starts as `sutler pack` writes it, in one of {', '.join(FORMATS)}",
-            next_step="give the whole file that `sutler pack -o` wrote",
+            "this is not a sutler pack that can be read back",
+            rule=f"these can: {', '.join(FORMATS)}, whole as `sutler pack` writes them; `verify` and"
+            " `diff-packs` also read the json and msgpack of --type and --task; a summary in"
+            " markdown and a task's prompt are text for a reader",
+            next_step="give the whole file that `sutler pack -o` wrote, in one of these formats",
         )
     return shape(format).read(data)
 
