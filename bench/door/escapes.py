@@ -129,7 +129,7 @@ def spellings(part: int = 0, parts: int = 1) -> Iterator[str]:
 
 def targets() -> list[Tool]:
     """The tools that can be told where to look."""
-    names = {"path", "globs", "query", "patch"}
+    names = {"path", "globs", "queries", "patch"}
     return [tool for tool in TOOLS if names & {param.name for param in tool.params}]
 
 
@@ -141,8 +141,10 @@ def arguments(
     """
     given = dict(tool.example)
     names = {param.name for param in tool.params}
-    for name in names & {"path", "query"}:
-        given[name] = text
+    if "path" in names:
+        given["path"] = text
+    if "queries" in names:
+        given["queries"] = [text]
     if "globs" in names:
         given["globs"] = [text, *more]
     if "base" in names and rng.random() < 0.5:
@@ -416,7 +418,7 @@ def race(base: Path, tool: Tool, seconds: float, least: int = 0) -> Counter[str]
             while time.monotonic() < until or found["calls"] < least or not found["answered"]:
                 given = arguments(tool, "box/secret.txt", rng)
                 if tool.name == "search":
-                    given |= {"query": "canary", "globs": ["box/*"]}
+                    given |= {"queries": ["canary"], "globs": ["box/*"]}
                 if tool.name == "rollback":
                     given["version"] = version
                 answered, said = ask(door, tool, given)

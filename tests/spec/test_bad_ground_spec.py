@@ -7,11 +7,13 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import sutler as api
+from sutler.scan.snapshot import FileEntry
 from tests.conftest import Plant, Sutler
 from tests.limits import LIMIT
 
@@ -22,11 +24,10 @@ def no_traceback(err: str) -> bool:
     return "Traceback" not in err
 
 
-def test_an_empty_folder_packs_to_an_empty_pack(plant: Plant, sutler: Sutler) -> None:
+def test_an_empty_folder_is_no_pack(plant: Plant, sutler: Sutler) -> None:
     ran = sutler("pack", cwd=plant({}))
-    assert ran.code == 0
-    assert api.parse(ran.out).sections == ()
-    assert "0 of 0 files" in ran.err
+    assert (ran.code, ran.out) == (3, b"")
+    assert "a pack of nothing is not written" in ran.err
 
 
 @pytest.mark.parametrize("words", [["nowhere"], ["a.py", "nowhere"]])
@@ -100,11 +101,13 @@ def test_a_file_that_vanishes_is_a_recorded_problem(plant: Plant) -> None:
     record.
     """
     folder = plant(TREE)
-    pack = api.Project(folder).pack(max_bytes=0)
-    chunks = iter(pack)
-    next(chunks)
-    (folder / "b.py").unlink()
-    text = "".join([*chunks])
+
+    def vanishing(entries: Iterable[FileEntry]) -> Iterable[FileEntry]:
+        (folder / "b.py").unlink()
+        return entries
+
+    pack = api.Project(folder).seen_by(vanishing).pack(max_bytes=0)
+    text = pack.text()
     assert "y = 2" not in text
     assert [(one.path, one.kind) for one in pack.report.problems] == [("b.py", "vanished")]
 
@@ -162,7 +165,7 @@ print(json.dumps([problems, [one.path for one in pack.report.shown]]))
     ("words", "message"),
     [
         (["pak"], "did you mean 'sutler pack'"),
-        (["pack", "--bogus"], "unrecognized arguments: --bogus"),
+        (["pack", "--bogus"], "unknown option --bogus"),
         (["pack", "--max-tokens", "many"], "'many' is not a size"),
         (["pack", "--max-tokens", "5", "--max-chars", "5"], "one pack has one budget"),
         (["pack", "--no-budget", "--tier", "cheap"], "given together"),

@@ -85,6 +85,7 @@ class Loader:
         self._cache = cache
         self._numbering = numbering
         self._transforms = settings.words("transforms")
+        self._skips_packs = settings.flag("default_excludes")
         self._processors = _processors(settings)
         self.problems: list[Problem] = []
         self.known: Known | None = None  # secrets of the project, hidden in every text
@@ -176,7 +177,7 @@ class Loader:
             )
         if blob.links > 1 and blob.inode != choice.entry.inode:
             return Excluded(path, "hard_link", Rule("hard link", "replaced since the scan"))
-        if not choice.entry.named and is_pack(blob.data):
+        if self._skips_packs and not choice.entry.named and is_pack(blob.data):
             return Excluded(path, "generated", Rule("content", "begins as a pack of sutler does"))
         decoded = decode(blob.data)
         if decoded is None:

@@ -85,7 +85,8 @@ def _require_project(root: str) -> None:
 def _root_of(targets: Sequence[str], cwd: str) -> str:
     folders = [target if os.path.isdir(target) else os.path.dirname(target) for target in targets]
     home = repository_of(cwd)
-    if len(targets) == 1 and home is None and os.path.isdir(targets[0]):
+    alone = len(targets) == 1 and not os.path.islink(targets[0])  # a link stays what it is: a link
+    if alone and home is None and os.path.isdir(targets[0]):
         return folders[0]
     if all(_below(folder, cwd) and repository_of(folder) == home for folder in folders):
         return cwd

@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from sutler import system
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.snapshot import Problem, ProblemKind
@@ -169,7 +170,8 @@ class Root:
         """A path to this directory that holds whatever happens to its name, where the system has
         one; usable while the root is open.
         """
-        return f"{DESCRIPTORS}{self.fd}" if _PROC else self.host_path
+        descriptor = _PROC and "descriptors" in system.offered
+        return f"{DESCRIPTORS}{self.fd}" if descriptor else self.host_path
 
     def require_place(self) -> None:
         """Refuse if the path of the root no longer names the directory that was opened."""
@@ -177,7 +179,7 @@ class Root:
             there = os.stat(self.host_path)
         except OSError:
             there = None
-        if there is None or not os.path.samestat(there, os.fstat(self.fd)):
+        if there is None or not os.path.samestat(there, fs.fstat(self.fd)):
             raise RefusedError(
                 "the project folder was moved or replaced after it was opened",
                 rule="a root is opened once, and only that directory is read",

@@ -13,7 +13,7 @@ from tests.limits import LIMIT
 
 MESSAGE = (
     "Fix the cart's wheels\n\n"
-    + "They fell off whenever the road was long, which nobody noticed. " * 2
+    + "They fell off whenever the road was long, and no test noticed it. " * 4
 )
 
 
