@@ -77,6 +77,7 @@ def test_a_release_is_made_dry(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *some],
         cwd=folder, capture_output=True, text=True, timeout=LONG, check=False,
-        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        # The options of this run name a temporary folder that holds the unpacked one.
+        env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_ADDOPTS": ""},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
