@@ -179,6 +179,7 @@ def _expire(database: Path) -> None:
     import apsw
 
     connection = apsw.Connection(str(database))
+    connection.set_busy_timeout(30_000)  # a worker that was killed may still hold the file
     connection.execute("UPDATE fleet_units SET lease = 0 WHERE state = 'running'")
     connection.close()
 
