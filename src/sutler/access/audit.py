@@ -292,7 +292,7 @@ class Ledger:
 
 
 def _drop_torn(fd: int) -> None:
-    """A power cut or a full disk left the beginning of a line, on which nobody could rely yet."""
+    """A power cut or a full disk left the beginning of a line, which no reader relies on."""
     size = fs.fstat(fd).st_size
     tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
     if tail and not tail.endswith(b"\n"):

@@ -42,7 +42,7 @@ Clean = Callable[[str, str], CleanText]
 
 
 class Page(Struct, frozen=True):
-    """Some lines of one version of a file. `total` is None when nobody counted to the end; `whole`
+    """Some lines of one version of a file. `total` is None if the end was not reached; `whole`
     is the complete clean text, for small files only; `notes` say what a reader should know.
     """
 
@@ -374,7 +374,7 @@ def _stream(fd: int, size: int) -> Iterator[bytes]:
 
 
 def _offset_of(fd: int, size: int, line: int) -> int | None:
-    """Where a line begins; None when the file ends before it, -1 when nobody looked that far."""
+    """Where a line begins; None when the file ends before it, -1 if that place was not read."""
     wanted, looked = line - 1, 0
     if not wanted:
         return 0

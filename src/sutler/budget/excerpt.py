@@ -263,7 +263,7 @@ def _signature(region: Region, lines: Sequence[str]) -> Span:
 
 
 def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:
-    """A part with those of its terms that the task asks for: nobody looks for others."""
+    """A part with those of its terms that the task asks for; others are not used."""
     said = set(words("\n".join(lines[region.start - 1 : region.end])))
     terms = {checksum(term) for word in said for term in split(word) if term in lens.worth}
     return Region(

@@ -43,7 +43,7 @@ class Loaded(Struct, frozen=True, gc=False):
     encoding: str = "utf-8"
     problems: tuple[Problem, ...] = ()
     data: bytes = (
-        b""  # the raw bytes, where they are the text in UTF-8: nobody need encode it again
+        b""  # the raw bytes, where they are the text in UTF-8: no second encoding is needed
     )
     stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 

@@ -18,7 +18,7 @@ everywhere.
 
 
 def apply(pieces: Sequence[Piece], text: str, *, unique: bool = False) -> str:
-    """The text with every hunk applied. `unique`: nobody knows which text the patch was made for,
+    """The text with every hunk applied. `unique`: the text that the patch was made for is unknown,
     so each hunk must fit in one place only.
     """
     lines = text.split("\n")

@@ -38,7 +38,7 @@ ANY = "any"
 """A base that says: whatever is there now."""
 
 Make = Callable[[str, bool], str]
-"""How an edit makes the new text of the old one; the flag says that nobody knows which text it was
+"""How an edit makes the new text of the old one; the flag says that it is unknown which text it was
 made for.
 """
 

@@ -219,7 +219,7 @@ def _named(info: str) -> str:
     words = info.split()
     if words and ":" in words[0]:
         return words[0].partition(":")[2]
-    # ```.py is a language that somebody spelt with a dot
+    # ```.py is a language spelt with a dot
     paths = [
         word
         for n, word in enumerate(words)

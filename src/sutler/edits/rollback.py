@@ -70,7 +70,7 @@ def version_order(door: Door, where: RelPath, version: str) -> Order:
 
 
 def undone(door: Door, order: Order) -> Plan:
-    """The file without some writes: what it was before where nobody wrote since, else a merge with
+    """The file without some writes: what it was before if no write followed, else a merge with
     what they wrote.
     """
     before = file_before(door, order.path)

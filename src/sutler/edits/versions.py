@@ -88,7 +88,7 @@ def _bytes_of(text: str, digest: str) -> bytes | None:
 def versions_of(
     gate: Gate, plans: Sequence[Plan], calls: Sequence[Call], at: str, reason: str
 ) -> tuple[Version, ...]:
-    """The versions a write records: what each file was, if nobody knew it, and what it has
+    """The versions a write records: what each file was, if it was unknown, and what it has
     become.
     """
     found: list[Version] = []

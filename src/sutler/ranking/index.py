@@ -268,9 +268,7 @@ class _Shard(Struct, frozen=True, gc=False, array_like=True):
 def _shard_of(postings: list[tuple[bytes, array[int]]]) -> bytes:
     postings.sort(key=itemgetter(0))
     keys = _BETWEEN.join([b"", *[key for key, _ in postings], b""])
-    if (
-        keys.count(_BETWEEN) > len(postings) + 1
-    ):  # some hold the separator: nobody will ask for these
+    if keys.count(_BETWEEN) > len(postings) + 1:  # some hold the separator: no query asks for these
         return _shard_of([pair for pair in postings if _BETWEEN not in pair[0]])
     found = [some for _, some in postings]
     return _encode(_Shard(keys, array("I", accumulate(map(len, found))).tobytes(), b"".join(found)))

@@ -1,4 +1,4 @@
-"""A large file of the cache in pieces: each is read when somebody asks for it, and none is believed
+"""A large file of the cache in pieces: each is read on demand, and none is believed
 whose checksum does not hold. At the end of the file stands an account of what lies where.
 """
 

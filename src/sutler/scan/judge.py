@@ -278,7 +278,7 @@ class Findings:
     def __init__(self, rules: ScanRules, owner: int) -> None:
         self.limit = rules.skip_file_bytes
         self.owner = (
-            owner  # of the root: a linked file of somebody else is not taken for the project's
+            owner  # of the root: a linked file of another owner is not taken for the project's
         )
         self.several = False
         self.entries: list[FileEntry] = []
@@ -324,7 +324,7 @@ class Findings:
         self.excluded.append(found)
 
     def foreign_link(self, path: str) -> None:
-        """A file that has another name somewhere and belongs to somebody else: it may be anything
+        """A file that has another name somewhere and belongs to another owner: it may be anything
         of theirs.
         """
         self.excluded.append(
@@ -346,7 +346,7 @@ class Findings:
         )
 
     def absent(self, path: str, error: OSError) -> None:
-        """A path that somebody asked for: nothing was there to begin with, so nothing vanished."""
+        """A path that was asked for: nothing was there to begin with, so nothing vanished."""
         found = problem_of(path, error)
         self.problems.append(
             Problem(path, "missing", "no such file") if found.kind == "vanished" else found

@@ -22,7 +22,7 @@ Reason = Literal[
     "ai_denied",  # .aiexclude, .cursorignore and their kin: never leaves, even when named
     "hidden",
     "symlink",
-    "hard_link",  # another name of a file that belongs to somebody else
+    "hard_link",  # another name of a file of another owner
     "special",  # FIFO, socket, device
     "mount_point",
     "submodule",  # another repository's ground

@@ -1,4 +1,4 @@
-"""Files that somebody is writing just now: waited for, for a moment, and then left alone.
+"""Files that another process is writing: wait for a moment, then leave them alone.
 
 A log that grows with every millisecond would be a new version for every answer, and a file that is
 written in place may be read half old and half new. So a file that changed a moment ago is given the

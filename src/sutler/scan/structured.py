@@ -1,4 +1,4 @@
-"""Bounded readers for documents nobody vouches for: JSON, YAML, TOML and XML.
+"""Bounded readers for untrusted documents: JSON, YAML, TOML and XML.
 
 Each takes text and gives plain values, or raises `DocumentError`; size, depth and node caps come
 before any expansion. YAML is built from parser events, so an alias costs what it stands for and a

@@ -133,7 +133,7 @@ def _processor() -> str:
 
 
 class Clean(Protocol):
-    """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where somebody has it
+    """Redacts a whole text that came from `path`; `raw` is the text in UTF-8 where a caller has it
     already.
     """
 

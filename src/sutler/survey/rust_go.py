@@ -80,7 +80,7 @@ _REQUIRE = re.compile(
 
 
 def read_go_mod(path: str, text: str, tree: Tree) -> Found:
-    """Direct requirements only: an `// indirect` line is somebody else's."""
+    """Direct requirements only: an `// indirect` line belongs to a dependency."""
     module, block, found, tools = "", "", [], set[str]()
     for line in [line for line in text.splitlines()[:10_000] if len(line) < 500]:
         words = line.split("//")[0].split()

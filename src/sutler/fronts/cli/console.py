@@ -144,7 +144,7 @@ class Progress:
         self.tell(self._what, done, total)
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """What goes on, how far it has come, and of how much; 0 when nobody knows."""
+        """Show a step, how much of it is done, and the total; 0 if the total is unknown."""
         now = time.monotonic()
         if now < self._due:
             return

@@ -314,7 +314,7 @@ class Talk:
         self._connection.sendall(data)
 
     def gone(self) -> bool:
-        """Whether the client has closed its end; then nobody reads an answer."""
+        """Whether the client has closed its end; then no answer is read."""
         if not select.select([self._connection], [], [], 0)[0]:
             return False
         try:

@@ -175,7 +175,7 @@ def _token(plan: Plan, note: Note) -> str:
         note(f"a token was made and is kept in {path}; it is shown this once:")
         note(_read(path))
     else:
-        private_file(path)  # ours, plain, and nobody else's to read
+        private_file(path)  # readable by its owner only
     return _read(path)
 
 

@@ -107,7 +107,7 @@ class Guard:
         return await self._app(inner, receive, _strict(send))
 
     def _doubled(self, scope: Scope) -> tuple[int, str] | None:
-        """Two Host or Origin headers could be read one by us and the other by somebody else."""
+        """Two Host or Origin headers could be read one here and the other by a proxy."""
         names = [name for name, _ in scope["headers"] if name in (b"host", b"origin", b"cookie")]
         return None if len(names) == len(set(names)) else (400, "a header is there twice\n")
 

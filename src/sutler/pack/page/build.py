@@ -317,7 +317,7 @@ def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
 
 
 def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
-    """Names and reasons of a pack that somebody else made may hold a secret; all are looked at in
+    """Names and reasons of a pack from elsewhere may hold a secret; all are looked at in
     one go.
     """
     clean = cleaner(resolve([]), packed=True)
