@@ -372,6 +372,7 @@ class Gate:
             approval=approval,
             client=self._arg(origin.client, "") or UNSET,
             trace=origin.trace or UNSET,
+            person=self.caller.person or self.store.person or UNSET,
         )
         return _ended(judged, phase, at, outcome, _micros(started))
 

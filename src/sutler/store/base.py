@@ -47,6 +47,7 @@ class Database(Protocol):
     """
 
     dialect: Literal["sqlite", "postgres"]
+    person: str
 
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         """Run `work` in one transaction. It may run more than once, and only the last run counts.
@@ -78,6 +79,11 @@ class Database(Protocol):
 
 class Store(Protocol):
     project: str
+
+    @property
+    def person(self) -> str:
+        """Name of the member that the database authenticated; empty for a database of one user."""
+        ...
 
     def close(self) -> None: ...
 

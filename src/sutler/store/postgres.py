@@ -43,6 +43,7 @@ def open_postgres(url: str, project: str) -> SqlStore:
 
 class PostgresDatabase:
     dialect: Literal["sqlite", "postgres"] = "postgres"
+    person = ""
 
     def __init__(self, url: str, project: str) -> None:
         try:

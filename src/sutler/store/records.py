@@ -86,7 +86,8 @@ class Limits(Struct, frozen=True, gc=False):
 
 class Caller(Struct, frozen=True):
     """Identity that the front derives from its transport, never from an argument. An empty `scope`
-    means the whole project.
+    means the whole project. `person` is the member of the team that was authenticated; empty on a
+    machine of one user.
     """
 
     id: str
@@ -94,6 +95,7 @@ class Caller(Struct, frozen=True):
     profile: BackendProfile = CLOUD
     scope: tuple[str, ...] = ()
     limits: Limits = Limits()
+    person: str = ""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -315,6 +317,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     micros: int = 0
     client: str | UnsetType = UNSET  # omitted if unknown, so that older rows keep their hash
     trace: str | UnsetType = UNSET
+    person: str | UnsetType = UNSET
 
 
 class AuditRow(Struct, frozen=True, gc=False):

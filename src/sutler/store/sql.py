@@ -62,6 +62,10 @@ class SqlStore:
             "INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS)
         )
 
+    @property
+    def person(self) -> str:
+        return self._database.person
+
     def close(self) -> None:
         self._database.close()
 

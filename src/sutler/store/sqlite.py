@@ -57,6 +57,7 @@ def open_sqlite(path: str, project: str) -> SqlStore:
 
 class SqliteDatabase:
     dialect: Literal["sqlite", "postgres"] = "sqlite"
+    person = ""  # one user owns the file
 
     def __init__(self, path: str) -> None:
         import apsw
