@@ -17,7 +17,7 @@ PACKAGE = Path(sutler.__file__).parent
 FORBIDDEN = re.compile(
     r"\b(whoever|somebody|nobody|on its way|gives way|is told|comes back)\b", re.IGNORECASE
 )
-VAGUE = frozenset("one found made known given said told came kept shown".split())  # noqa: SIM905
+VAGUE = frozenset("one found made known given said told came kept shown".split())
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 

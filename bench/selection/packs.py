@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 
 from bench.selection.data import Blob, Blobs, Instance, text_of
 from sutler.budget.fit import Ledger, Loaded, Material, fit_whole_text
 from sutler.budget.selection import Budget, Choice, Cut, Request, choose
-from sutler.budget.task_fit import Ranking, task_order
+from sutler.budget.task_fit import Ranking, fit_task, task_order
 from sutler.config import Unit, resolve
 from sutler.errors import RefusedError
 from sutler.formats import parse
@@ -74,7 +75,8 @@ class Bench:
         try:
             ledger = Ledger(request, count, preamble, len(selection.choices))
             materials = map(self._fetch, task_order(selection.choices, ranking))
-            return fit_whole_text(selection.choices, materials, ledger, preamble, ranking).text
+            spend = partial(fit_task, ranking)
+            return fit_whole_text(selection.choices, materials, ledger, preamble, spend).text
         except RefusedError:
             return ""
 

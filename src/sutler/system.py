@@ -46,24 +46,20 @@ FEATURES: tuple[Feature, ...] = get_args(Feature)
 _LINUX = sys.platform.startswith("linux")
 
 
-def _present() -> frozenset[Feature]:
-    """The features of this platform; openat2 and the exchange are asked of the kernel when used."""
-    offers: dict[Feature, bool] = {
-        "openat2": _LINUX,
-        "descriptors": os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW"),
-        "fdatasync": hasattr(os, "fdatasync"),
-        "locks": sys.platform != "win32",
-        "fork": _LINUX,
-        "exchange": _LINUX,
-        "affinity": hasattr(os, "sched_getaffinity"),
-        "pipe_size": _LINUX,
-        "writev": hasattr(os, "writev"),
-        "owners": hasattr(os, "getuid"),
-    }
-    return frozenset(feature for feature, offered in offers.items() if offered)
-
-
-offered: frozenset[Feature] = _present()
+# openat2 and the exchange are asked of the kernel when they are first used.
+_PLATFORM: dict[Feature, bool] = {
+    "openat2": _LINUX,
+    "descriptors": os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW"),
+    "fdatasync": hasattr(os, "fdatasync"),
+    "locks": sys.platform != "win32",
+    "fork": _LINUX,
+    "exchange": _LINUX,
+    "affinity": hasattr(os, "sched_getaffinity"),
+    "pipe_size": _LINUX,
+    "writev": hasattr(os, "writev"),
+    "owners": hasattr(os, "getuid"),
+}
+offered: frozenset[Feature] = frozenset(feature for feature in FEATURES if _PLATFORM[feature])
 
 
 class _PlainCalls:

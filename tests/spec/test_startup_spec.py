@@ -11,27 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from sutler.scan.key_names import words
 from tests.limits import LIMIT
 
 SOURCE = Path(__file__).parents[2] / "src"
 
-WORDS_ONLY = words(
+WORDS_ONLY = frozenset(
     """
     argparse collections ctypes difflib enum hashlib importlib.metadata msgspec re shutil subprocess typing
     sutler.config sutler.scan sutler.pack sutler.secrets sutler.budget sutler.ranking
-    """
+    """.split()
 )
 """What neither --version nor --help needs: both print a few words."""
 
-NOT_FOR_PACK = words(
+NOT_FOR_PACK = frozenset(
     """
     asyncio ctypes difflib email http importlib.metadata jinja2 locale logging multiprocessing pathlib shtab
     shutil socket sqlite3 splintr ssl subprocess tempfile textual tomllib unittest urllib.request yaml
     sutler.access sutler.pack.unpack ctypes sutler.pack.parts sutler.fronts.cli.clipboard
     sutler.fronts.cli.look sutler.fronts.cli.setup sutler.fronts.cli.split sutler.fronts.cli.unpack sutler.goals
     sutler.formats.parser sutler.formats.split
-    """
+    """.split()
 )
 """What a plain pack of a small project without token counts does not need."""
 

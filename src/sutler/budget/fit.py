@@ -1,34 +1,26 @@
-"""Who gives way under the budget, in what order. Σ cost ≤ limit, counted on the very text that is
-sent.
+"""What a budget leaves out, in what order. Σ cost ≤ limit, counted on the very text that is sent.
 
 Files are offered in the order of their claim. Each takes the best rung of the ladder that still
 fits: the whole text, head and tail, its name in the list of files not shown, or nothing but its
-part in a count. What cannot give way (the opening, the goal, the manifest's frame) is paid for
-first; if that alone is over the limit, the pack is refused with the figures.
+part in a count. Required text (the opening, the goal, the manifest's frame) is paid for first; if that alone is over the limit, the pack is refused with the figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.detail import outline_text
 from sutler.budget.selection import Choice, Cut, Request, display_key
-from sutler.budget.shrink import head_tail
+from sutler.budget.shrink import head_tail, outline_text
 from sutler.errors import RefusedError
 from sutler.formats import render, section_text, shape
 from sutler.formats.document import CleanText, Level, Listing, Preamble, Section
 from sutler.paths import RelPath, Span
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.tokens.counter import Counter
-
-if TYPE_CHECKING:
-    from sutler.budget.allocate import Prices
-    from sutler.budget.task_fit import Ranking
 
 
 class Loaded(Struct, frozen=True, gc=False):
@@ -42,9 +34,7 @@ class Loaded(Struct, frozen=True, gc=False):
     size: int
     encoding: str = "utf-8"
     problems: tuple[Problem, ...] = ()
-    data: bytes = (
-        b""  # the raw bytes, where they are the text in UTF-8: no second encoding is needed
-    )
+    data: bytes = b""  # the raw bytes, where they are the text in UTF-8: no second encoding
     stat_key: tuple[int, ...] = ()  # size, times and inode of the very file that was read
 
 
@@ -224,10 +214,8 @@ def frame_cost(
 
 
 _FRAME = 112  # characters of the shortest frame and manifest line, besides the path
-_PATIENCE, _LAST = (
-    32,
-    1000,
-)  # files read in vain before only those are read that can enter whole, and before none is
+# Files read in vain before only those are read that can enter whole, and before none is.
+_PATIENCE, _LAST = 32, 1000
 _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have been worth its read
 
 
@@ -235,9 +223,7 @@ _PIECES, _PIECE = 4, 700
 
 
 class Ledger:
-    """The budget while it is being spent. The only state in the stages, and it never leaves one
-    fit.
-    """
+    """The budget while it is being spent: the only state in the stages, local to one fit."""
 
     def __init__(self, request: Request, count: Counter, preamble: Preamble, files: int) -> None:
         self._shape = shape(request.format)
@@ -248,9 +234,8 @@ class Ledger:
         self.limit = request.budget.limit or 0
         self.described = f"{self.limit:,} {self._unit}"
         self.misses = 0
-        self.listed: tuple[
-            RelPath, ...
-        ] = ()  # files that are only named, before those that do not fit
+        # Files that are only named, before those that do not fit.
+        self.listed: tuple[RelPath, ...] = ()
         self.spent = self._required(preamble, files)
         # A frame with its manifest line costs about this much; with less left, no section can
         # enter.
@@ -289,12 +274,6 @@ class Ledger:
         step = (len(text) - _PIECE) // (_PIECES - 1)
         some = sum(self._count(text[at : at + _PIECE]) for at in range(0, _PIECES * step, step))
         return some * len(text) // (_PIECES * _PIECE)
-
-    def prices(self) -> Prices:
-        """What a section costs besides its text, roughly."""
-        from sutler.budget.allocate import Prices
-
-        return Prices(header=75, gap=20) if self._unit == "tokens" else Prices(header=260, gap=80)
 
     def bytes_left(self) -> int:
         return (self.limit - self.spent) * (4 if self._unit == "tokens" else 1)
@@ -348,9 +327,10 @@ class Ledger:
         return Listing(tuple(sorted(named)), len(paths) - len(named))
 
 
-_REFITS = (
-    2  # how often a task's pack is fitted again with a little less, before anything is dropped
-)
+# How often a task's pack is fitted again with a little less, before anything is dropped.
+_REFITS = 2
+# Fills a ledger's budget from materials: in the order of claim, or by regions for a task.
+Spend = Callable[[Sequence[Choice], Iterable[Material | Excluded], "Ledger"], Fitted]
 
 
 class WholeText(Struct, frozen=True):
@@ -366,16 +346,17 @@ def fit_whole_text(
     materials: Iterator[Material | Excluded],
     ledger: Ledger,
     preamble: Preamble,
-    ranking: Ranking | None = None,
+    spend: Spend = fit_within,
 ) -> WholeText:
-    """Fit, render and count. Counts of pieces need not add up to the count of the whole, and the
+    """Fit by `spend`, render and count. Counts of pieces need not add up to the count of the whole, and the
     promise is about the whole: while it is over the limit, the weakest claims are dropped."""
     request, count, limit = ledger.request, ledger.count, ledger.limit
     replay = Replay(materials)
     reserve = 0
-    refits = 0 if ranking is None else _REFITS
-    fitted = _fitted(choices, replay, ledger, ranking)
-    if ranking is None or request.stable_order:
+    by_rank = spend is not fit_within
+    refits = _REFITS if by_rank else 0
+    fitted = spend(choices, replay, ledger)
+    if request.stable_order or not by_rank:
         order = {choice.path: display_key(choice) for choice in choices}
     else:  # best first; the choices stand in the order of their rank
         order = {choice.path: (number, "") for number, choice in enumerate(choices)}
@@ -394,24 +375,11 @@ def fit_whole_text(
             reserve = max(used - (fitted.spent - reserve), reserve) + limit // 250
             again = Ledger(request, count, preamble, len(choices))
             again.spent = min(again.spent + reserve, limit)
-            fitted = _fitted(choices, replay, again, ranking)
+            fitted = spend(choices, replay, again)
             continue
         if not (fitted.sections or fitted.listing.paths):
             raise ledger.refusal(used)
         fitted = trimmed(fitted, used - limit)
-
-
-def _fitted(
-    choices: Sequence[Choice],
-    materials: Iterable[Material | Excluded],
-    ledger: Ledger,
-    ranking: Ranking | None,
-) -> Fitted:
-    if ranking is None:
-        return fit_within(choices, materials, ledger)
-    from sutler.budget.task_fit import fit_task
-
-    return fit_task(choices, materials, ledger, ranking)
 
 
 class Replay:

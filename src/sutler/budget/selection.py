@@ -4,17 +4,18 @@ rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.detail import DetailLevels, DetailRule
 from sutler.config import Unit
 from sutler.errors import UsageError
 from sutler.formats.document import Format
-from sutler.paths import RelPath
+from sutler.paths import RelPath, quote
 from sutler.scan.classify import key_files
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule
@@ -49,6 +50,46 @@ _STABILITY = {
     "other": 5,
 }
 _SOURCE_STABILITY = 3
+
+
+Detail = Literal["full", "outline", "list"]
+
+_RULE = re.compile(r"(.+?)=(full|outline|list)(?:,|$)")
+
+
+class DetailRule(Struct, frozen=True):
+    """How much of the files of a glob is shown: all, the outline, or the name."""
+
+    glob: str
+    level: Detail
+
+
+def parse_detail(words: Sequence[str]) -> tuple[DetailRule, ...]:
+    """Read `src/**=full,docs/**=list`; the first rule that matches a file holds."""
+    rules: list[DetailRule] = []
+    for word in words:
+        at = 0
+        while match := _RULE.match(word, at):
+            rules.append(DetailRule(match[1].strip(), cast("Detail", match[2])))
+            at = match.end()
+        if at != len(word) or not word:
+            raise UsageError(
+                f"{quote(word[at:])} is no level of detail",
+                rule="GLOB=LEVEL, separated by commas; levels: full, outline, list",
+                next_step="write for example --detail 'src/**=full,tests/**=outline,docs/**=list'",
+            )
+    return tuple(rules)
+
+
+class DetailLevels:
+    """The rules of one pack, compiled."""
+
+    def __init__(self, rules: Sequence[DetailRule]) -> None:
+        self._rules = [(GlobSet((rule.glob,)), rule) for rule in rules]
+
+    def rule_for(self, path: str) -> DetailRule | None:
+        """Return the first rule that matches; without one a file is shown in full."""
+        return next((rule for globs, rule in self._rules if globs.match(path) is not None), None)
 
 
 class Budget(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Less of a file: its head and its tail, with a marker that says how much is missing.
+"""Less of a file: its outline, or its head and its tail with a marker that says how much is missing.
 
 The marker is for the reader's eye. Whether a file was cut is said by its section's level, never by
 its text.
@@ -72,3 +72,11 @@ def _shorten_line(line: str, marker: str, limit: int) -> str:
 
 def _note(marker: str, count: int, unit: str) -> str:
     return marker.replace("{left_out}", f"{count:,} {unit}{'' if count == 1 else 's'}").strip("\n")
+
+
+def outline_text(path: str, text: str) -> str:
+    """Return the outline of a clean text, or "" if it has none or a longer one."""
+    from sutler.languages.outline import outline_of, render_outline
+
+    outline = render_outline(outline_of(path, text))
+    return outline if len(outline) < len(text) else ""

@@ -14,7 +14,7 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.budget.allocate import Grant, Offer, fit_below, fit_exactly
+from sutler.budget.allocate import Grant, Offer, Prices, fit_below, fit_exactly
 from sutler.budget.chance import Candidate, Stop, chances, fits, stop_at
 from sutler.budget.excerpt import Looked, cut, lens_for, look, widened
 from sutler.budget.fit import Fitted, Ledger, Material, best_paid, section_of, settled
@@ -37,6 +37,9 @@ them.
 
 NEXT = 5
 """Regions after the stop that a pack names."""
+
+TOKEN_PRICES, CHARACTER_PRICES = Prices(header=75, gap=20), Prices(header=260, gap=80)
+"""What a section costs besides its text, roughly."""
 
 
 class Ranking(Struct, frozen=True):
@@ -90,10 +93,10 @@ def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
 
 
 def fit_task(
+    ranking: Ranking,
     choices: Sequence[Choice],
     materials: Iterable[Material | Excluded],
     ledger: Ledger,
-    ranking: Ranking,
 ) -> Fitted:
     """Spend the budget on a task; `materials` come in `task_order` and are asked for until there is
     plenty to choose from. Every choice ends as a section, a name in the list, or part of a
@@ -142,15 +145,16 @@ def _shared_out(
     def measure(grants: tuple[Grant, ...]) -> int:
         return sum(section(grant).cost for grant in grants)
 
+    prices = TOKEN_PRICES if request.budget.unit == "tokens" else CHARACTER_PRICES
     stated = None
     if request.fill:
-        grants = fit_exactly(offers, limit, measure, ledger.prices())
+        grants = fit_exactly(offers, limit, measure, prices)
     else:
         files = _judged(offers, materials)
         stop = stop_at(files, chances(files), request.stop)
         stated = _stated(stop, offers)
         room = limit - ledger.reserve(stated)
-        grants = fit_below(offers, _real(stop, offers), room, measure, ledger.prices())
+        grants = fit_below(offers, _real(stop, offers), room, measure, prices)
     paid = (ledger.pay(section(grant)) for grant in grants)
     return [one for one in paid if one is not None], stated
 

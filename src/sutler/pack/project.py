@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self, Unpack, cast
 from msgspec.structs import replace
 
 import sutler.config as config
-from sutler.budget.detail import parse_detail
 from sutler.budget.selection import (
     Budget,
     Cut,
@@ -17,6 +16,7 @@ from sutler.budget.selection import (
     Selection,
     Standing,
     choose,
+    parse_detail,
     require_detail,
     require_true_lines,
 )

@@ -10,14 +10,17 @@ import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sutler.budget.fit import (
     Fitted,
     Ledger,
     Material,
+    Spend,
     best_rung,
     fit_whole_text,
+    fit_within,
     frame_cost,
     worth_loading,
 )
@@ -270,7 +273,12 @@ class PackRun:
             excluded = tuple([one for one in ready if isinstance(one, Excluded)])
             return Fitted(tuple(sections), Listing(), excluded, 0)
         choices = [self._order[number] for number in batch]
-        whole = fit_whole_text(choices, materials, self._ledger, self._preamble, self._ranking)
+        spend: Spend = fit_within
+        if self._ranking is not None:
+            from sutler.budget.task_fit import fit_task
+
+            spend = partial(fit_task, self._ranking)
+        whole = fit_whole_text(choices, materials, self._ledger, self._preamble, spend)
         self._listing, self._used = whole.fitted.listing, whole.used
         if self.tokens is not None:
             in_tokens = self.request.budget.unit == "tokens"

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from sutler import system
+import sutler.system as system
 from sutler.errors import RefusedError, UsageError
 from sutler.paths import RelPath, parse_relpath, quote
 from sutler.scan.snapshot import Problem, ProblemKind

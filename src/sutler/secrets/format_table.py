@@ -1,13 +1,17 @@
-"""The table of credential formats: loaded from `formats.tsv`, each pattern compiled when it is
-first needed.
+"""The tables of credentials: formats by their shape, and files whose name says that they hold one.
+
+Formats are loaded from `formats.tsv`; each pattern is compiled when it is first needed.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
+
+from sutler.paths import basename, extension
 
 _CLASSES = {
     "{B62}": "[A-Za-z0-9]",
@@ -23,7 +27,7 @@ _UNKNOWN = re.compile(r"\{[A-Z]\w*\}")
 _RIGHT = "(?![A-Za-z0-9])"
 _PREFIX = re.compile(r"[A-Za-z0-9_:/-]+(?![{?*+A-Za-z0-9_:/-])")
 _LONG = re.compile(r",\d{4,}\}")
-# bounded before its first dot, so that a token glued to a name may be looked for too
+# Bounded before its first dot, so that a token glued to a name may be looked for too
 _SHORT_HEAD = "eyJ[\\w-]{8,400}"
 
 
@@ -71,7 +75,7 @@ def pattern(core: str) -> re.Pattern[str]:
     try:
         return re.compile(core[:width] + left + core[width:] + _RIGHT)
     except re.error as error:
-        names = [one.name for one in formats() if one.core == core]
+        names = [row.name for row in formats() if row.core == core]
         raise ValueError(f"formats.tsv, {' '.join(names)}, column 3 (pattern): {error}") from None
 
 
@@ -113,8 +117,8 @@ def beside(name: str) -> bytes:
 def _parse(line: str, number: int) -> Format:
     cells = line.split("\t")
     if len(cells) != len(_COLUMNS):
-        found = f"the row has {len(cells)} columns and not {len(_COLUMNS)}"
-        _malformed(number, min(len(cells), len(_COLUMNS) - 1), f"{found}, with a tab between two")
+        width = f"the row has {len(cells)} columns and not {len(_COLUMNS)}"
+        _malformed(number, min(len(cells), len(_COLUMNS) - 1), f"{width}, with a tab between two")
     name, words, core = cells
     if not _ID.fullmatch(name):
         _malformed(number, 0, f"{name!r} is not lower case letters, digits and hyphens")
@@ -133,6 +137,111 @@ def _malformed(line: int, column: int, what: str) -> NoReturn:
     raise ValueError(f"formats.tsv, line {line}, column {column + 1} ({_COLUMNS[column]}): {what}")
 
 
-_FORMATS = parse_table(
-    _source()
-)  # at import: a malformed row fails in every command, not in one that needs it
+# At import: a malformed row fails in every command, not in one that needs it.
+_FORMATS = parse_table(_source())
+
+
+# Files by name ---------------------------------------------------------------------
+
+
+class FileRule(NamedTuple):
+    """Files whose lower-case path matches `path` hold a secret wherever `value` matches; group `v`
+    is the secret.
+    """
+
+    name: str
+    path: str
+    value: str
+
+
+RULES = (
+    FileRule("netrc", r"[._]netrc(?:\.\w+)?|\.authinfo", r"\b(?:password|account)[ \t\n]{1,8}(?P<v>[^\s\"]{1,200})"),
+    FileRule("pgpass", r"\.?pgpass(?:\.conf)?", r"^(?!#)(?:[^:\n\\]|\\.){0,200}:(?:[^:\n]{0,60}:){3}(?P<v>[^\n]{1,200})$"),
+    FileRule("password-file", r"\.?htpasswd[\w.-]{0,20}|\w{0,20}passwd|users\.htdigest|\.?shadow-?|gshadow", r"^[\w.@-]{1,64}:(?P<v>\$[^:\s]{8,200}|\{\w{2,10}\}[^:\s]{8,200}|[./A-Za-z0-9]{13}|[^:\s*!]{5,200}$)"),
+    FileRule("npmrc", r"\.npmrc|\.yarnrc(?:\.yml)?", r"(?:_authToken|_auth|_password|npmAuthToken|npmAuthIdent)[\"']?[ \t]{0,4}[=:][ \t]{0,4}[\"']?(?P<v>(?!\$)[^\s\"']{4,400})"),
+    FileRule("pypirc", r"\.pypirc", r"^[ \t]{0,8}password[ \t]{0,4}[=:][ \t]{0,4}(?P<v>\S{1,400})"),
+    FileRule("git-credentials", r"\.git-credentials", r"://[^:\s]{1,100}:(?P<v>\S{1,400})@"),
+    FileRule("docker-auth", r"\.dockercfg|\.?docker/config\.json|\.?dockerconfigjson", r"\"(?:auth|identitytoken|registrytoken|password)\"[ ]?:[ ]?\"(?P<v>[^\"\n]{4,4096})\""),
+    FileRule("kubeconfig", r"kubeconfig[\w.-]{0,20}|\.?kube/config|config", r"^[ \t-]{0,16}(?:client-key-data|token|password):[ ]{1,4}[\"']?(?P<v>[\w+/=.:~-]{6,8192})"),
+    FileRule("cloud-credentials", r"(?:\.aws/)?credentials|\.credentials|\.boto|\.s3cfg|\.passwd-s3fs|\.tugboat|\.oci/config", r"^[ \t]{0,8}(?:aws_)?(?:access_key(?:_id)?|secret(?:_access)?_key|secret_key|session_token|api_key|client_key|key_file_pass|pass_phrase|ssh_key_path_pass|gpg_passphrase|access_token|client_secret|gs_secret_access_key)[ \t]{0,4}[=:][ \t]{0,4}(?P<v>\S{6,2000})"),
+    FileRule("passwd-s3fs", r"\.?passwd-s3fs", r"^[\w-]{1,128}:(?P<v>\S{8,200})"),
+    FileRule("mail-password", r"\.(?:esmtp|msmtp|fetchmail|mutt|mb?sync|getmail)rc|\.?msmtp/config", r"(?:password|passwd|pass)[ \t=]{1,4}[\"']?(?P<v>[^\s\"']{3,200})"),
+    FileRule("network-device", r"[\w-]{1,60}\.(?:cfg|conf|rsc)", r"^[ \t]{0,8}(?:enable |username \S{1,40} )?(?:password|secret|requirepass|masterauth|passphrase|snmp-server community)(?: [0-9])? [\"']?(?P<v>[^\s\"';#=]{4,200})[\"']?;?\s*$"),
+    FileRule("key-file", r"master\.key|\.vault[_-]?(?:token|pass(?:word)?)|secret[_-]?key(?:\.txt)?|\.?secret_token|[\w.-]{0,40}\.(?:jwk|token|secret)", r"\A\s{0,8}(?P<v>[^\s{}<>]{12,512})\s{0,8}\Z"),
+    FileRule("firefox-login", r"logins\.json", r"\"encrypted(?:Username|Password)\"[ ]?:[ ]?\"(?P<v>[^\"\n]{8,400})\""),
+    FileRule("sftp-config", r"(?:sftp-config|sftp|\.remote-sync|\.ftpconfig|deployment-config|webservers|filezilla|recentservers|sitemanager)(?:\.json|\.xml)?", r"(?:\"(?:pass(?:word|phrase)?)\"[ ]?:[ ]?\"|<Pass[^>\n]{0,40}>|password=\")(?P<v>[^\"<\n]{2,200})"),
+    FileRule("env-file", r"\.env|\.envrc|\.env\.(?!example|sample|template|dist)[\w.-]{1,20}", r"^[ \t]{0,4}(?:export )?\w{1,60}(?:KEY|SECRET|TOKEN|PASS|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|SALT|DSN)\w{0,10}=[\"']?(?P<v>(?!\$|<|your)[^\s\"'#$]{4,400})"),
+)  # fmt: skip
+_SECRET_KIND = re.compile(r"^kind:[ ]{1,4}Secret\s*$", re.MULTILINE)
+_SECRET_ENTRY = re.compile(
+    r"^[ ]{2,8}[\w.-]{1,80}:[ ]{1,4}[\"']?(?P<v>[A-Za-z0-9+/]{4,8192}={0,2})[\"']?[ ]*$",
+    re.MULTILINE,
+)
+_SECRET_DATA = re.compile(
+    r"^(?:data|stringData):[ ]*\n(?P<body>(?:[ ]{1,16}[^\n]{0,16384}\n?|[ ]*\n){1,400})",
+    re.MULTILINE,
+)
+
+
+@cache
+def _any_path() -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(f"(?:{rule.path})" for rule in RULES) + r")\Z")
+
+
+@cache
+def _compiled(rule: FileRule) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return re.compile(rf"(?:{rule.path})\Z"), re.compile(rule.value, re.MULTILINE)
+
+
+BELOW_A_FOLDER = ("config", "config.json", "credentials")
+"""Names of which a rule wants to know the folder too."""
+
+
+def file_rules(path: str) -> tuple[FileRule, ...]:
+    """The rules for files of this name."""
+    low = path.lower()
+    name = low.rfind("/") + 1
+    if not low.endswith(BELOW_A_FOLDER):
+        return _rules_for_name(low[name:])
+    # No rule looks at more than the last folder and the name.
+    folder = low.rfind("/", 0, max(0, name - 1)) + 1
+    return tuple(
+        rule for rule in RULES if any(_compiled(rule)[0].match(low, at) for at in (name, folder))
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _rules_for_name(name: str) -> tuple[FileRule, ...]:
+    return (
+        tuple(rule for rule in RULES if _compiled(rule)[0].match(name))
+        if _any_path().match(name)
+        else ()
+    )
+
+
+def vouches(path: str) -> bool:
+    """Whether such a file is read as a whole."""
+    return bool(file_rules(path)) or path.endswith(_YAML)
+
+
+_YAML = (".yaml", ".yml")
+
+
+def file_values(text: str, path: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, rule) of every value that the file's name vouches for."""
+    for rule in file_rules(path):
+        for match in _compiled(rule)[1].finditer(text):
+            yield match.start("v"), match.end("v"), rule.name
+    if path.endswith(_YAML) and "kind: Secret" in text and _SECRET_KIND.search(text):
+        for data in _SECRET_DATA.finditer(text):
+            for entry in _SECRET_ENTRY.finditer(text, data.start("body"), data.end("body")):
+                yield entry.start("v"), entry.end("v"), "kubernetes-secret"
+
+
+_CODE = words("code-extension")
+
+
+@lru_cache(maxsize=8192)
+def quotes_only(path: str) -> bool:
+    """Code and JSON: a bare word after `=` or `:` is a name there, not a value."""
+    return extension(path) in _CODE and not basename(path).startswith(".env")

@@ -11,10 +11,15 @@ from msgspec import Struct
 
 from sutler.formats.document import CleanText, Finding
 from sutler.secrets import apart, blocks, checksums, decode, grammar, joins, readers, verdict
-from sutler.secrets import credential_files as files
-from sutler.secrets.credential_files import quotes_only
 from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
-from sutler.secrets.format_table import Format, formats, pattern
+from sutler.secrets.format_table import (
+    Format,
+    file_values,
+    formats,
+    pattern,
+    quotes_only,
+    vouches,
+)
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 
 THRESHOLD = 0.5
@@ -90,7 +95,7 @@ def _around(text: str, path: str, places: Sequence[int]) -> list[tuple[int, int]
     not changed. The whole text where something that spans lines, or the whole file, may be read
     anew.
     """
-    if "----" in text or "utty-" in text or files.vouches(path):
+    if "----" in text or "utty-" in text or vouches(path):
         return [(0, len(text))]
     parts: list[tuple[int, int]] = []
     for place in places:
@@ -127,7 +132,7 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
         confidence, rule = _judge(text, candidate, False)
         if confidence >= THRESHOLD:
             hits.append(Hit(candidate.start, candidate.end, rule, confidence))
-    for start, end, rule in files.read(text, path):
+    for start, end, rule in file_values(text, path):
         if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
             hits.append(Hit(start, end, rule, 0.9))
     return hits

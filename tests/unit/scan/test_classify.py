@@ -7,10 +7,10 @@ import pytest
 from sutler.languages import LANGUAGES, language_of_shebang
 from sutler.paths import RelPath
 from sutler.scan.classify import KeyLimits, extractable, facts_of, key_files
-from sutler.scan.key_names import words
 from sutler.scan.snapshot import FileEntry
 
-TESTS = words("""
+TESTS = frozenset(
+    """
 tests/test_app.py pkg/foo_test.py conftest.py app/tests.py src/x_test.go web/button.test.tsx
 web/button.spec.ts cypress/login.cy.ts api/app.e2e-spec.ts models/user_spec.rb test/user_test.rb
 src/test/java/com/x/Helper.java src/main/java/com/x/FooTest.java FooTests.java FooIT.java TestFoo.java
@@ -20,14 +20,17 @@ base/string_unittest.cc FooTest.cpp MyAppTests/FooTests.swift test/foo_test.exs 
 FooSpec.hs lib/foo_test.dart foo_test.clj foo_spec.lua t/basic.t tests/testthat/test-foo.R
 test/runtests.jl scripts/run.bats features/login.feature Foo.Tests.ps1 __tests__/a.js
 src/__snapshots__/a.js.snap spec/models/user.rb integration_tests/run.py test_parser.ml
-""")
+""".split()
+)
 
-NOT_TESTS = words("""
+NOT_TESTS = frozenset(
+    """
 contest.py latest/app.py src/latest.ts attestation.go protest.rb greatest.java spec.py pod_spec.go
 openapi_spec.py testing.py flask/testing.py pytest_plugin.py specs/design.md spec/api.yaml Contest.java
 Latest.cs fastest.cpp manifest.json inspector.js special.ts test_utils.go Testament.java rest.py
 contests/view.py testimony/main.py aspect.kt suite.py respect.scala detest/x.c
-""")
+""".split()
+)
 
 
 @pytest.mark.parametrize("path", sorted(TESTS))
@@ -111,10 +114,10 @@ def test_facts(
 @pytest.mark.parametrize(
     "path",
     sorted(
-        words(
+        (
             "package-lock.json sub/yarn.lock poetry.lock uv.lock Cargo.lock go.sum Gemfile.lock "
             "composer.lock mix.lock pnpm-lock.yaml Package.resolved Pipfile.lock flake.lock"
-        )
+        ).split()
     ),
 )
 def test_lock_files(path: str) -> None:
@@ -125,11 +128,11 @@ def test_lock_files(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     sorted(
-        words(
+        (
             "a.min.js a.min.css x_pb2.py x_pb2_grpc.py x.pb.go x.pb.cc x.g.dart "
             "Foo.Designer.cs api.generated.ts zz_generated.deepcopy.go app.js.map parser.tab.c "
             "generated/models.py main.gen.go"
-        )
+        ).split()
     ),
 )
 def test_generated_files_are_never_key_files(path: str) -> None:

@@ -10,9 +10,8 @@ from functools import cache
 import pytest
 
 from bench.secrets.samples import lines_for
-from sutler.secrets import credential_files as files
+from sutler.secrets import format_table as files
 from sutler.secrets import verdict
-from sutler.secrets.credential_files import rules_for
 from sutler.secrets.engines import (
     _NAMED,
     BASE,
@@ -23,7 +22,7 @@ from sutler.secrets.engines import (
     probes,
     stdlib_engine,
 )
-from sutler.secrets.format_table import Format, formats
+from sutler.secrets.format_table import Format, file_rules, formats
 from sutler.secrets.grammar import NAMES
 from sutler.secrets.redactor import redact
 from tests.unit.secrets.test_hostile_input import cpu_seconds, fill
@@ -81,14 +80,14 @@ def test_a_line_full_of_sightings_is_read_in_linear_time(word: str) -> None:
     "path", [".docker/config.json", "home/bob/.docker/config.json", "a/b/.aws/credentials"]
 )
 def test_a_credential_file_is_known_at_any_depth(path: str) -> None:
-    assert rules_for(path)
+    assert file_rules(path)
 
 
 @pytest.mark.parametrize(
     "path", ["docker/other/config.json", "a/readme.md", "awscredentials.md", ""]
 )
 def test_other_files_are_not_taken_for_one(path: str) -> None:
-    assert not rules_for(path)
+    assert not file_rules(path)
 
 
 def test_rules_that_look_at_a_folder_are_known_by_their_files_names() -> None:
