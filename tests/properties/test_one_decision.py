@@ -18,9 +18,9 @@ from sutler.access.admission import Admission
 from sutler.access.policy import PolicyRule, Rules
 from sutler.config import Settings
 from sutler.pack.project import Project
-from sutler.pack.why import for_agent, verdict
+from sutler.pack.why import decide, for_agent, verdict
 from sutler.paths import RelPath
-from sutler.scan.doors import DOORS, DoorName, decide, rules_for
+from sutler.scan.judge import DOORS, DoorName, rules_for
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry
 from sutler.scan.walk import scan

@@ -20,12 +20,12 @@ import msgspec
 
 from sutler.access.policy import Rules, decide
 from sutler.paths import RelPath
-from sutler.scan.hard_links import names_by_inode
 from sutler.scan.ignore import IGNORE_NAMES, Node
 from sutler.scan.judge import Ground as Repository
 from sutler.scan.judge import Judge
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import FileEntry, ScanRules
+from sutler.scan.walk import names_by_inode
 from sutler.store.records import Call, Caller, Decision, Standing
 from sutler.system import fs
 

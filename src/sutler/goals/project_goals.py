@@ -17,7 +17,7 @@ from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Hooks, Job, Prompt
 from sutler.goals.trust import trust_file_of
 from sutler.pack import project
-from sutler.scan.doors import rules_for
+from sutler.scan.judge import rules_for
 from sutler.secrets.cleaner import Numbering, cleaner, numbered
 
 PROPOSED = 8

@@ -26,7 +26,7 @@ from sutler.goals.send import Delivery, Target
 from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
 from sutler.paths import quote
-from sutler.scan.doors import rules_for
+from sutler.scan.judge import rules_for
 
 
 class Chosen(Struct, frozen=True, kw_only=True):

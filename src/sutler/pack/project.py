@@ -29,8 +29,8 @@ from sutler.pack.report import Ask
 from sutler.pack.steps import PackRun, Progress
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
-from sutler.scan.doors import rules_for
 from sutler.scan.globs import require_globs
+from sutler.scan.judge import rules_for
 from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.config import Settings
 from sutler.errors import UsageError
 from sutler.paths import RelPath, counted, quote
-from sutler.scan.doors import DoorName, decide
+from sutler.scan.judge import DoorName, rules_for
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem
+from sutler.scan.walk import explain
 from sutler.secrets.cleaner import SECRET_NAME, told
 
 if TYPE_CHECKING:
@@ -28,6 +30,15 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     rank: int = 0  # with a goal: place in the ranking, from 1; 0 if no signal speaks for it
     evidence: tuple[str, ...] = ()  # with a goal: reasons, then signals with their shares
     before: tuple[str, ...] = ()  # with a goal: the files that rank just before it
+
+
+def decide(
+    root: Root, settings: Settings, door: DoorName, path: RelPath, *, named: bool = False
+) -> FileEntry | Excluded | Problem:
+    """Whether the file at `path` may leave by a door: an entry, or what keeps it out and by which
+    rule. A folder that is entered is an entry too.
+    """
+    return explain(root, rules_for(settings, door), path, named=named)
 
 
 def with_goal(found: Verdict, project: Project, path: RelPath, goal: str) -> Verdict:

@@ -1,18 +1,22 @@
-"""Folders by descriptor: what lies in one, how many files lie below it, and mount points."""
+"""Folders by descriptor: what lies in one, how many files lie below it, mount points; the frame of a
+folder during a walk, and the record of what a walk meets.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import stat
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Final
 
-from sutler.scan.root import DIRECTORY, canonical
+from sutler.paths import RelPath
+from sutler.scan.ignore import Node
+from sutler.scan.judge import Ground, Verdict
+from sutler.scan.root import DIRECTORY, canonical, problem_of
+from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 from sutler.system import fs
-
-if TYPE_CHECKING:
-    from sutler.scan.ignore import Node
-    from sutler.scan.judge import Ground, Verdict
 
 Row = tuple[str, int, int, int, int, int, int, int]
 """A file as a folder lists it: name, mode, size, times of change of content and of state, inode,
@@ -28,7 +32,7 @@ begins with a dot.
 Entered = tuple[int, int, int, Listed | None]
 """A folder's descriptor, its device and inode, and what lies in it: nothing is said of one on
 another device. A folder without others in it and without names that begin with a dot is closed at
-once, since nobody needs it any more: -1.
+once: its descriptor is -1.
 """
 
 
@@ -148,6 +152,24 @@ def reopened(below: int, key: Key, root: int, names: Sequence[str]) -> int:
     return -1
 
 
+def climb(stack: list[Frame], prefix: str, root: int) -> Problem | None:
+    """Leave the top frame, and open its parent again if it was closed: by `..` or down from the
+    root. The problem, if neither leads to the same directory.
+    """
+    left, problem = stack.pop(), None
+    if stack and stack[-1].fd < 0:
+        parent = stack[-1]
+        where = prefix[: parent.prefix_length].rstrip("/")
+        parent.fd = reopened(left.fd, parent.key, root, where.split("/") if where else [])
+        if parent.fd < 0:
+            if parent.todo:
+                problem = Problem(where, "vanished", "moved while it was scanned")
+            parent.todo = []
+            parent.fd = fs.dup(root)
+    left.close()
+    return problem
+
+
 def kind_of(mode: int) -> str:
     """A word for what is neither file, folder nor link."""
     if stat.S_ISFIFO(mode):
@@ -240,3 +262,92 @@ def mounts_below(folder: str) -> frozenset[str]:
 
 def _byte(match: re.Match[str]) -> str:
     return chr(int(match[1], 8))
+
+
+_BY_PATH: Final = attrgetter("path")
+
+
+class Findings:
+    """The record of a scan: entries, exclusions with their rule, problems."""
+
+    __slots__ = ("entries", "excluded", "limit", "owner", "problems", "several")
+
+    def __init__(self, rules: ScanRules, owner: int) -> None:
+        self.limit = rules.skip_file_bytes
+        # Of the root: a linked file of another owner is not taken for the project's.
+        self.owner = owner
+        self.several = False
+        self.entries: list[FileEntry] = []
+        self.excluded: list[Excluded] = []
+        self.problems: list[Problem] = []
+
+    def snapshot(self, directories: int, more: Iterable[Problem]) -> Snapshot:
+        problems = {*self.problems, *more}
+        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
+            entries = {entry.path: entry for entry in sorted(self.entries, key=attrgetter("named"))}
+            self.entries = list(entries.values())
+            excluded = {item.path: item for item in self.excluded if item.path not in entries}
+            self.excluded = list(excluded.values())
+        return Snapshot(
+            entries=tuple(sorted(self.entries, key=_BY_PATH)),
+            excluded=tuple(sorted(self.excluded, key=_BY_PATH)),
+            problems=tuple(sorted(problems, key=lambda item: (item.path, item.kind, item.detail))),
+            directories=directories,
+        )
+
+    def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
+        """A regular file of a fitting size becomes an entry."""
+        mode, size, limit = state.st_mode, state.st_size, self.limit
+        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
+            self.unfit(path, mode, size)
+            return
+        if state.st_nlink > 1 and state.st_uid != self.owner:
+            self.foreign_link(path)
+            return
+        times = state.st_mtime_ns, state.st_ctime_ns
+        entry = FileEntry(
+            RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1]
+        )
+        self.entries.append(entry)
+
+    def unfit(self, path: str, mode: int, size: int) -> None:
+        """Exclude what is no regular file, or too large a one."""
+        if stat.S_ISLNK(mode):
+            item = Excluded(path, "symlink", Rule("symlink"))
+        elif not stat.S_ISREG(mode):
+            item = Excluded(path, "special", Rule(kind_of(mode)))
+        else:
+            item = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.limit}"))
+        self.excluded.append(item)
+
+    def mounted(self, path: str, count: int = 1) -> None:
+        """Exclude a file or folder of another file system."""
+        self.excluded.append(Excluded(path, "mount_point", Rule("one_filesystem"), count))
+
+    def foreign_link(self, path: str) -> None:
+        """A file that has another name somewhere and belongs to another owner: it may be anything
+        of theirs.
+        """
+        self.excluded.append(
+            Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder"))
+        )
+
+    def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
+        """A directory that is not entered: one exclusion, with a count of the files below it."""
+        count, more = 0, False
+        try:
+            below = fs.open(name, DIRECTORY, dir_fd=fd)
+        except OSError:
+            pass
+        else:
+            count, more = count_below(below)
+            fs.close(below)
+        self.excluded.append(
+            Excluded(path + "/", verdict.reason, verdict.rule, count, more, verdict.ignored)
+        )
+
+    def absent(self, path: str, error: OSError) -> None:
+        """A path that was asked for: nothing was there to begin with, so nothing vanished."""
+        problem = problem_of(path, error)
+        missing = Problem(path, "missing", "no such file")
+        self.problems.append(missing if problem.kind == "vanished" else problem)

@@ -1,19 +1,38 @@
-"""Judge each name of a scan: default exclusions, ignore rules, and the record of what stays out."""
+"""The one decision about a path, for every door through which text leaves.
+
+    pack    `pack`, `scan`, `rank`, `report`, `ui`, `pick` and documents
+    goal    files given with `-c` to `run` and `dry-run`
+    gather  files that a model asks for by name, and the listing that it is shown
+    agent   tools of a served project, before the policy's own rules (`access.policy`)
+
+The rules of all doors come from `rules_for`. A scan judges each name by them, and `walk.decide` a
+single path with the same code, so that `sutler why PATH --for DOOR` cannot differ from what happens.
+Credentials, AI-ignore files, hard links, confinement and the user's `allow` are the same at every
+door. The doors differ in this only:
+
+    goal    built-in exclusions and the size limit are claw's (its own settings)
+    agent   built-in exclusions and sizes do not hide a file that the agent names; ignored files ask
+
+`named` lifts ignore rules and built-in exclusions for a file that the user named. A model's request
+is never `named`.
+
+A verdict closes a folder. Files below it still pass if the user's `allow` names them, or if git
+tracks them and git's rules or a built-in name rule closed it. A denial of an AI-ignore file and a
+credential that `allow` does not name never pass.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable
-from operator import attrgetter
-from typing import Final
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from sutler.paths import RelPath
+from sutler.config import Settings
 from sutler.scan import git
-from sutler.scan.folders import count_below, kind_of
 from sutler.scan.globs import GlobSet
 from sutler.scan.ignore import (
     GIT,
@@ -26,10 +45,43 @@ from sutler.scan.ignore import (
     no_rules,
     parse_source,
 )
-from sutler.scan.name_rules import INSTALLED, TRACKED_PASS, credential, default_exclusion
-from sutler.scan.root import DIRECTORY, Root, problem_of
-from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, ScanRules, Snapshot
+from sutler.scan.name_rules import (
+    INSTALLED,
+    TRACKED_PASS,
+    VENDORED,
+    credential,
+    default_exclusion,
+    handwritten,
+)
+from sutler.scan.root import DIRECTORY, Root
+from sutler.scan.snapshot import Problem, Reason, Rule, ScanRules
 from sutler.system import fs
+
+DoorName = Literal["pack", "goal", "gather", "agent"]
+DOORS: tuple[DoorName, ...] = get_args(DoorName)
+
+
+def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
+    """What a scan leaves out at a door. Without redaction nothing judges content, so that names
+    which resemble credentials stay out.
+    """
+    rules = ScanRules(
+        default_excludes=settings.flag("default_excludes"),
+        hidden=settings.flag("hidden"),
+        depth=settings.number("depth"),
+        skip_file_bytes=settings.number("skip_over") or None,
+        allow=settings.words("allow"),
+        strict_patterns=settings.flag("strict_patterns") or not settings.flag("redact"),
+    )
+    match door:
+        case "goal":
+            return replace(rules, default_excludes=False, depth=None, skip_file_bytes=None)
+        case "agent":
+            return replace(
+                rules, default_excludes=False, hidden=True, depth=None, skip_file_bytes=None
+            )
+        case "pack" | "gather":
+            return rules
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -129,6 +181,32 @@ class Judge:
         """Whether `allow` may lift a path below this directory: by the literal start of a glob."""
         below = f"{directory}/"
         return any(start.startswith(below) or below.startswith(start) for start in self._starts)
+
+    def opens_below(self, ground: Ground, closed: Verdict, directory: str) -> bool:
+        """Whether some file below a closed folder may pass, so that the folder is entered."""
+        if closed.rule.source == "default" and self.allows_below(directory):
+            return True
+        if closed.by_name and self.rules.strict_patterns:
+            return False
+        tracked = closed.by_git or closed.by_name
+        return tracked and ground.tracked().below(ground.path(directory))
+
+    def is_vendored(self, closed: Verdict, prefix: str, names: Iterable[str]) -> bool:
+        """Whether a name in a closed dependency folder marks it as a copy of another project."""
+        if closed.reason != "dependency_dir" or self.allows_below(prefix.rstrip("/")):
+            return False
+        return not VENDORED.isdisjoint(name.lower() for name in names)
+
+    def passes(self, ground: Ground, verdict: Verdict, path: str) -> bool:
+        """Whether a file enters in spite of a verdict: `allow` names it, or git tracks it and its
+        name does not say that a tool wrote it.
+        """
+        if verdict.rule.source == "default" and self.allowed(path):
+            return True
+        if verdict.by_name and (self.rules.strict_patterns or not handwritten(path)):
+            return False
+        tracked = verdict.by_git or verdict.by_name
+        return tracked and ground.tracked().file(ground.path(path))
 
     def binding(
         self, node: Node, name: str, directory: bool, path: str, *, lifted: bool = False
@@ -267,87 +345,3 @@ class Judge:
         except SutlerError:
             return None
         return None if isinstance(found, Problem) else found.data
-
-
-_BY_PATH: Final = attrgetter("path")
-
-
-class Findings:
-    __slots__ = ("entries", "excluded", "limit", "owner", "problems", "several")
-
-    def __init__(self, rules: ScanRules, owner: int) -> None:
-        self.limit = rules.skip_file_bytes
-        self.owner = (
-            owner  # of the root: a linked file of another owner is not taken for the project's
-        )
-        self.several = False
-        self.entries: list[FileEntry] = []
-        self.excluded: list[Excluded] = []
-        self.problems: list[Problem] = []
-
-    def snapshot(self, directories: int, more: Iterable[Problem]) -> Snapshot:
-        problems = {*self.problems, *more}
-        if self.several:  # a file named by itself and again by its folder: the stronger wish holds
-            entries = {one.path: one for one in sorted(self.entries, key=attrgetter("named"))}
-            self.entries = list(entries.values())
-            excluded = {one.path: one for one in self.excluded if one.path not in entries}
-            self.excluded = list(excluded.values())
-        return Snapshot(
-            entries=tuple(sorted(self.entries, key=_BY_PATH)),
-            excluded=tuple(sorted(self.excluded, key=_BY_PATH)),
-            problems=tuple(sorted(problems, key=lambda one: (one.path, one.kind, one.detail))),
-            directories=directories,
-        )
-
-    def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
-        """A regular file of a fitting size becomes an entry."""
-        mode, size, limit = state.st_mode, state.st_size, self.limit
-        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
-            self.unfit(path, mode, size)
-            return
-        if state.st_nlink > 1 and state.st_uid != self.owner:
-            self.foreign_link(path)
-            return
-        times = state.st_mtime_ns, state.st_ctime_ns
-        entry = FileEntry(
-            RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1]
-        )
-        self.entries.append(entry)
-
-    def unfit(self, path: str, mode: int, size: int) -> None:
-        if stat.S_ISLNK(mode):
-            found = Excluded(path, "symlink", Rule("symlink"))
-        elif not stat.S_ISREG(mode):
-            found = Excluded(path, "special", Rule(kind_of(mode)))
-        else:
-            found = Excluded(path, "size_limit", Rule("skip_file_bytes", f"{size} > {self.limit}"))
-        self.excluded.append(found)
-
-    def foreign_link(self, path: str) -> None:
-        """A file that has another name somewhere and belongs to another owner: it may be anything
-        of theirs.
-        """
-        self.excluded.append(
-            Excluded(path, "hard_link", Rule("hard link", "owned by another user than the folder"))
-        )
-
-    def prune(self, fd: int, name: str, path: str, verdict: Verdict) -> None:
-        """A directory that is not entered: one exclusion, with a count of the files below it."""
-        count, more = 0, False
-        try:
-            below = fs.open(name, DIRECTORY, dir_fd=fd)
-        except OSError:
-            pass
-        else:
-            count, more = count_below(below)
-            fs.close(below)
-        self.excluded.append(
-            Excluded(path + "/", verdict.reason, verdict.rule, count, more, verdict.ignored)
-        )
-
-    def absent(self, path: str, error: OSError) -> None:
-        """A path that was asked for: nothing was there to begin with, so nothing vanished."""
-        found = problem_of(path, error)
-        self.problems.append(
-            Problem(path, "missing", "no such file") if found.kind == "vanished" else found
-        )

@@ -21,7 +21,7 @@ from sutler.config import Layer, Settings, layer_from_environment, parse_size, r
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.pack.project import Project
-from sutler.scan.doors import rules_for
+from sutler.scan.judge import rules_for
 from sutler.scan.place import ConfigFile, config_files, layers_of, project_config
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules

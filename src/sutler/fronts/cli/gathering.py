@@ -35,7 +35,7 @@ from sutler.goals.project_goals import Project
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Chosen, Job
 from sutler.paths import quote
-from sutler.scan.doors import rules_for
+from sutler.scan.judge import rules_for
 from sutler.secrets.cleaner import told, told_all
 
 FORMATS = {"md": "markdown", "xml": "xml", "json": "json"}

@@ -18,7 +18,7 @@ from sutler.pack.project import Project
 from sutler.pack.report import Shown, by_reason, capped
 from sutler.pack.why import for_agent, verdict
 from sutler.paths import counted, quote, wire_path
-from sutler.scan.doors import DOORS
+from sutler.scan.judge import DOORS
 from sutler.scan.place import locate
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded
