@@ -20,7 +20,7 @@ LIMIT = 60
 LAST = "    *DATA_ONLY,\n"
 
 MODULE = '''
-from sutler.languages.base import Comments, Entries, Grammar, Language
+from sutler.languages.base import Comments, Entries, Grammar, Language, Uses
 from sutler.languages.base import offered, top
 from sutler.languages.base import dotted
 from sutler.languages.base import BY_AFFIX
@@ -42,6 +42,7 @@ SHOP = Language(
     shapes=None,
     tests=BY_AFFIX,
     entries=Entries(names=("counter.shop",)),
+    uses=Uses(),
     manifests=("shop.lst",),
     ecosystems=("shop",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, Shapes, Tests
+from sutler.languages.base import Comments, Entries, Grammar, Language, Shapes, Tests, Uses
 from sutler.languages.table import (
     LANGUAGES,
     MANIFESTS,
@@ -22,6 +22,7 @@ __all__ = [
     "Language",
     "Shapes",
     "Tests",
+    "Uses",
     "entry_names",
     "language_named",
     "language_of",

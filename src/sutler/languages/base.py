@@ -85,6 +85,21 @@ class Entries(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...] = ()
     script: str = ""  # a file that matches runs as a program
     script_only: bool = False  # and no other file does
+    main: str = ""  # a text that matches starts a program, outside of comments
+    compiled: bool = False  # an entry point is a program, not a script of an interpreter
+
+
+class Uses(Struct, frozen=True, kw_only=True):
+    """How a text names other files of its project, read from its words without a grammar. Patterns:
+    `imports` matches an import and captures what it names; `definitions` captures names that other
+    files mention without an import, `mentions` the words that may be such names."""
+
+    family: str = ""  # languages that use each other's files; the language itself if empty
+    imports: str = ""
+    definitions: str = ""
+    mentions: str = r"\b[A-Z]\w+"
+    beside: bool = False  # an import without a leading dot may name a file in the same folder
+    dotted: bool = False  # the parts of a module's name are joined by `.` or `::`
 
 
 class _Complete(StructMeta):
@@ -115,6 +130,7 @@ class Language(Struct, frozen=True, kw_only=True, metaclass=_Complete):
     shapes: Shapes | None
     tests: Tests
     entries: Entries
+    uses: Uses
     manifests: tuple[str, ...]
     ecosystems: tuple[str, ...]
 
@@ -256,6 +272,24 @@ def marked(*words: str) -> Callable[[Symbol], bool]:
     return public
 
 
+NO_USES = Uses()
+"""Files that are used by others in ways that words do not show."""
+C_USES = Uses(family="c", imports=r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)")
+DOTNET_USES = Uses(
+    family="dotnet",
+    definitions=(r"\b(?:class|interface|enum|record|struct|delegate\s+\w+|module)\s+([A-Z]\w+)"),
+)
+JAVASCRIPT_USES = Uses(
+    family="js",
+    imports=r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]",
+)
+JVM_USES = Uses(
+    family="jvm",
+    definitions=(
+        r"\b(?:class|interface|enum|record|object|trait|@interface|typealias)\s+([A-Z]\w+)"
+    ),
+)
+
 SLASHES = Comments(("//",), (("/*", "*/"),))
 HASH = Comments(("#",))
 DASHES = Comments(("--",))
@@ -278,6 +312,7 @@ def row(
     ecosystems: str = "",
     tests: Tests | None = None,
     entries: Entries | None = None,
+    uses: Uses | None = None,
 ) -> Language:
     """Lists of names are written as words."""
     return Language(
@@ -292,6 +327,7 @@ def row(
         shapes=shapes,
         tests=tests or (BY_AFFIX if kind in ("program", "schema") else NO_TESTS),
         entries=entries or Entries(),
+        uses=uses or NO_USES,
         manifests=words(manifests),
         ecosystems=words(ecosystems),
     )

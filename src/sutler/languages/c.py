@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sutler.languages.base import (
     BY_AFFIX,
+    C_USES,
     Comments,
     Entries,
     Grammar,
@@ -63,7 +64,11 @@ C = Language(
     grammar=Grammar("tree_sitter_c", QUERY, included, offered(public)),
     shapes=None,
     tests=BY_AFFIX,
-    entries=Entries(),
+    entries=Entries(
+        main=r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))",
+        compiled=True,
+    ),
+    uses=C_USES,
     manifests=words("cmakelists.txt meson.build makefile gnumakefile configure.ac configure.in"),
     ecosystems=("c", "cpp"),
 )

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from sutler.languages.base import (
     AFFIX,
+    C_USES,
     CAMEL,
     PREFIX,
     Comments,
@@ -51,7 +52,11 @@ CPP = Language(
     grammar=Grammar("tree_sitter_cpp", _QUERY, included, offered(public)),
     shapes=None,
     tests=Tests(stem=f"{AFFIX}|{CAMEL}|{PREFIX}"),
-    entries=Entries(),
+    entries=Entries(
+        main=r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(",
+        compiled=True,
+    ),
+    uses=C_USES,
     manifests=("conanfile.txt", "conanfile.py", "vcpkg.json"),
     ecosystems=("cpp",),
 )

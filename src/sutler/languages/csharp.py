@@ -5,6 +5,7 @@ from __future__ import annotations
 from sutler.languages.base import (
     AFFIX,
     CAMEL,
+    DOTNET_USES,
     PREFIX,
     SPEC,
     Comments,
@@ -48,12 +49,15 @@ CSHARP = Language(
     shapes=None,
     tests=Tests(stem=f"{AFFIX}|{SPEC}|{CAMEL}|{PREFIX}", spec_folder=True),
     entries=Entries(
+        main=(r"\bstatic\s+(?:async\s+)?(?:void|int|Task(?:<int>)?)\s+Main\s*\("),
+        compiled=True,
         names=("program.cs",),
         routes=(
             r"\.(Map(?:Get|Post|Put|Patch|Delete))\(\s*\"([^\"\n]*)\"",
             r"\[(Http(?:Get|Post|Put|Patch|Delete)|Route)\(\s*\"([^\"\n]*)\"",
         ),
     ),
+    uses=DOTNET_USES,
     manifests=words("directory.packages.props directory.build.props global.json appsettings.json"),
     ecosystems=("csharp",),
 )

@@ -15,6 +15,7 @@ from sutler.languages.base import (
     SLASHES,
     Comments,
     Language,
+    Uses,
     row,
 )
 from sutler.languages.shapes import HEADINGS, SECTIONS
@@ -30,7 +31,12 @@ DATA_ONLY: tuple[Language, ...] = (
     _style("mermaid", "mmd mermaid", PERCENT),
     _style("postscript", "ps eps", PERCENT),
     _style("sass", "sass", SLASHES),
-    _style("scss", "scss", SLASHES),
+    _style(
+        "scss",
+        "scss",
+        SLASHES,
+        uses=Uses(imports=r"@(?:use|import|forward)\s+[\"']([^\"']+)[\"']", beside=True),
+    ),
     _style("stylus", "styl", SLASHES),
     _config("caddyfile", "", HASH, files="caddyfile"),
     _config("cmake", "cmake", HASH, files="cmakelists.txt"),

@@ -6,11 +6,13 @@ from msgspec.structs import replace
 
 from sutler.languages.base import (
     NO_TESTS,
+    NO_USES,
     Comments,
     Entries,
     Grammar,
     Language,
     Tests,
+    Uses,
     offered,
     quoted,
 )
@@ -46,6 +48,8 @@ GO = Language(
     shapes=None,
     tests=Tests(stem=r".*_test", frameworks=(("", "go test"),)),
     entries=Entries(
+        main=r"(?s)^package\s+main\b.*^func\s+main\s*\(",
+        compiled=True,
         routes=(
             r"\.(HandleFunc|Handle|GET|POST|PUT|PATCH|DELETE|Get|Post|Put|Delete|Patch)\(\s*"
             r"\"([^\"\n]*/[^\"\n]*)\"",
@@ -53,6 +57,10 @@ GO = Language(
         commands=(r"\bUse:\s*\"([\w:-]+)",),
         script=r"^package main\b",
         script_only=True,
+    ),
+    uses=Uses(
+        definitions=r"(?m)^(?:func|type|var|const)\s+(?:\[[^\]]*\])?([A-Za-z_]\w{2,})",
+        mentions=r"[A-Za-z_]\w{2,}",
     ),
     manifests=("go.mod", "go.work"),
     ecosystems=("go",),
@@ -67,5 +75,6 @@ GO_MODULE = replace(
     grammar=None,
     tests=NO_TESTS,
     entries=Entries(),
+    uses=NO_USES,
     manifests=(),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sutler.languages.base import (
     AFFIX,
     CAMEL,
+    JVM_USES,
     PREFIX,
     SPEC,
     Comments,
@@ -59,7 +60,14 @@ JAVA = Language(
             (r"org\.testng", "testng"),
         ),
     ),
-    entries=Entries(names=("application.java",), routes=ROUTES, commands=COMMANDS),
+    entries=Entries(
+        main=(r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b"),
+        compiled=True,
+        names=("application.java",),
+        routes=ROUTES,
+        commands=COMMANDS,
+    ),
+    uses=JVM_USES,
     manifests=words(
         "pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts build.xml"
     ),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sutler.languages.base import (
     AFFIX,
     CAMEL,
+    JAVASCRIPT_USES,
     SPEC,
     Comments,
     Entries,
@@ -98,6 +99,7 @@ JAVASCRIPT = Language(
     shapes=None,
     tests=TESTS,
     entries=Entries(routes=ROUTES, commands=COMMANDS),
+    uses=JAVASCRIPT_USES,
     manifests=words(
         "package.json jsconfig.json pnpm-workspace.yaml lerna.json nx.json turbo.json "
         "angular.json webpack.config.js vite.config.js next.config.js rollup.config.js "

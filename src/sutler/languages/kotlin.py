@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sutler.languages.base import (
+    JVM_USES,
     Comments,
     Entries,
     Grammar,
@@ -40,7 +41,14 @@ KOTLIN = Language(
         spec_folder=True,
         frameworks=((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.|kotlin\.test", "junit")),
     ),
-    entries=Entries(names=("application.kt",), routes=ROUTES, commands=COMMANDS),
+    entries=Entries(
+        main=r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b",
+        compiled=True,
+        names=("application.kt",),
+        routes=ROUTES,
+        commands=COMMANDS,
+    ),
+    uses=JVM_USES,
     manifests=(),
     ecosystems=("kotlin",),
 )

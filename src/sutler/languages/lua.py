@@ -8,6 +8,7 @@ from sutler.languages.base import (
     Entries,
     Grammar,
     Language,
+    Uses,
     offered,
     quoted,
     top,
@@ -32,6 +33,7 @@ LUA = Language(
     shapes=None,
     tests=BY_SPEC,
     entries=Entries(),
+    uses=Uses(imports=r"\brequire[ (]*[\"']([\w./-]+)[\"']", dotted=True),
     manifests=(),
     ecosystems=(),
 )

@@ -12,6 +12,7 @@ from sutler.languages.base import (
     Grammar,
     Language,
     Tests,
+    Uses,
     nested,
     offered,
     quoted,
@@ -57,6 +58,10 @@ PHP = Language(
             r"\(\s*[\"']([^\"'\n]*)[\"']",
             r"#\[(Route)\(\s*[\"']([^\"'\n]*)[\"']",
         ),
+    ),
+    uses=Uses(
+        imports=r"(?:require|include)(?:_once)?[^;\n]*?[\"']([\w./-]+\.php)[\"']",
+        definitions=r"\b(?:class|interface|trait|enum)\s+([A-Z]\w+)",
     ),
     manifests=("composer.json",),
     ecosystems=("php",),

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sutler.languages.base import CAMEL, PREFIX, Comments, Entries, Grammar, Language, Tests, words
+from sutler.languages.base import (
+    CAMEL,
+    PREFIX,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Tests,
+    Uses,
+    words,
+)
 from sutler.languages.facts import Symbol
 
 _FROM = r"(?s)from\s+([.\w]+)\s+import\s+(.*)"
@@ -67,6 +77,10 @@ PYTHON = Language(
         ),
     ),
     entries=Entries(
+        main=(
+            r"(?m)^\w+(?:\s*:\s*\w+)?\s*=\s*(?:\w+\.)?"
+            r"(?:FastAPI|Flask|Starlette|Sanic|Litestar|Quart|Bottle|Typer)\("
+        ),
         names=("__main__.py", "manage.py", "wsgi.py", "asgi.py"),
         libraries=("__init__.py",),
         routes=(
@@ -81,6 +95,13 @@ PYTHON = Language(
             r"(?:\n[ \t]*@[^\n]*)*\n[ \t]*(?:async\s+)?def\s+(\w+)",
         ),
         script=r"^if __name__ == [\"']__main__[\"']",
+    ),
+    uses=Uses(
+        family="python",
+        imports=(
+            r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+            r"|import[ \t]+([\w., \t]+))"
+        ),
     ),
     manifests=words(
         "pyproject.toml setup.py setup.cfg requirements.txt pipfile tox.ini noxfile.py"

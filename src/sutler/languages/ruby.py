@@ -11,6 +11,7 @@ from sutler.languages.base import (
     Grammar,
     Language,
     Tests,
+    Uses,
     offered,
     quoted,
     top,
@@ -59,6 +60,14 @@ RUBY = Language(
             r"\s+[\"':]([^\"'\s,]+)",
         ),
         commands=(r"^[ \t]*desc\s+[\"']([\w:-]+)",),
+    ),
+    uses=Uses(
+        imports=(
+            r"(?m)(?:\brequire(?:_relative)?[ (]+|\bautoload[ (]+:?\w+,\s*)"
+            r"[\"']([\w./-]+)[\"']"
+        ),
+        definitions=r"\b(?:class|module)\s+(?:\w+::)*([A-Z]\w+)",
+        beside=True,
     ),
     manifests=("gemfile", "rakefile", "vagrantfile"),
     ecosystems=("ruby",),

@@ -10,6 +10,7 @@ from sutler.languages.base import (
     Grammar,
     Language,
     Tests,
+    Uses,
     marked,
     nested,
     offered,
@@ -50,6 +51,7 @@ RUST = Language(
         frameworks=((r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]", "cargo test"),),
     ),
     entries=Entries(
+        compiled=True,
         names=("lib.rs",),
         libraries=("lib.rs", "mod.rs"),
         routes=(
@@ -57,6 +59,9 @@ RUST = Language(
             r"\.(route|nest)\(\s*\"([^\"\n]*)\"",
         ),
         commands=(r"(?:Command|SubCommand|App)::(?:new|with_name)\(\s*\"([\w:-]+)\"",),
+    ),
+    uses=Uses(
+        imports=(r"(?m)^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:use[ \t]+([^;]+);|mod[ \t]+(\w+);)")
     ),
     manifests=("cargo.toml",),
     ecosystems=("rust",),

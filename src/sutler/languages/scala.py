@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sutler.languages.base import (
     BY_SPEC,
+    JVM_USES,
     Comments,
     Entries,
     Grammar,
@@ -34,7 +35,11 @@ SCALA = Language(
     grammar=Grammar("tree_sitter_scala", _QUERY, dotted, offered(visible_top)),
     shapes=None,
     tests=BY_SPEC,
-    entries=Entries(),
+    entries=Entries(
+        main=(r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array|\bextends\s+(?:IO)?App\b|(?m:^@main\b)"),
+        compiled=True,
+    ),
+    uses=JVM_USES,
     manifests=("build.sbt",),
     ecosystems=(),
 )

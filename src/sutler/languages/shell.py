@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import BY_AFFIX, Comments, Entries, Grammar, Language, offered, top
+from sutler.languages.base import (
+    BY_AFFIX,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    Uses,
+    offered,
+    top,
+)
 
 _QUERY = """
 (function_definition name: (word) @n) @d.function
@@ -28,6 +37,7 @@ SHELL = Language(
     shapes=None,
     tests=BY_AFFIX,
     entries=Entries(),
+    uses=Uses(imports=r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';]+)", beside=True),
     manifests=(),
     ecosystems=(),
 )

@@ -11,6 +11,7 @@ from sutler.languages.base import (
     Grammar,
     Language,
     Tests,
+    Uses,
     dotted,
     marked,
     offered,
@@ -47,7 +48,11 @@ SWIFT = Language(
         spec_folder=True,
         frameworks=((r"import XCTest", "xctest"), (r"import Testing", "swift-testing")),
     ),
-    entries=Entries(),
+    entries=Entries(
+        main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b",
+        compiled=True,
+    ),
+    uses=Uses(definitions=r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)"),
     manifests=("package.swift", "podfile"),
     ecosystems=("swift",),
 )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import Comments, Entries, Grammar, Language, quoted
+from sutler.languages.base import (
+    JAVASCRIPT_USES,
+    Comments,
+    Entries,
+    Grammar,
+    Language,
+    quoted,
+)
 from sutler.languages.javascript import COMMANDS, ECMA, ROUTES, TESTS, exports
 
 _QUERY = (
@@ -45,6 +52,7 @@ TYPESCRIPT = Language(
         routes=(*ROUTES, r"@(Get|Post|Put|Patch|Delete|Controller)\(\s*[\"']([^\"'\n]*)[\"']"),
         commands=COMMANDS,
     ),
+    uses=JAVASCRIPT_USES,
     manifests=("tsconfig.json", "deno.json", "deno.jsonc", "vite.config.ts", "vitest.config.ts"),
     ecosystems=("node",),
 )

@@ -29,12 +29,6 @@ _PAGES = re.compile(r"render_template|TemplateResponse|\brender\(|res\.render|\.
 _DOCSTRING = re.compile(r"(\"{3}|'{3}).*?(?:\1|\Z)", re.DOTALL)
 
 
-_COMPILED = frozenset(
-    {"go", "rust", "c", "cpp", "java", "kotlin", "scala", "swift", "csharp", "haskell", "zig"}
-)
-"""Languages whose entry point is a program; a script is run by an interpreter."""
-
-
 def routes_in(language: str, text: str) -> tuple[str, ...]:
     """`GET /users` and the like, in the order of the text."""
     spoken = language_named(language)
@@ -122,7 +116,8 @@ def _summary(
     spoken = language_named(language)
     opens = spoken is not None and basename(path) in spoken.entries.libraries
     library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
-    return ("library" if library else "cli" if language in _COMPILED else "script"), ()
+    compiled = spoken is not None and spoken.entries.compiled
+    return ("library" if library else "cli" if compiled else "script"), ()
 
 
 def _has_api(path: str, routes: tuple[str, ...]) -> bool:

@@ -13,67 +13,37 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
+from sutler.languages import Uses, language_named
+from sutler.languages.base import NO_USES
 from sutler.paths import basename, dirname
 from sutler.survey.evidence import beside
 
-_FAMILIES: dict[str, str] = {
-    **dict.fromkeys(["javascript", "typescript", "jsx", "tsx", "vue", "svelte", "astro"], "js"),
-    **dict.fromkeys(["c", "cpp", "objective-c", "cuda"], "c"),
-    **dict.fromkeys(["java", "kotlin", "scala", "groovy"], "jvm"),
-    **dict.fromkeys(["python", "cython"], "python"),
-    **dict.fromkeys(["csharp", "fsharp", "vb", "razor"], "dotnet"),
-}
 _STARTS = frozenset({"__init__", "index", "mod", "main", "lib"})
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "app", "python"})
 MAX_NAMESAKES = 2
 """Files that may define a name so that a mention still says which is meant."""
 
-_DEFINITIONS: dict[str, str] = {
-    "jvm": r"\b(?:class|interface|enum|record|object|trait|@interface|typealias)\s+([A-Z]\w+)",
-    "dotnet": r"\b(?:class|interface|enum|record|struct|delegate\s+\w+|module)\s+([A-Z]\w+)",
-    "swift": r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)",
-    "php": r"\b(?:class|interface|trait|enum)\s+([A-Z]\w+)",
-    "ruby": r"\b(?:class|module)\s+(?:\w+::)*([A-Z]\w+)",
-    "elixir": r"\bdef(?:module|protocol)\s+([A-Z][\w.]+)",
-    "go": r"(?m)^(?:func|type|var|const)\s+(?:\[[^\]]*\])?([A-Za-z_]\w{2,})",
-}
-_WORDS: dict[str, str] = {
-    "go": r"[A-Za-z_]\w{2,}",
-    "elixir": r"[A-Z]\w*(?:\.[A-Z]\w*)*",
-    **dict.fromkeys(("jvm", "dotnet", "swift", "php", "ruby"), r"\b[A-Z]\w+"),
-}
-_IMPORTS: dict[str, str] = {
-    "python": r"(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., \t]+))",
-    "js": r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]",
-    "c": r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)",
-    "rust": r"(?m)^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:use[ \t]+([^;]+);|mod[ \t]+(\w+);)",
-    "ruby": r"(?m)(?:\brequire(?:_relative)?[ (]+|\bautoload[ (]+:?\w+,\s*)[\"']([\w./-]+)[\"']",
-    "php": r"(?:require|include)(?:_once)?[^;\n]*?[\"']([\w./-]+\.php)[\"']",
-    "lua": r"\brequire[ (]*[\"']([\w./-]+)[\"']",
-    "shell": r"(?m)^[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';]+)",
-    "dart": r"(?m)^(?:import|export|part)\s+['\"]([^'\"]+)['\"]",
-    "haskell": r"(?m)^import\s+(?:qualified\s+)?([A-Z][\w.]*)",
-    "perl": r"(?m)^\s*(?:use|require)\s+([A-Z]\w*(?:::\w+)*)",
-    "zig": r"@import\(\"([^\"]+)\"\)",
-    "terraform": r"\bsource\s*=\s*\"(\.[^\"]+)\"",
-    "scss": r"@(?:use|import|forward)\s+[\"']([^\"']+)[\"']",
-}
+
+def uses_of(language: str) -> Uses:
+    """How files of a language name each other, by the table of languages."""
+    row = language_named(language)
+    return row.uses if row else NO_USES
 
 
 def family(language: str) -> str:
     """Languages that import each other's files share a family."""
-    return _FAMILIES.get(language, language)
+    return uses_of(language).family or language
 
 
 def readable(language: str) -> bool:
     """Whether files of a language can be part of the graph."""
-    kin = family(language)
-    return kin in _IMPORTS or kin in _DEFINITIONS
+    uses = uses_of(language)
+    return bool(uses.imports or uses.definitions)
 
 
 def by_imports(language: str) -> bool:
     """Whether import lines alone say what a file of the language uses."""
-    return family(language) not in _DEFINITIONS
+    return not uses_of(language).definitions
 
 
 @cache
@@ -83,13 +53,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def users(sources: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
     """For each file the files that use it, sorted. `sources` maps paths to language and text."""
-    modules = _Modules((path, family(language)) for path, (language, _) in sources.items())
+    modules = _Modules((path, language) for path, (language, _) in sources.items())
     names = _Names(sources)
     found: dict[str, list[str]] = {}
     for path in sorted(sources):
         language, text = sources[path]
-        kin = family(language)
-        used = {*modules.used(path, kin, text), *names.used(path, kin, text)} - {path}
+        used = {*modules.used(path, language, text), *names.used(path, language, text)} - {path}
         for target in used:
             found.setdefault(target, []).append(path)
     return found
@@ -107,20 +76,20 @@ class _Names:
         self._definers: dict[str, dict[str, list[str]]] = {}
         self._words: dict[str, frozenset[str]] = {}
         for path, (language, text) in sources.items():
-            kin = family(language)
-            pattern = _DEFINITIONS.get(kin)
-            if pattern is None:
+            kin, pattern = family(language), uses_of(language).definitions
+            if not pattern:
                 continue
             table = self._definers.setdefault(kin, {})
             for name in set(_compiled(pattern).findall(text)):
                 for spelling in {name, name.rsplit(".", 1)[-1]} if kin == "elixir" else (name,):
                     table.setdefault(spelling, []).append(path)
 
-    def used(self, path: str, kin: str, text: str) -> Iterator[str]:
+    def used(self, path: str, language: str, text: str) -> Iterator[str]:
+        kin = family(language)
         table = self._definers.get(kin)
         if not table:
             return
-        for word in set(_compiled(_WORDS[kin]).findall(text)):
+        for word in set(_compiled(uses_of(language).mentions).findall(text)):
             definers = table.get(word)
             if definers is None:
                 continue
@@ -139,9 +108,10 @@ class _Modules:
         self._by_end: dict[tuple[str, str], list[tuple[list[str], str]]] = {}
         self._known: dict[str, str] = {}
         self._crates: dict[str, str] = {}
-        for path, kin in files:
-            if kin not in _IMPORTS:
+        for path, language in files:
+            if not uses_of(language).imports:
                 continue
+            kin = family(language)
             self._known[path] = kin
             parts = module_of(path)
             if parts:
@@ -150,31 +120,31 @@ class _Modules:
                 crate = basename(dirname(dirname(path))) or "crate"
                 self._crates[crate.replace("-", "_")] = path.removesuffix("lib.rs")
 
-    def used(self, path: str, kin: str, text: str) -> Iterator[str]:
-        pattern = _IMPORTS.get(kin)
-        if pattern is None:
+    def used(self, path: str, language: str, text: str) -> Iterator[str]:
+        kin, uses = family(language), uses_of(language)
+        if not uses.imports:
             return
         resolve = {"python": self._python, "rust": self._rust}.get(kin)
-        for match in _compiled(pattern).finditer(text):
+        for match in _compiled(uses.imports).finditer(text):
             if resolve is not None:
                 yield from resolve(path, match)
             else:
-                yield from self._plain(path, kin, match[1])
+                yield from self._plain(path, kin, uses, match[1])
 
-    def _plain(self, path: str, kin: str, target: str) -> list[str]:
+    def _plain(self, path: str, kin: str, uses: Uses, target: str) -> list[str]:
         if kin == "c":
             header = beside(dirname(path), target)
             return (
                 [header] if header in self._known else self._closest(kin, module_of(target), path)
             )
-        if target.startswith(".") or kin in ("ruby", "shell", "zig", "dart", "scss"):
+        if target.startswith(".") or uses.beside:
             near = self._file(beside(dirname(path), target), kin)
             if near or target.startswith("."):
                 return near
         if kin == "js" and not target.startswith(("@/", "~/", "src/", "#")):
             return []  # a package from elsewhere
         target = target.removeprefix("package:").removeprefix("@/").removeprefix("~/")
-        dotted = kin in ("lua", "haskell", "perl") and "/" not in target
+        dotted = uses.dotted and "/" not in target
         parts = re.split(r"\.|::", target) if dotted else module_of(target)
         return self._closest(kin, parts, path)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sutler.languages import language_of
+from sutler.languages import language_named, language_of
+from sutler.languages.python import PYTHON
 from sutler.paths import basename, dirname
 from sutler.scan.classify import Classified
 from sutler.scan.snapshot import FileFacts
@@ -16,21 +17,6 @@ from sutler.survey.evidence import Found, beside, is_aside
 MAX_ENTRY_POINTS = 25
 _ROLES_ASIDE = frozenset({"test", "doc", "example", "bench", "generated", "vendor", "ci"})
 
-_MAINS: dict[str, str] = {
-    "java": r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b",
-    "kotlin": r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b",
-    "scala": r"\bdef\s+main\s*\(\s*\w+\s*:\s*Array|\bextends\s+(?:IO)?App\b|(?m:^@main\b)",
-    "groovy": r"\bstatic\s+void\s+main\s*\(",
-    "go": r"(?s)^package\s+main\b.*^func\s+main\s*\(",
-    "c": r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))",
-    "cpp": r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(",
-    "swift": r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b",
-    "csharp": r"\bstatic\s+(?:async\s+)?(?:void|int|Task(?:<int>)?)\s+Main\s*\(",
-    "dart": r"(?m)^(?:void\s+|Future<void>\s+)?main\s*\(",
-    "haskell": r"(?m)^main\s*::\s*IO\b",
-    "zig": r"\bpub\s+fn\s+main\s*\(",
-    "python": r"(?m)^\w+(?:\s*:\s*\w+)?\s*=\s*(?:\w+\.)?(?:FastAPI|Flask|Starlette|Sanic|Litestar|Quart|Bottle|Typer)\(",
-}
 _SERVERS = re.compile(
     r"\.listen\(|createServer\(|createRoot\(|ReactDOM\.render\(|createApp\(|bootstrapApplication\("
 )
@@ -41,7 +27,6 @@ _GUARDED = re.compile(
 )
 """A main function of C that is compiled for a test only."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs|tools?)(?:/.*)?)?")
-_HASHES = frozenset({"python", "ruby", "shell", "elixir", "perl", "terraform"})
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
 
 
@@ -118,8 +103,9 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
     if facts.language == "shell" or (not facts.language and text.startswith("#!")):
         folders = ("bin", "exe") if "." in name else ("", "bin", "exe")
         return text.startswith("#!") and dirname(path) in folders
-    pattern = _MAINS.get(facts.language)
-    if pattern is None or not re.search(pattern, text, re.MULTILINE):
+    language = language_named(facts.language)
+    pattern = language.entries.main if language else ""
+    if not pattern or not re.search(pattern, text, re.MULTILINE):
         return False
     if facts.language == "python":
         return name in ("main.py", "app.py", "server.py", "asgi.py", "wsgi.py", "api.py", "cli.py")
@@ -181,9 +167,10 @@ def _starts(path: str, facts: FileFacts, text: str | None) -> bool:
     if language in ("html", "css") or not text:
         return language not in ("html", "css") and basename(path).islower()
     if language == "python":
-        return bool(_GUARD.search(text)) or bool(re.search(_MAINS["python"], text))
+        return bool(_GUARD.search(text)) or bool(re.search(PYTHON.entries.main, text))
     if language in ("javascript", "typescript", "jsx", "tsx"):
         return bool(_SERVERS.search(text)) or "/" not in path or basename(path).startswith("index.")
     if language == "php":
         return basename(path) == "index.php"
-    return language in ("ruby", "perl", "lua", "elixir", "r", "julia", "shell", "powershell")
+    row = language_named(language)
+    return row is not None and bool(row.shebangs) and not row.entries.compiled
