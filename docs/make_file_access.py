@@ -55,6 +55,7 @@ _ENTRY = {
     "micros": "duration until the row was written, in microseconds",
     "client": "name and version of the client program, as it names itself; absent if unknown",
     "trace": "W3C `traceparent` of the call; absent if the client sent none",
+    "person": "the member of the team that was authenticated; absent on a store of one user",
 }
 
 

@@ -179,7 +179,7 @@ ROW = """    Tool(
         returns="the path and the number of lines",
         answer=LineCount,
         example={"path": "README.md"},
-        run=lambda door, args: count_lines(door, args["path"]),
+        run=count_lines,
     ),
 """
 

@@ -108,7 +108,10 @@ def test_a_file_replaced_whole_again_and_again_is_answered(door: Door, log: Path
     """What has been opened does not change any more when another file takes its name."""
     with process(REPLACE, log):
         for _ in range(10):
-            assert door.pages.whole(door.relpath("log")).text in ("a" * 50_000, "b" * 50_000)
+            assert door.pages.whole(door.admission.relpath("log")).text in (
+                "a" * 50_000,
+                "b" * 50_000,
+            )
 
 
 def test_a_large_log_that_grows_is_read_to_the_size_it_had(door: Door, log: Path) -> None:

@@ -14,12 +14,13 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from sutler.access.policy import Rules, decide
-from sutler.paths import RelPath
+from sutler.errors import RefusedError
+from sutler.paths import RelPath, quote, unquote
 from sutler.scan.ignore import IGNORE_NAMES, Node
 from sutler.scan.judge import Ground as Repository
 from sutler.scan.judge import Judge
@@ -29,10 +30,55 @@ from sutler.scan.walk import names_by_inode
 from sutler.store.records import Call, Caller, Decision, Standing
 from sutler.system import fs
 
+T = TypeVar("T")
+
 MOMENT = 0.25
 """Seconds after which the repository, the user's own ignore rules and the folders above are read
 again. Ignore files inside the project are read with every call.
 """
+
+
+class Watched(Generic[T]):
+    """A value made of files, made again when one of them has changed: by their state, without
+    reading them. `paths` are those that the value depends on, absent files included.
+    """
+
+    def __init__(self, paths: Callable[[], Iterable[str]], load: Callable[[], T]) -> None:
+        self._find, self._load = paths, load
+        self._paths: tuple[str, ...] = ()
+        self._marks: tuple[object, ...] | None = None
+        self._value: T
+
+    def __call__(self) -> T:
+        marks = tuple(map(_mark, self._paths))
+        if self._marks is None or marks != self._marks or _YOUNG in marks:
+            self._marks = None  # nothing holds while loading fails
+            self._paths = tuple(dict.fromkeys(self._find()))
+            # Marks before the load: a file that changes meanwhile is loaded again next time.
+            marks = tuple(map(_mark, self._paths))
+            self._value = self._load()
+            self._marks = marks
+        return self._value
+
+
+_YOUNG = "young"
+
+
+def _mark(path: str) -> object:
+    """The state of a file, which changes with its content. One that changed within the tick of the
+    file system's clock may change again without a trace: it has no mark yet.
+    """
+    try:
+        state = fs.stat(path)
+    except OSError as error:
+        return error.errno
+    except ValueError:
+        return None
+    whole_seconds = not state.st_ctime_ns % 1_000_000_000
+    age = time.time_ns() - state.st_ctime_ns
+    if 0 <= age < (_OLD if whole_seconds else _TICK):
+        return _YOUNG
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 class Admission:
@@ -44,12 +90,29 @@ class Admission:
         scan: ScanRules,
         rules: Callable[[], Rules],
         caller: Callable[[], Caller],
+        clean_name: Callable[[str], str] = str,
     ) -> None:
+        """`clean_name`: a name without what looks like a secret."""
         self._root = root
         self._scan = scan
+        self._clean_name = clean_name
         self._rules = rules
         self._caller = caller
         self._ground: tuple[float, Ground] | None = None
+
+    def relpath(self, raw: str) -> RelPath:
+        """An argument as a path. The quoted form that listings show is accepted, and decoded
+        once.
+        """
+        spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
+        path = self._root.relpath(spelt)
+        name = quote(path)
+        if self._clean_name(name) != name:
+            raise RefusedError(
+                "the path itself holds what looks like a secret",
+                rule="nothing secret leaves in a name",
+            )
+        return path
 
     def decision(self, path: RelPath) -> Decision:
         """Whether the caller may read the file at `path`, by which rule. Nothing is spent."""
@@ -133,13 +196,13 @@ def ground(root: Root, rules: ScanRules) -> Ground:
     return Ground(judge, *judge.start(root))
 
 
-def standing(root: Root, rules: ScanRules, path: RelPath, known: Ground | None = None) -> Standing:
+def standing(root: Root, rules: ScanRules, path: RelPath, here: Ground | None = None) -> Standing:
     """AI denials bind whatever the rest says; other ignore rules make a path `ignored` unless git
     tracks it.
     """
     if not path:
         return "open"
-    judge, node, ground_here = known or ground(root, rules)
+    judge, node, ground_here = here or ground(root, rules)
     fd, prefix, ignored, by_git = fs.dup(root.fd), "", False, True
     parts = path.split("/")
     try:
@@ -171,23 +234,24 @@ def _present(fd: int) -> frozenset[str]:
     """
     state = fs.fstat(fd)
     place, changed = (state.st_dev, state.st_ino), state.st_ctime_ns
-    known = _seen.get(place)
-    if known is not None and known[0] == changed:
-        return known[1]
-    found = frozenset(
+    cached = _seen.get(place)
+    if cached is not None and cached[0] == changed:
+        return cached[1]
+    present = frozenset(
         name for name in _NAMES if fs.access(name, os.F_OK, dir_fd=fd, follow_symlinks=False)
     )
     if time.time_ns() - changed > _OLD:
         if len(_seen) > _MANY:
             _seen.clear()
-        _seen[place] = changed, found
+        _seen[place] = changed, present
     else:
         _seen.pop(place, None)
-    return found
+    return present
 
 
 _NAMES = tuple(sorted(IGNORE_NAMES))
 _OLD = 2_000_000_000  # nanoseconds; the coarsest time of a file system
+_TICK = 20_000_000  # nanoseconds; above the tick of clocks that stamp files with fractions
 _MANY = 4_096
 _seen: dict[tuple[int, int], tuple[int, frozenset[str]]] = {}
 

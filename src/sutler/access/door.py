@@ -19,7 +19,7 @@ from sutler.access import outline as structure
 from sutler.access.admission import Admission
 from sutler.access.answering import as_many, reading_of, within
 from sutler.access.gate import Gate
-from sutler.access.pages import WHOLE, Bounds, Page, Pages, lines_of, place_of
+from sutler.access.pages import WHOLE, Bounds, Page, Pages, place_of
 from sutler.access.search import (
     MAX_QUERIES,
     Finders,
@@ -40,7 +40,7 @@ from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
 from sutler.scan.root import Root
 from sutler.scan.snapshot import FileEntry, Problem, Snapshot
 from sutler.scan.steady import Patience, fresh
-from sutler.scan.text import decode
+from sutler.scan.text import decode, lines_of
 from sutler.scan.walk import scan
 from sutler.store.records import (
     PERSON,
@@ -49,7 +49,6 @@ from sutler.store.records import (
     Listing,
     Outcome,
     Reading,
-    Standing,
     Version,
     stamp,
     unseal,
@@ -67,26 +66,14 @@ class Door:
         self.root = root
         self.gate = gate
         self.setup = setup
-        self.admission = Admission(root, setup.scan, lambda: gate.rules, lambda: gate.caller)
-        self.pages = Pages(root, gate.clean, self.admission.linked)
+        self.admission = Admission(
+            root, setup.scan, lambda: gate.rules, lambda: gate.caller, gate.clean_name
+        )
+        self.pages = Pages(root, gate, self.admission.linked)
         self._profile = gate.caller.profile
         self.aside: Aside = run_here
 
     # a call, and what stands before every one of them
-
-    def relpath(self, raw: str) -> RelPath:
-        """An argument as a path. The quoted form that listings show is accepted, and decoded
-        once.
-        """
-        spelt = unquote(raw) if len(raw) > 1 and raw[0] == raw[-1] == '"' else raw
-        path = self.root.relpath(spelt)
-        shown = quote(path)
-        if self.gate.clean_name(shown) != shown:
-            raise RefusedError(
-                "the path itself holds what looks like a secret",
-                rule="nothing secret leaves in a name",
-            )
-        return path
 
     def _enter(
         self,
@@ -107,18 +94,15 @@ class Door:
         try:
             self.root.require_place()
             self.gate.refresh()
-            path = self.relpath(raw)
+            path = self.admission.relpath(raw)
         except SutlerError as refusal:
             self.gate.refused(call, refusal.rule, refusal.what)
             shown = self.gate.clean(refusal.what, "").text
             next_step = refusal.next_step or "give a path relative to the project"
             raise RefusedError(shown[:200], rule=refusal.rule, next_step=next_step) from None
-        call = msgspec.structs.replace(call, path=path, lines=lines, standing=self.standing(path))
+        standing = self.admission.standing(path)
+        call = msgspec.structs.replace(call, path=path, lines=lines, standing=standing)
         return self.gate.enter(call, lambda: perform(path))
-
-    def standing(self, path: RelPath) -> Standing:
-        """What the ignore files say of a path, or that it is another name of a denied file."""
-        return self.admission.standing(path)
 
     enter = _enter  # for tools that are not about one file
 
@@ -144,7 +128,7 @@ class Door:
             snapshot = self.snapshot()
             wanted = _matching(snapshot, globs)
             readable = self.readable(wanted)
-            after = self.relpath(cursor) if cursor else ""
+            after = self.admission.relpath(cursor) if cursor else ""
             shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
             count, text, tokens = as_many(shown, self._profile, self.setup.count)
             more = shown[count - 1] if count < len(shown) else ""
@@ -356,7 +340,7 @@ class Door:
                 if all(next(matches(decoded.text), None) is None for matches in find.values()):
                     continue
                 digest = sha256(blob.data).hexdigest()
-                clean = self.pages.clean_text(entry.path, decoded.text, digest)
+                clean = self.gate.clean_text(entry.path, decoded.text, digest)
                 yield from search_text(quote(entry.path), clean.text, find, context)
 
     def outline(self, path: str) -> tuple[structure.Symbol, ...]:
@@ -429,7 +413,7 @@ class Door:
             return kept.decode("utf-8", "surrogatepass")
         data = self.gate.store.blob(digest)
         decoded = decode(data) if data is not None else None
-        return self.pages.clean_text(path, decoded.text, digest).text if decoded else None
+        return self.gate.clean_text(path, decoded.text, digest).text if decoded else None
 
     def session(self) -> SessionView:
         """What this session has seen and done, and which of its buffers are out of date."""

@@ -15,16 +15,18 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from sutler.access import grants
 from sutler.access.audit import Clock, Ledger
-from sutler.access.origin import current
+from sutler.access.grants import DECLINED, DO_NOT_RETRY, Ask
 from sutler.access.policy import Rules, decide, least
 from sutler.errors import ConflictError, DeniedError, SutlerError
 from sutler.formats.document import CleanText
@@ -48,17 +50,7 @@ from sutler.store.records import (
 T = TypeVar("T")
 Clean = Callable[[str, str], CleanText]
 """Redaction as the door sees it: text and the path it came from, to text that may leave."""
-Consent = bool | Literal["session"]
-"""Yes or no to one call; `session` is a yes that holds for its folder and session too."""
-Ask = Callable[[Approval], Consent | None]
-"""How a front asks a person; None when no answer can be had now."""
-
 APPROVAL_SECONDS = 15 * 60
-DECLINED = "the person was asked and declined"
-DO_NOT_RETRY = (
-    "do not repeat this call, and do not make the same change in another way; "
-    "go on without it, or ask the person what to do instead"
-)
 _MAX_ARG = 300
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
@@ -66,6 +58,29 @@ _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
 clean.
 """
 _SHORT = 1_000
+_TEXTS, _TEXT_SIZE = 1_000, 8_000_000
+"""Clean texts that are kept, by number and by characters: chunks of a file cost one redaction."""
+
+
+class Origin(Struct, frozen=True):
+    """The client program as it names itself, and its trace. Both are recorded and decide nothing:
+    identity is the transport's.
+    """
+
+    client: str = ""
+    trace: str = ""
+
+
+origin: ContextVar[Origin] = ContextVar("origin", default=Origin())  # noqa: B039  # frozen
+"""Where the call of this thread comes from."""
+
+
+class Judged(NamedTuple):
+    """The decision on a call, the approval that it needed (empty if none), and when it began."""
+
+    decision: Decision
+    approval: str
+    started: float
 
 
 class Permit(NamedTuple):
@@ -102,6 +117,8 @@ class Gate:
         # Paths and arguments come again and again, and what leaves with them is looked at every
         # time.
         self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
+        self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
+        self._size = 0
         self.clock = clock
         self.ledger = ledger
         self._ask = ask
@@ -129,25 +146,19 @@ class Gate:
         if decision.verdict == "ask":
             approval = self.consent(call, decision)
         elif decision.verdict == "deny":
-            self._refuse(call, decision)
+            raise self._refusal(call, decision)
+        judged = Judged(decision, approval, started)
         if call.effect == "write":
-            self._record(
-                call,
-                "intent",
-                decision,
-                Outcome(before=call.base, after=call.result),
-                approval,
-                started,
-            )
+            self._record(call, "intent", judged, _intended(call))
         try:
             answer, outcome = perform()
         except Exception as fault:
             failed = Outcome(ok=False, detail=self._plain(fault), before=call.base)
-            self._record(call, "done", decision, failed, approval, started)
+            self._record(call, "done", judged, failed)
             if isinstance(fault, SutlerError):
                 raise self.cleaned(fault) from None
             raise
-        self._record(call, "done", decision, outcome, approval, started)
+        self._record(call, "done", judged, outcome)
         return answer
 
     # a write, in the order in which edits.writer calls these
@@ -159,7 +170,7 @@ class Gate:
         decisions = tuple(self._decide(call, spent) for call in calls)
         for call, decision in zip(calls, decisions, strict=True):
             if decision.verdict == "deny":
-                self._refuse(call, decision)
+                raise self._refusal(call, decision)
         return decisions
 
     def _decide(self, call: Call, spent: Spent) -> Decision:
@@ -176,24 +187,13 @@ class Gate:
         """Record, durably, what is about to happen and the contents that recovery would need."""
         calls, decisions, approval, started = permit
         intents = [
-            self._entry(
-                call,
-                "intent",
-                decision,
-                Outcome(before=call.base, after=call.result),
-                approval,
-                started,
-            )
+            self._entry(call, "intent", Judged(decision, approval, started), _intended(call))
             for call, decision in zip(calls, decisions, strict=True)
         ]
         try:
             self.store.record(intents, self.caller, blobs=blobs)
-        except DeniedError as overdrawn:
-            self._refuse(
-                whole,
-                Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"),
-            )
-            raise
+        except DeniedError as fault:
+            raise self._overdrawn(whole, fault) from None
         return intents
 
     def conclude(
@@ -206,14 +206,15 @@ class Gate:
         """Record what became of each intent; what a power cut takes of it, recovery finds again."""
         at, micros = stamp(self.clock()), _micros(started)
         rows = [
-            _ended(one, "done", at, end, micros) for one, end in zip(intents, outcomes, strict=True)
+            _ended(intent, "done", at, end, micros)
+            for intent, end in zip(intents, outcomes, strict=True)
         ]
         self.store.record(rows, versions=versions, wait=self._strict)
 
     def failure(self, intents: Sequence[AuditEntry], fault: Exception, started: float) -> None:
         """Record that nothing came of these intents."""
         detail = self._plain(fault)
-        lost = [Outcome(ok=False, detail=detail, before=one.before) for one in intents]
+        lost = [Outcome(ok=False, detail=detail, before=intent.before) for intent in intents]
         self.conclude(intents, lost, started, ())
 
     def _spent(self) -> Spent:
@@ -245,40 +246,12 @@ class Gate:
         """The id of an approval for exactly this call, spent on it; or a refusal that names the
         pending one.
         """
+        by = f"front:{self.caller.id}"
         wanted = self._approval(call, decision)
-        now = stamp(self.clock())
-        for found in self.store.approvals("approved"):
-            if (
-                _binding(found) == _binding(wanted)
-                and now < found.expires
-                and self.store.use(found.id, call.id)
-            ):
-                return found.id
-        pending = next(
-            (
-                one
-                for one in self.store.approvals("pending")
-                if self._same_pending(one, wanted, now)
-            ),
-            None,
-        )
-        if pending is None:
-            self.store.add_approval(wanted)
-            pending = wanted
-        answer = self._ask(pending) if self._ask else None
-        if answer is not None:
-            self.store.settle(
-                pending.id, "approved" if answer else "denied", f"front:{self.caller.id}"
-            )
-        if answer and stamp(self.clock()) < pending.expires and self.store.use(pending.id, call.id):
-            if answer == "session" and grants.grantable(pending):
-                grants.give(self.store, pending, f"front:{self.caller.id}", self.clock())
-            return pending.id
-        self._refuse(call, decision, pending.id, settled=answer is not None)
-        raise AssertionError("unreachable")
-
-    def _same_pending(self, one: Approval, wanted: Approval, now: str) -> bool:
-        return _binding(one) == _binding(wanted) and now < one.expires
+        approval, state = grants.obtain(self.store, wanted, call.id, self._ask, by, self.clock)
+        if state == "used":
+            return approval.id
+        raise self._refusal(call, decision, approval.id, declined=state == "declined")
 
     def _approval(self, call: Call, decision: Decision) -> Approval:
         now = self.clock()
@@ -320,16 +293,20 @@ class Gate:
         """A name or an argument as it may be shown or kept."""
         return self._clean_short(text, path) if len(text) <= _SHORT else self.clean(text, path).text
 
-    def _record(
-        self,
-        call: Call,
-        phase: Phase,
-        decision: Decision,
-        outcome: Outcome,
-        approval: str,
-        started: float,
-    ) -> AuditRow:
-        entry = self._entry(call, phase, decision, outcome, approval, started)
+    def clean_text(self, path: str, text: str, digest: str) -> CleanText:
+        """The text of a file as it may leave; `digest` is that of the file's bytes."""
+        key = (path, digest)
+        if key in self._texts:
+            self._texts.move_to_end(key)
+            return self._texts[key]
+        clean = self._texts[key] = self.clean(text, path)
+        self._size += len(clean.text)
+        while len(self._texts) > _TEXTS or (self._size > _TEXT_SIZE and len(self._texts) > 1):
+            self._size -= len(self._texts.popitem(last=False)[1].text)
+        return clean
+
+    def _record(self, call: Call, phase: Phase, judged: Judged, outcome: Outcome) -> AuditRow:
+        entry = self._entry(call, phase, judged, outcome)
         # A budget can stop what has not happened yet: a write at its intent, a read before it
         # leaves.
         stoppable = phase == "intent" or (phase == "done" and call.effect != "write")
@@ -340,24 +317,12 @@ class Gate:
             return self.store.record(
                 (entry,), payer, versions=seen, facts=outcome.facts, wait=wait
             )[0]
-        except DeniedError as overdrawn:
-            self._refuse(
-                call,
-                Decision("deny", overdrawn.rule, "start a new session or ask for a larger budget"),
-            )
-            raise
+        except DeniedError as fault:
+            raise self._overdrawn(call, fault) from None
 
-    def _entry(
-        self,
-        call: Call,
-        phase: Phase,
-        decision: Decision,
-        outcome: Outcome,
-        approval: str,
-        started: float,
-    ) -> AuditEntry:
-        at, origin = stamp(self.clock()), current.get()
-        judged = AuditEntry(
+    def _entry(self, call: Call, phase: Phase, judged: Judged, outcome: Outcome) -> AuditEntry:
+        at, here = stamp(self.clock()), origin.get()
+        entry = AuditEntry(
             call=call.id,
             phase=phase,
             at=at,
@@ -367,45 +332,48 @@ class Gate:
             effect=call.effect,
             path=self.clean_name(quote(call.path)),
             args=self._args(call),
-            verdict=decision.verdict,
-            rule=decision.rule,
-            approval=approval,
-            client=self._arg(origin.client, "") or UNSET,
-            trace=origin.trace or UNSET,
+            verdict=judged.decision.verdict,
+            rule=judged.decision.rule,
+            approval=judged.approval,
+            client=self._arg(here.client, "") or UNSET,
+            trace=here.trace or UNSET,
             person=self.caller.person or self.store.person or UNSET,
         )
-        return _ended(judged, phase, at, outcome, _micros(started))
+        return _ended(entry, phase, at, outcome, _micros(judged.started))
 
     def refused(self, call: Call, rule: str, what: str) -> None:
         """Record a call that was turned away before policy could see it: a path that is not one."""
         outcome = Outcome(ok=False, detail=_one_line(self.clean(what, "").text))
-        self._record(call, "refused", Decision("deny", rule), outcome, "", time.perf_counter())
+        judged = Judged(Decision("deny", rule), "", time.perf_counter())
+        self._record(call, "refused", judged, outcome)
 
-    def _refuse(
-        self, call: Call, decision: Decision, approval: str = "", *, settled: bool = False
-    ) -> None:
-        detail = "declined" if settled else "approval needed" if approval else "refused"
+    def _refusal(
+        self, call: Call, decision: Decision, approval: str = "", *, declined: bool = False
+    ) -> DeniedError:
+        """Record a refusal and return it as an error: denied, declined, or waiting for approval."""
+        detail = "declined" if declined else "approval needed" if approval else "refused"
         outcome = Outcome(ok=False, detail=detail)
-        self._record(call, "refused", decision, outcome, approval, time.perf_counter())
-        shown = self.clean(quote(call.path), "").text[:200]
-        if approval and not settled:
-            raise DeniedError(
-                f"{call.tool} on {shown} needs approval {approval}",
-                rule=decision.rule,
-                next_step=(
-                    f"a person can run `sutler approve {approval}`; then repeat the very same call"
-                ),
-                approval=approval,
+        self._record(call, "refused", Judged(decision, approval, time.perf_counter()), outcome)
+        what = f"{call.tool} on {self.clean(quote(call.path), '').text[:200]}"
+        if declined:
+            what, next_step = f"{what} is denied: {DECLINED}", DO_NOT_RETRY
+        elif approval:
+            next_step = (
+                f"a person can run `sutler approve {approval}`; then repeat the very same call"
             )
-        if settled:
-            raise DeniedError(
-                f"{call.tool} on {shown} is denied: {DECLINED}",
-                rule=decision.rule,
-                next_step=DO_NOT_RETRY,
-            )
-        raise DeniedError(
-            f"{call.tool} on {shown} is denied", rule=decision.rule, next_step=decision.next_step
-        )
+            what = f"{what} needs approval {approval}"
+        else:
+            what, next_step = f"{what} is denied", decision.next_step
+        waiting = "" if declined else approval
+        return DeniedError(what, rule=decision.rule, next_step=next_step, approval=waiting)
+
+    def _overdrawn(self, call: Call, fault: DeniedError) -> DeniedError:
+        next_step = "start a new session or ask for a larger budget"
+        return self._refusal(call, Decision("deny", fault.rule, next_step))
+
+
+def _intended(call: Call) -> Outcome:
+    return Outcome(before=call.base, after=call.result)
 
 
 def _micros(started: float) -> int:
@@ -428,12 +396,6 @@ def _ended(entry: AuditEntry, phase: Phase, at: str, end: Outcome, micros: int) 
         tokens=end.tokens,
         micros=micros,
     )
-
-
-def _binding(approval: Approval) -> tuple[str, ...]:
-    """What an approval is for; two that differ in any of these are about different effects."""
-    one = approval
-    return (one.tool, one.path, one.base, one.result, one.args, one.policy, one.caller, one.session)
 
 
 def _one_line(text: str) -> str:

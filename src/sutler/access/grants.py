@@ -1,5 +1,7 @@
-"""Consent for a session and a folder, kept in the ledger: a row gives it, a later row takes it back.
+"""Consent of a person: to one call (an approval), or for a session and a folder (a grant).
 
+An approval is bound to one effect, expires, and is used once. A grant is kept in the ledger: a row
+gives it, a later row takes it back.
 A grant is for one caller, session, policy and folder, and for writes that ask by default alone:
 control files, ignored files and the user's own `ask` rules still ask. It ends after some hours, when
 it is revoked, when the policy changes, or when the ledger is rotated.
@@ -8,7 +10,8 @@ it is revoked, when the policy changes, or when the ledger is rotated.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from msgspec import Struct
 
@@ -19,8 +22,57 @@ from sutler.store.records import Approval, AuditEntry, Call, Caller, Decision, s
 DEFAULT_RULE = "default: ask writes"
 """The rule that a grant lifts."""
 SECONDS = 8 * 3_600
-_GIVEN, _REVOKED = "grant", "grant_revoked"
+Consent = bool | Literal["session"]
+"""Yes or no to one call; `session` is a yes that holds for its folder and session too."""
+Ask = Callable[[Approval], Consent | None]
+"""How a front asks a person; None when no answer can be had now."""
+State = Literal["used", "pending", "declined"]
+DECLINED = "the person was asked and declined"
+DO_NOT_RETRY = (
+    "do not repeat this call, and do not make the same change in another way; "
+    "go on without it, or ask the person what to do instead"
+)
+_GRANTED, _REVOKED = "grant", "grant_revoked"
 _PAGE = 5_000
+
+
+def obtain(
+    store: Store, wanted: Approval, call: str, ask: Ask | None, by: str, clock: Callable[[], float]
+) -> tuple[Approval, State]:
+    """An approval for exactly what is `wanted`, used for `call`; or the one that waits for a
+    person, or that a person declined. With `ask` the person is asked now.
+    """
+    now = stamp(clock())
+    for approval in store.approvals("approved"):
+        if _covers(approval, wanted, now) and store.use(approval.id, call):
+            return approval, "used"
+    waiting = (
+        approval for approval in store.approvals("pending") if _covers(approval, wanted, now)
+    )
+    pending = next(waiting, None)
+    if pending is None:
+        store.add_approval(wanted)
+        pending = wanted
+    answer = ask(pending) if ask else None
+    if answer is None:
+        return pending, "pending"
+    store.settle(pending.id, "approved" if answer else "denied", by)
+    # A person takes time to answer: the question may have expired meanwhile.
+    if not (answer and stamp(clock()) < pending.expires and store.use(pending.id, call)):
+        return pending, "declined"
+    if answer == "session" and grantable(pending):
+        give(store, pending, by, clock())
+    return pending, "used"
+
+
+def _covers(approval: Approval, wanted: Approval, now: str) -> bool:
+    return _binding(approval) == _binding(wanted) and now < approval.expires
+
+
+def _binding(approval: Approval) -> tuple[str, ...]:
+    """What an approval is for; two that differ in any of these are about different effects."""
+    effect = approval.tool, approval.path, approval.base, approval.result, approval.args
+    return (*effect, approval.policy, approval.caller, approval.session)
 
 
 class Grant(Struct, frozen=True):
@@ -53,7 +105,7 @@ def lifted(store: Store, caller: Caller, policy: str, call: Call, now: float) ->
             globs.append(f"{call.path[:at]}/**")
     for glob in reversed(globs):
         rows = store.audit_of(caller.session, glob, 100)
-        grant = _last(entry for entry in map(unseal, rows) if entry.tool in (_GIVEN, _REVOKED))
+        grant = _last(entry for entry in map(unseal, rows) if entry.tool in (_GRANTED, _REVOKED))
         bound = grant is not None and (grant.caller, grant.policy) == (caller.id, policy)
         if grant is not None and bound and _valid(grant, now):
             return Decision("allow", f"grant: {glob} in this session")
@@ -64,7 +116,7 @@ def give(store: Store, approval: Approval, by: str, now: float) -> str:
     """Record a grant for the folder of what was approved; returns its glob."""
     folder = folder_of(approval.path)
     grant = Grant(folder, approval.session, approval.caller, approval.policy, stamp(now), by)
-    store.record((_entry(grant, _GIVEN),), None)
+    store.record((_entry(grant, _GRANTED),), None)
     return folder
 
 
@@ -78,7 +130,7 @@ def active(store: Store, now: float) -> tuple[Grant, ...]:
     grants: dict[tuple[str, str], Grant] = {}
     for entry in _all(store):
         key = entry.session, entry.path
-        if entry.tool == _GIVEN:
+        if entry.tool == _GRANTED:
             grants.pop(key, None)
             grants[key] = _grant(entry)
         elif entry.tool == _REVOKED:
@@ -97,7 +149,7 @@ def _last(entries: Iterator[AuditEntry]) -> Grant | None:
     newest: AuditEntry | None = None
     for entry in entries:
         newest = entry if newest is None or entry.seq > newest.seq else newest
-    return _grant(newest) if newest is not None and newest.tool == _GIVEN else None
+    return _grant(newest) if newest is not None and newest.tool == _GRANTED else None
 
 
 def _valid(grant: Grant, now: float) -> bool:
@@ -116,7 +168,7 @@ def _entry(grant: Grant, tool: str) -> AuditEntry:
         path=quote(grant.folder),
         args=(("policy", grant.policy), ("by", grant.by)),
         verdict="allow",
-        rule="a person's consent" if tool == _GIVEN else "revoked by a person",
+        rule="a person's consent" if tool == _GRANTED else "revoked by a person",
     )
 
 

@@ -8,37 +8,30 @@ at `\\n` alone and keep what stands before it.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 
 from msgspec import Struct
 
+from sutler.access.gate import Gate
+from sutler.access.large_files import MARGIN, SCANNED, digest_of, offset_of, read_at, sound_lines
 from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath, quote
 from sutler.scan.root import Blob, Root, problem_of
 from sutler.scan.snapshot import Problem
 from sutler.scan.steady import PATIENCE, QUIET, Patience, changing, mark, read_at_rest, rest
-from sutler.scan.text import decode
+from sutler.scan.text import decode, lines_of
 from sutler.store.records import version_id
 from sutler.system import fs
 
 WHOLE = 4 << 20
-HASHED = 64 << 20
-SCANNED = 512 << 20
-MARGIN = 64 << 10
 KEPT = 1 << 20
-_CHUNK = 1 << 20
-_CACHED, _CACHED_TEXT = 1_000, 8_000_000
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
-
-Clean = Callable[[str, str], CleanText]
 
 
 class Page(Struct, frozen=True):
@@ -93,37 +86,21 @@ class _Wanted(Struct, frozen=True):
     bounds: Bounds
 
 
-def lines_of(text: str) -> list[str]:
-    """Lines with their ends; only `\\n` ends one, and a last line without it is a line."""
-    lines = text.split("\n")
-    tail = lines.pop()
-    kept = [f"{line}\n" for line in lines]
-    if tail:
-        kept.append(tail)
-    return kept
-
-
 @lru_cache(maxsize=8)
-def _kept_lines(text: str) -> tuple[str, ...]:
-    """The lines of a text that is read piece by piece; the few last ones are kept."""
+def _cached_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text that is read piece by piece; the last few texts are cached."""
     return tuple(lines_of(text))
 
 
 class Pages:
-    """Reads pages below one root. Remembers the last few clean texts by content, so that chunks
-    cost one redaction.
-    """
+    """Reads pages below one root, for what the gate lets through."""
 
-    def __init__(
-        self, root: Root, clean: Clean, linked: Callable[[RelPath, int], bool] | None = None
-    ) -> None:
+    def __init__(self, root: Root, gate: Gate, linked: Callable[[RelPath, int], bool]) -> None:
         """`linked`: whether a file with this inode has another name that is denied."""
         self._linked = linked
         self._root = root
-        self._clean = clean
+        self._gate = gate
         self._owner = fs.fstat(root.fd).st_uid
-        self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
-        self._size = 0
 
     def read(self, path: RelPath, first: int, last: int | None, bounds: Bounds) -> Page:
         """Lines `first` to `last` (to the end when None) inside the bounds."""
@@ -175,25 +152,13 @@ class Pages:
                     rule="hard links stay with their owner",
                 )
             # Asked of the open descriptor: the name may lead to another file than the gate decided.
-            if self._linked is not None and self._linked(path, state.st_ino):
+            if self._linked(path, state.st_ino):
                 raise RefusedError(
                     f"{quote(path)} is another name of a file that is denied",
                     rule="a hard link is the file it links to",
                 )
             return (f"this file has {state.st_nlink} names on disk (hard links)",)
         return ()
-
-    def clean_text(self, path: RelPath, text: str, digest: str) -> CleanText:
-        key = (path, digest)
-        if key in self._texts:
-            self._texts.move_to_end(key)
-            return self._texts[key]
-        found = self._clean(text, path)
-        self._texts[key] = found
-        self._size += len(found.text)
-        while len(self._texts) > _CACHED or (self._size > _CACHED_TEXT and len(self._texts) > 1):
-            self._size -= len(self._texts.popitem(last=False)[1].text)
-        return found
 
     def whole(self, path: RelPath) -> Page:
         """A small file's complete clean text; larger ones are refused."""
@@ -214,7 +179,7 @@ class Pages:
             return ""
         try:
             state = fs.fstat(fd)
-            return _digest(fd, state) if stat.S_ISREG(state.st_mode) else ""
+            return digest_of(fd, state) if stat.S_ISREG(state.st_mode) else ""
         finally:
             fs.close(fd)
 
@@ -226,22 +191,24 @@ class Pages:
             raise _problem(Problem(path, "binary", "not text"))
         if decoded.issue:
             notes = (*notes, decoded.issue)
-        clean = self.clean_text(path, decoded.text, digest)
+        clean = self._gate.clean_text(path, decoded.text, digest)
         notes = (*notes, *_hidden(clean))
-        lines = _kept_lines(clean.text)
+        lines = _cached_lines(clean.text)
         text, end, cut = _fill(lines, first, wanted.last, wanted.bounds)
         whole = clean.text if len(blob.data) <= KEPT else ""
-        found = len(clean.findings)
+        findings = len(clean.findings)
         size, version = len(blob.data), version_id(digest)
-        return Page(text, first, end, len(lines), version, digest, size, found, cut, notes, whole)
+        return Page(
+            text, first, end, len(lines), version, digest, size, findings, cut, notes, whole
+        )
 
     def _large(
         self, fd: int, state: os.stat_result, wanted: _Wanted, notes: tuple[str, ...]
     ) -> Page:
         path, first, size = wanted.path, wanted.first, state.st_size
         _refuse_binary(os.pread(fd, 8_192, 0), path)
-        digest = _digest(fd, state)
-        start = _offset_of(fd, size, first)
+        digest = digest_of(fd, state)
+        start = offset_of(fd, size, first)
         if start is None:
             return Page(
                 "", first, first - 1, first - 1, version_id(digest), digest, size, 0, False, notes
@@ -253,11 +220,11 @@ class Pages:
                 next_step="read earlier lines, or split the file",
             )
         before = max(0, start - MARGIN)
-        window = _read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
+        window = read_at(fd, before, start - before + wanted.bounds.chars + 2 * MARGIN, size)
         notes = (*notes, *_grown(path, state, fs.fstat(fd)))
-        clean = self._clean(window.decode("utf-8", "replace"), path)
+        clean = self._gate.clean(window.decode("utf-8", "replace"), path)
         notes = (*notes, *_hidden(clean))
-        lines, partial = _sound_lines(
+        lines, partial = sound_lines(
             window, clean.text, start - before, before + len(window) >= size
         )
         asked = None if wanted.last is None else wanted.last - first + 1
@@ -282,21 +249,6 @@ class Pages:
             cut,
             notes,
         )
-
-
-def _sound_lines(window: bytes, text: str, start: int, ends: bool) -> tuple[list[str], bool]:
-    """The clean lines from byte `start` of a window that may be shown, and whether the only one is
-    a mere beginning. Unless the file ends here too, the last margin only served to recognise what
-    begins before it.
-    """
-    skip = window.count(b"\n", 0, start)
-    lines = lines_of(text)
-    if ends:
-        return lines[skip:], False
-    sound = lines[skip : window.count(b"\n", 0, len(window) - MARGIN)]
-    if sound or skip >= len(lines):
-        return sound, False
-    return [lines[skip][: max(0, len(lines[skip]) - MARGIN)].rstrip("\n")], True
 
 
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
@@ -348,73 +300,6 @@ def _problem(problem: Problem) -> SutlerError:
 def _refuse_binary(head: bytes, path: RelPath) -> None:
     if b"\0" in head or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise _problem(Problem(path, "binary", "not text, or UTF-16 too large to decode"))
-
-
-def _digest(fd: int, state: os.stat_result) -> str:
-    """The content's digest, or for very large files one of the file's state: it changes whenever
-    the state does.
-    """
-    if state.st_size > HASHED:
-        marks = (
-            f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
-        )
-        return sha256(f"state {marks}".encode()).hexdigest()
-    digest = sha256()
-    for chunk in _stream(fd, state.st_size):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _stream(fd: int, size: int) -> Iterator[bytes]:
-    """The file's bytes up to the size it had when it was opened, however it grows."""
-    at = 0
-    while at < size and (chunk := os.pread(fd, min(_CHUNK, size - at), at)):
-        yield chunk
-        at += len(chunk)
-
-
-def _offset_of(fd: int, size: int, line: int) -> int | None:
-    """Where a line begins; None when the file ends before it, -1 if that place was not read."""
-    wanted, looked = line - 1, 0
-    if not wanted:
-        return 0
-    at = _next_data(fd, 0)
-    while at < size:
-        if looked >= SCANNED:
-            return -1
-        chunk = os.pread(fd, min(_CHUNK, size - at), at)
-        if not chunk:
-            break
-        count = chunk.count(b"\n")
-        if count >= wanted:
-            here = -1
-            for _ in range(wanted):
-                here = chunk.find(b"\n", here + 1)
-            return at + here + 1 if at + here + 1 < size else None
-        wanted -= count
-        looked += len(chunk)
-        at = _next_data(fd, at + len(chunk))
-    return None
-
-
-def _next_data(fd: int, at: int) -> int:
-    """Where the next byte that is really stored lies: a hole holds no line ends, and may be a
-    terabyte long.
-    """
-    try:
-        return os.lseek(fd, at, os.SEEK_DATA)
-    except OSError as error:
-        return at if error.errno != errno.ENXIO else 1 << 62
-    except AttributeError:  # a platform without SEEK_DATA
-        return at
-
-
-def _read_at(fd: int, start: int, length: int, size: int) -> bytes:
-    parts, left = [], min(length, size - start)
-    while left > 0 and (chunk := os.pread(fd, min(_CHUNK, left), start)):
-        parts.append(chunk)
-        start, left = start + len(chunk), left - len(chunk)
-    return b"".join(parts)
 
 
 def _fill(

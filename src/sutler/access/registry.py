@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.access.pages import HASHED
+from sutler.access.large_files import HASHED
 from sutler.access.policy import sensitivity
 from sutler.errors import SutlerError
 from sutler.paths import RelPath

@@ -23,29 +23,8 @@ _WIDE = 256  # a search this wide may be cut short
 _SNAKE = 20  # equal lines in a row that make a good place to part
 _FAR = 1 << 60
 
-Runs = list[tuple[int, int]]
-"""Stretches of changed lines, half-open, in order and apart."""
 
-
-def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[Runs, Runs]:
-    """The lines of each side that have no partner on the other."""
-    head, tail = _ends(a, b)
-    left, right = _Side(a, head, len(a) - tail), _Side(b, head, len(b) - tail)
-    if set(a[left.low : left.high]).isdisjoint(
-        b[right.low : right.high]
-    ):  # as when one side only added
-        return _runs(left.low, left.high, ()), _runs(right.low, right.high, ())
-    kept_a, kept_b = _worth_comparing(left, right.lines), _worth_comparing(right, left.lines)
-    search = _Search([a[at] for at in kept_a], [b[at] for at in kept_b], steps)
-    pairs = search.run()
-    stay_a, stay_b = [], []
-    for x, y, count in sorted(pairs):
-        stay_a += kept_a[x : x + count]
-        stay_b += kept_b[y : y + count]
-    return _runs(left.low, left.high, stay_a), _runs(right.low, right.high, stay_b)
-
-
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """One text, and which of its lines are left between the equal beginning and the equal end."""
 
     lines: list[int]
@@ -53,25 +32,15 @@ class _Side(NamedTuple):
     high: int
 
 
-def _ends(a: list[int], b: list[int]) -> tuple[int, int]:
-    """How many lines are equal at the beginning and, of the rest, at the end."""
-    head, room = 0, min(len(a), len(b))
-    while head < room and a[head] == b[head]:
-        head += 1
-    tail, room = 0, room - head
-    while tail < room and a[-1 - tail] == b[-1 - tail]:
-        tail += 1
-    return head, tail
-
-
-def _runs(low: int, high: int, stay: list[int] | tuple[int, ...]) -> Runs:
-    """What of `low` to `high` does not stay."""
-    found, at = list[tuple[int, int]](), low
-    for line in (*stay, high):
-        if line > at:
-            found.append((at, line))
-        at = line + 1
-    return found
+def common_lines(a: Side, b: Side, steps: int = MAX_STEPS) -> tuple[list[int], list[int]]:
+    """Line numbers, on each side, of the lines that have a partner on the other."""
+    left, right = _worth_comparing(a, b.lines), _worth_comparing(b, a.lines)
+    search = _Search([a.lines[at] for at in left], [b.lines[at] for at in right], steps)
+    stay_a, stay_b = list[int](), list[int]()
+    for x, y, count in sorted(search.run()):
+        stay_a += left[x : x + count]
+        stay_b += right[y : y + count]
+    return stay_a, stay_b
 
 
 def _root(number: int) -> int:
@@ -85,7 +54,7 @@ def _root(number: int) -> int:
 # what is left out
 
 
-def _worth_comparing(side: _Side, other: list[int]) -> list[int]:
+def _worth_comparing(side: Side, other: list[int]) -> list[int]:
     """Lines that the other side has, without the very common ones that stand among lines it has
     not.
     """

@@ -17,12 +17,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from sutler.access.door import Door
-from sutler.access.pages import lines_of
 from sutler.edits.difference import unified
 from sutler.edits.merge import Clash
 from sutler.edits.proposal import propose
 from sutler.errors import ConflictError, SutlerError
 from sutler.paths import RelPath, quote
+from sutler.scan.text import lines_of
 from sutler.store.records import Call, ClashText, Conflict, Outcome, Suggestion
 
 REGION = 40
@@ -53,9 +53,7 @@ class Met(NamedTuple):
 
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
     """Two changes of the same place. The pieces are cut from texts that were redacted whole."""
-    clean = [
-        door.pages.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]
-    ]
+    clean = [door.gate.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]]
     found = []
     for clash in clashes[:20]:
         parts = []
@@ -174,7 +172,7 @@ def _with(conflict: Conflict, suggestions: Sequence[Suggestion], notes: Sequence
 def _suggestions(door: Door, met: Met) -> tuple[tuple[Suggestion, ...], tuple[str, ...]]:
     path = met.path
     base, ours, theirs = (
-        door.pages.clean_text(path, text, _digest(text)).text for text in met.sides[1:]
+        door.gate.clean_text(path, text, _digest(text)).text for text in met.sides[1:]
     )
     found: list[Suggestion] = []
     notes: list[str] = []

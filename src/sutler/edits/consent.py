@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec import Struct
 
 from sutler.access.door import Door
+from sutler.edits.answer import CUT
 from sutler.edits.replacement import held
-from sutler.edits.versions import CUT
 from sutler.errors import ConflictError, UsageError
 from sutler.paths import ROOT, quote
 from sutler.store.base import Store

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from sutler.edits.alignment import MAX_STEPS, changed_lines
+from sutler.edits.alignment import MAX_STEPS, Side, common_lines
 
 
 class Hunk(NamedTuple):
@@ -30,10 +30,10 @@ def hunks(old: Sequence[Hashable], new: Sequence[Hashable], steps: int = MAX_STE
     line.
     """
     a, b = _numbered(old, new)
-    gone, came = changed_lines(a, b, steps)
-    left, right = _groups(gone), _groups(came)
-    left = _slid(a, left, {one.above for one in right})
-    right = _slid(b, right, {one.above for one in left})
+    removed, added = changed_lines(a, b, steps)
+    left, right = _groups(removed), _groups(added)
+    left = _slid(a, left, {group.above for group in right})
+    right = _slid(b, right, {group.above for group in left})
     return _paired(left, right)
 
 
@@ -42,6 +42,42 @@ def _numbered(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[list[in
     numbers: dict[Hashable, int] = {}
     first = [numbers.setdefault(line, len(numbers)) for line in old]
     return first, [numbers.setdefault(line, len(numbers)) for line in new]
+
+
+Runs = list[tuple[int, int]]
+"""Stretches of changed lines, half-open, in order and apart."""
+
+
+def changed_lines(a: list[int], b: list[int], steps: int = MAX_STEPS) -> tuple[Runs, Runs]:
+    """The lines of each side that have no partner on the other."""
+    head, tail = _equal_ends(a, b)
+    left, right = Side(a, head, len(a) - tail), Side(b, head, len(b) - tail)
+    stay_a, stay_b = list[int](), list[int]()
+    # Most edits replace some neighbouring lines by others: what is left has nothing in common.
+    if not set(a[left.low : left.high]).isdisjoint(b[right.low : right.high]):
+        stay_a, stay_b = common_lines(left, right, steps)
+    return _runs(left.low, left.high, stay_a), _runs(right.low, right.high, stay_b)
+
+
+def _equal_ends(a: list[int], b: list[int]) -> tuple[int, int]:
+    """How many lines are equal at the beginning and, of the rest, at the end."""
+    head, room = 0, min(len(a), len(b))
+    while head < room and a[head] == b[head]:
+        head += 1
+    tail, room = 0, room - head
+    while tail < room and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    return head, tail
+
+
+def _runs(low: int, high: int, stay: list[int]) -> Runs:
+    """What of `low` to `high` does not stay."""
+    runs, at = list[tuple[int, int]](), low
+    for line in (*stay, high):
+        if line > at:
+            runs.append((at, line))
+        at = line + 1
+    return runs
 
 
 class _Group(NamedTuple):

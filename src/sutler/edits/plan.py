@@ -188,7 +188,7 @@ def _made(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> 
     make = order.make
     if make is None:
         return text
-    clean = door.pages.clean_text(order.path, text, digest).text
+    clean = door.gate.clean_text(order.path, text, digest).text
     try:
         new = make(text, unique)
     except ConflictError as fault:

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from hashlib import sha256
 
 from sutler.access.door import Door
+from sutler.edits.answer import answer
 from sutler.edits.conflicts import Sides
 from sutler.edits.plan import MAX_BYTES, Plan, bytes_of, merge_sides, text_of
 from sutler.edits.replacement import ABSENT, Held, Replacement, held, replace_all
 from sutler.edits.rollback import version_held
-from sutler.edits.versions import answer
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.paths import ROOT, RelPath, quote, unquote
 from sutler.scan.root import Root

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sutler.access.door import Door
-from sutler.access.pages import lines_of
 from sutler.edits.difference import unified
 from sutler.errors import RefusedError, SutlerError
 from sutler.paths import RelPath, quote
+from sutler.scan.text import lines_of
 from sutler.store.records import Outcome
 
 NO_CHANGE = "no change"

@@ -20,6 +20,7 @@ import msgspec
 
 from sutler.access.door import Door
 from sutler.access.gate import Permit
+from sutler.edits.answer import answer, preview, versions_of, whole_call
 from sutler.edits.conflicts import Met, advised, several, stale
 from sutler.edits.hunks import apply, replace_once
 from sutler.edits.patch import FilePatch, parse
@@ -28,7 +29,7 @@ from sutler.edits.recovery import recover
 from sutler.edits.replacement import Replacement, UnsettledError, held, replace_all
 from sutler.edits.reply import Change, by_file, make_of, read_reply
 from sutler.edits.rollback import undo_of, undone, version_order
-from sutler.edits.versions import Shown, answer, keep_shown, preview, versions_of, whole_call
+from sutler.edits.versions import Shown, keep_shown
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.paths import ROOT, RelPath
 from sutler.scan.root import Root
@@ -62,7 +63,7 @@ class Writer:
         args = (("mode", mode), ("content", _digest(content)))
 
         def orders() -> tuple[Order, ...]:
-            where = self._door.relpath(path)
+            where = self._door.admission.relpath(path)
             seen = ANY if mode == "append" else base
             return (Order(where, make, seen, fresh=mode == "create", whole=mode != "append"),)
 
@@ -83,7 +84,11 @@ class Writer:
 
         def orders() -> tuple[Order, ...]:
             return (
-                Order(self._door.relpath(path), lambda text, _: replace_once(text, old, new), base),
+                Order(
+                    self._door.admission.relpath(path),
+                    lambda text, _: replace_once(text, old, new),
+                    base,
+                ),
             )
 
         return self._run("edit", path, args, orders, reason, dry_run)
@@ -97,8 +102,8 @@ class Writer:
 
         def orders() -> tuple[Order, ...]:
             files = parse(patch, path)
-            paths = [self._door.relpath(file.path) for file in files]
-            if path and paths != [self._door.relpath(path)]:
+            paths = [self._door.admission.relpath(file.path) for file in files]
+            if path and paths != [self._door.admission.relpath(path)]:
                 raise RefusedError(
                     "the patch names another file", rule="path and patch name the same file"
                 )
@@ -118,7 +123,7 @@ class Writer:
         """Give a file the bytes and the mode of a known version; a new version says so."""
 
         def orders() -> tuple[Order, ...]:
-            return (version_order(self._door, self._door.relpath(path), version),)
+            return (version_order(self._door, self._door.admission.relpath(path), version),)
 
         return self._run(
             "rollback",
@@ -175,7 +180,10 @@ class Writer:
             found = read_reply(reply)
             notes.extend(found.notes)
             changes = by_file(
-                tuple(one._replace(path=self._door.relpath(one.path)) for one in found.changes)
+                tuple(
+                    one._replace(path=self._door.admission.relpath(one.path))
+                    for one in found.changes
+                )
             )
             bases = {
                 path: base or keep_shown(self._door, (seen or {}).get(path)) for path in changes
@@ -224,7 +232,7 @@ class Writer:
                 call,
                 id=f"{call.id}.{n}",
                 path=one.path,
-                standing=self._door.standing(one.path),
+                standing=self._door.admission.standing(one.path),
             )
             for n, one in enumerate(wanted)
         )

@@ -68,7 +68,7 @@ class GlobSet:
         """The glob, as written, that selects this path or one of its parent directories."""
         if self._match is None or not path:
             return None
-        text = path if self._whole else view(path)
+        text = path if self._whole or path.isascii() else view(path)
         hit = self._match(f"{text}/" if directory else text)
         return None if hit is None else self._shown[(hit.lastindex or 1) - 1]
 

@@ -152,6 +152,29 @@ def config_files(root: str, environ: Mapping[str, str]) -> list[ConfigFile]:
     return files
 
 
+def config_paths(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What `config_files` depends on, absent files included: the config files, and the `.git` of
+    each folder from the root up to the top of its repository.
+    """
+    top, folder = _top_of(root), root
+    paths = [os.path.join(config_home(environ), "config.toml")]
+    for place in (top, root):
+        paths += [os.path.join(place, "sutler.toml"), os.path.join(place, "pyproject.toml")]
+    for _ in range(64):  # deeper trees exist; their configuration is read when the server starts
+        paths.append(os.path.join(folder, ".git"))
+        if folder == top != root or _is_filesystem_root(folder):
+            break
+        folder = os.path.join(folder, "..")
+    return tuple(paths)
+
+
+def _is_filesystem_root(folder: str) -> bool:
+    try:
+        return os.path.samefile(folder, os.path.join(folder, ".."))
+    except OSError:
+        return True
+
+
 def _top_of(root: str) -> str:
     """The top of the repository around a folder, or the folder. A root's anchor is followed upward
     by the kernel, not by names.

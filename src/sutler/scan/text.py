@@ -119,3 +119,11 @@ def _fallback(data: bytes, error: UnicodeDecodeError) -> Decoded | None:
     encoding = "cp1252" if windows else "latin-1"
     issue = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}; read as {encoding}"
     return Decoded(data.decode(encoding), encoding, issue)
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends; only `\\n` ends one, and a last line without it is a line."""
+    lines = text.split("\n")
+    tail = lines.pop()
+    ended = [f"{line}\n" for line in lines]
+    return [*ended, tail] if tail else ended

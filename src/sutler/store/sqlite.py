@@ -74,7 +74,6 @@ class SqliteDatabase:
         self._full = True  # the connection's `synchronous`: FULL or NORMAL
         self._unsynced = False  # whether the log may hold unsynced commits of this process
         self._broken = False
-        self._slots: set[str] = set()
         self.version = apsw.sqlite_lib_version()
         self._connection = self._retry(self._open)
         self._query = _Statements(self._connection)
@@ -244,15 +243,12 @@ class SqliteDatabase:
         return f"{self._path}.lock-{slot}"
 
     def _slot(self, name: str) -> int:
-        if name not in self._slots:
-            private_file(name)
-            self._slots.add(name)
+        """Open the lock file; its directory is private, and an empty file need not be durable."""
         try:
-            return fs.open(name, fs.O_RDWR | fs.O_NOFOLLOW | fs.O_CLOEXEC)
-        except FileNotFoundError:
-            self._slots.discard(name)
-            private_file(name)
-            return fs.open(name, fs.O_RDWR | fs.O_NOFOLLOW | fs.O_CLOEXEC)
+            flags = fs.O_RDWR | fs.O_CREAT | fs.O_NOFOLLOW | fs.O_CLOEXEC
+            return fs.open(name, flags, 0o600)
+        except OSError as fault:
+            raise self._error(f"a lock cannot be taken: {os.strerror(fault.errno or 0)}") from None
 
     def close(self) -> None:
         if os.getpid() != self._pid:

@@ -4,6 +4,7 @@ schemas, the check of arguments, and answers and failures as objects and text.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -13,8 +14,10 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.access.search import Found
 from sutler.edits.file_access import delimited
+from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, DeniedError, SutlerError, UsageError
-from sutler.store.records import Conflict, Effect, Reading
+from sutler.paths import ROOT
+from sutler.store.records import Call, Conflict, Effect, Reading
 from sutler.tools.context import PackText
 
 ParamType = Literal["string", "integer", "boolean", "strings"]
@@ -40,7 +43,8 @@ class Param(Struct, frozen=True):
 class Tool(Struct, frozen=True, kw_only=True):
     """A tool. Descriptions are constants: no text of a project ever becomes part of one.
 
-    `run` receives the door and the checked arguments, every parameter present. `effect` is what the
+    `run` receives the door (a write: its `Writer`) and the checked arguments by name, every
+    parameter present. `effect` is what the
     ledger records and policy judges. `answer` is the type of what `run` returns; the schema of the
     answer is made from it. `standard` tools are listed by `sutler mcp` without --tools; clients
     that defer tools keep an `essential` one in the model's context. A `repeatable` write has the
@@ -55,7 +59,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     returns: str
     answer: Any
     example: Mapping[str, object]
-    run: Callable[[Door, dict[str, Any]], object]
+    run: Callable[..., object]
     aliases: tuple[str, ...] = ()
     standard: bool = False
     essential: bool = False
@@ -103,6 +107,22 @@ def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
         else:
             complete[param.name] = param.default
     return complete
+
+
+def run(door: Door, tool: Tool, arguments: Mapping[str, object]) -> object:
+    """Check the arguments of a call and run the tool."""
+    try:
+        complete = checked(tool, arguments)
+    except UsageError as wrong:
+        raise refused(door, tool.name, wrong) from None
+    return tool.run(Writer(door) if tool.effect == "write" else door, **complete)
+
+
+def refused(door: Door, name: str, wrong: UsageError) -> SutlerError:
+    """Record a call that was refused before there was one; returns the error as it may leave."""
+    attempt = Call(id=secrets.token_hex(16), tool=name, effect="list", path=ROOT)
+    door.gate.refused(attempt, "arguments", wrong.what)
+    return door.gate.cleaned(wrong)
 
 
 def _refuse_unknown(tool: Tool, arguments: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from sutler.access.gate import Ask
+from sutler.access.grants import Ask
 from sutler.edits.file_access import FileAccessInterface
 from sutler.errors import UsageError
 from sutler.store.records import PROFILES, Caller

@@ -11,18 +11,20 @@ from functools import lru_cache
 
 import msgspec
 
-from sutler.access.admission import Admission
+from sutler.access.admission import Admission, Watched
 from sutler.access.audit import Clock, Ledger
 from sutler.access.door import Door
-from sutler.access.gate import Ask, Gate
+from sutler.access.gate import Gate
+from sutler.access.grants import Ask
 from sutler.access.policy import PolicyRule, Rules, narrow
 from sutler.access.setup import Setup
 from sutler.config import Layer, Settings, layer_from_environment, parse_size, resolve
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.pack.project import Project
+from sutler.scan.globs import require_globs
 from sutler.scan.judge import rules_for
-from sutler.scan.place import ConfigFile, config_files, layers_of, project_config
+from sutler.scan.place import config_files, config_paths, layers_of, project_config
 from sutler.scan.root import Root
 from sutler.scan.snapshot import ScanRules
 from sutler.secrets.format_table import rules_digest
@@ -50,7 +52,10 @@ def rules_from(layers: list[Layer], settings: Settings) -> Rules:
 def _with_layer(rules: Rules, layer: Layer, source: str) -> Rules:
     def globs(name: str) -> tuple[str, ...]:
         value = layer.values.get(name)
-        return value if isinstance(value, tuple) else ()
+        words = value if isinstance(value, tuple) else ()
+        if name != "limits":
+            require_globs(words)  # a malformed rule is an error of the file, not of each call
+        return words
 
     added = [PolicyRule("deny", glob, (), source) for glob in globs("deny")]
     added += [PolicyRule("ask", glob, (), source) for glob in globs("ask")]
@@ -87,21 +92,15 @@ def live_rules(
     root: Root, environ: Mapping[str, str], granted: tuple[PolicyRule, ...] = ()
 ) -> Callable[[], Rules]:
     """The policy of a served root as its configuration files say now, with the rules `granted` on
-    the command line. Files are read with each call and parsed again when one has changed.
+    the command line. Looked at with each call, and read again when a file has changed.
     """
-    held: tuple[list[ConfigFile], Rules] | None = None
 
-    def current() -> Rules:
-        nonlocal held
-        files = config_files(root.anchor, environ)
-        if held is None or held[0] != files:
-            layers = layers_of(files)
-            resolved = resolve([*layers, layer_from_environment(environ)])
-            rules = rules_from(layers, resolved)
-            held = files, msgspec.structs.replace(rules, rules=(*rules.rules, *granted))
-        return held[1]
+    def load() -> Rules:
+        layers = layers_of(config_files(root.anchor, environ))
+        rules = rules_from(layers, resolve([*layers, layer_from_environment(environ)]))
+        return msgspec.structs.replace(rules, rules=(*rules.rules, *granted))
 
-    return current
+    return Watched(lambda: config_paths(root.anchor, environ), load)
 
 
 def agent_scan(settings: Settings) -> ScanRules:

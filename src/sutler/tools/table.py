@@ -5,7 +5,6 @@ A new tool is one row here; `declaration.Tool` says what a row holds.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 
 from sutler.access.door import Door
@@ -16,11 +15,10 @@ from sutler.edits.version_diff import NO_CHANGE, get_diff
 from sutler.edits.writer import Writer
 from sutler.errors import UsageError
 from sutler.pack.why import Verdict
-from sutler.paths import ROOT
-from sutler.store.records import Call, Listing, PatchResult, Reading, Version
+from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import context
 from sutler.tools.context import PackText, RankedFile
-from sutler.tools.declaration import Param, Tool, checked, table
+from sutler.tools.declaration import Param, Tool, refused, run, table
 
 _PATH = Param(
     "path",
@@ -61,7 +59,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="paths, and `next` if there are more",
         answer=Listing,
         example={"globs": ["src/**/*.py"]},
-        run=lambda door, args: door.list_files(args["globs"], cursor=args["cursor"]),
+        run=Door.list_files,
         standard=True,
     ),
     Tool(
@@ -72,9 +70,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="text with its version and line numbers, and `next` if there is more",
         answer=Reading,
         example={"path": "README.md"},
-        run=lambda door, args: door.read_file(
-            args["path"], cursor=args["cursor"], known=args["known"]
-        ),
+        run=Door.read_file,
         standard=True,
     ),
     Tool(
@@ -90,9 +86,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="text with its version and line numbers",
         answer=Reading,
         example={"path": "src/app.py", "start": 50, "end": 80},
-        run=lambda door, args: door.read_lines(
-            args["path"], args["start"], args["end"], known=args["known"]
-        ),
+        run=Door.read_lines,
         standard=True,
     ),
     Tool(
@@ -103,7 +97,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="text with its version; a marked line names the lines that are left out",
         answer=Reading,
         example={"path": "README.md", "max_lines": 40},
-        run=lambda door, args: door.get_excerpt(args["path"], args["max_lines"]),
+        run=Door.get_excerpt,
     ),
     Tool(
         name="search",
@@ -130,11 +124,8 @@ TOOLS: tuple[Tool, ...] = table(
         returns="matching lines with path and line number, and the limit that ended the search",
         answer=Found,
         example={"queries": ["def main", "import argparse"], "globs": ["*.py"]},
-        run=lambda door, args: door.search(
-            *args["queries"],
-            kind=args["kind"],
-            globs=args["globs"],
-            ignore_case=args["ignore_case"],
+        run=lambda door, queries, kind, globs, ignore_case: door.search(
+            *queries, kind=kind, globs=globs, ignore_case=ignore_case
         ),
         standard=True,
     ),
@@ -146,7 +137,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="symbols with line, level and text",
         answer=tuple[Symbol, ...],
         example={"path": "src/app.py"},
-        run=lambda door, args: door.outline(args["path"]),
+        run=Door.outline,
         standard=True,
     ),
     Tool(
@@ -160,7 +151,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="the summary as text",
         answer=str,
         example={"path": "src/app.py", "max_tokens": 300},
-        run=lambda door, args: door.summarize_file(args["path"], args["max_tokens"]),
+        run=Door.summarize_file,
         standard=True,
     ),
     Tool(
@@ -175,9 +166,8 @@ TOOLS: tuple[Tool, ...] = table(
         returns="a unified diff, or `no change`",
         answer=str,
         example={"path": "src/app.py"},
-        run=lambda door, args: (
-            get_diff(door, args["path"], args["version1"] or None, args["version2"] or None)
-            or NO_CHANGE
+        run=lambda door, path, version1, version2: (
+            get_diff(door, path, version1 or None, version2 or None) or NO_CHANGE
         ),
         standard=True,
     ),
@@ -189,7 +179,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="versions with id, digest, size, time, author and origin",
         answer=tuple[Version, ...],
         example={"path": "src/app.py"},
-        run=lambda door, args: door.get_file_history(args["path"], args["limit"]),
+        run=Door.get_file_history,
         aliases=("file_history",),
     ),
     Tool(
@@ -206,7 +196,7 @@ TOOLS: tuple[Tool, ...] = table(
         ),
         answer=SessionView,
         example={},
-        run=lambda door, args: door.session(),
+        run=Door.session,
     ),
     Tool(
         name="write_file",
@@ -227,9 +217,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns=_WRITTEN,
         answer=PatchResult,
         example={"path": "notes/todo.md", "content": "- read the tests\n", "mode": "create"},
-        run=lambda door, args: Writer(door).write_file(
-            args.pop("path"), args.pop("content"), **args
-        ),
+        run=Writer.write_file,
         standard=True,
     ),
     Tool(
@@ -254,7 +242,7 @@ TOOLS: tuple[Tool, ...] = table(
                 "--- a/src/app.py\n+++ b/src/app.py\n@@ -1 +1 @@\n-debug = True\n+debug = False\n"
             )
         },
-        run=lambda door, args: Writer(door).apply_patch(args.pop("patch"), **args),
+        run=Writer.apply_patch,
         standard=True,
     ),
     Tool(
@@ -282,9 +270,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns=_WRITTEN,
         answer=PatchResult,
         example={"path": "src/app.py", "old": "debug = True", "new": "debug = False"},
-        run=lambda door, args: Writer(door).edit(
-            args.pop("path"), args.pop("old"), args.pop("new"), **args
-        ),
+        run=Writer.edit,
         standard=True,
     ),
     Tool(
@@ -299,7 +285,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns=_WRITTEN,
         answer=PatchResult,
         example={"path": "src/app.py", "version": "0a93b3f8836a72b011243a72c6fb43a2"},
-        run=lambda door, args: Writer(door).rollback(args.pop("path"), args.pop("version"), **args),
+        run=Writer.rollback,
         repeatable=True,
     ),
     Tool(
@@ -324,7 +310,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="the text, how many files it holds and leaves out, and `next` if there is more",
         answer=PackText,
         example={"goal": "fix the login timeout", "max_tokens": 12_000},
-        run=lambda door, args: context.pack(door, **args),
+        run=context.pack,
         standard=True,
         essential=True,
         slow=True,
@@ -345,7 +331,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="paths with score, reasons, and lines that matter",
         answer=tuple[RankedFile, ...],
         example={"goal": "TypeError in parse_date when the year is missing", "limit": 10},
-        run=lambda door, args: context.rank(door, args["goal"], args["limit"]),
+        run=context.rank,
         standard=True,
         essential=True,
         slow=True,
@@ -358,7 +344,7 @@ TOOLS: tuple[Tool, ...] = table(
         returns="state, reason, and the rule that decides",
         answer=Verdict,
         example={"path": "src/app.py"},
-        run=lambda door, args: context.why(door, args["path"]),
+        run=context.why,
     ),
 )
 
@@ -373,15 +359,8 @@ def call(door: Door, name: str, arguments: Mapping[str, object]) -> object:
     """Run a tool by name. Refuse unknown names and arguments, so that no misspelt check is
     skipped.
     """
-    name = ALIASES.get(name, name)
-    try:
-        tool = BY_NAME.get(name)
-        if tool is None:
-            raise UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
-        complete = checked(tool, arguments)
-    except UsageError as wrong:  # refused before there was a call, and still recorded in the ledger
-        shown = name if name in BY_NAME else "unknown"
-        attempt = Call(id=secrets.token_hex(16), tool=shown, effect="list", path=ROOT)
-        door.gate.refused(attempt, "arguments", wrong.what)
-        raise door.gate.cleaned(wrong) from None
-    return tool.run(door, complete)
+    tool = BY_NAME.get(ALIASES.get(name, name))
+    if tool is None:
+        unknown = UsageError(f"no tool {name[:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
+        raise refused(door, "unknown", unknown)
+    return run(door, tool, arguments)

@@ -17,7 +17,7 @@ ROW: dict[str, Any] = {
     "returns": "the number of lines",
     "answer": int,
     "example": {"path": "a.py"},
-    "run": lambda door, args: 0,
+    "run": lambda door, path: 0,
 }
 
 

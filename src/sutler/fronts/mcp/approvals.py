@@ -8,8 +8,7 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from sutler.access.gate import Consent
-from sutler.access.grants import SECONDS, folder_of, grantable
+from sutler.access.grants import SECONDS, Consent, folder_of, grantable
 from sutler.paths import quote
 from sutler.store.records import Approval, canonical
 

@@ -15,21 +15,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from sutler.access import grants, origin
+from sutler.access import grants
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
-from sutler.access.gate import DECLINED, DO_NOT_RETRY
-from sutler.access.origin import Origin, client_of, trace_of
+from sutler.access.gate import Origin, origin
+from sutler.access.grants import DECLINED, DO_NOT_RETRY
 from sutler.access.setup import Progress
-from sutler.errors import SutlerError
+from sutler.errors import SutlerError, UsageError
 from sutler.fronts import bug_report
-from sutler.fronts.mcp import child, metrics, resources
+from sutler.fronts.mcp import child, resources
 from sutler.fronts.mcp.approvals import Sealed, can_ask, question, verdict
 from sutler.fronts.mcp.background import EXTENSION, Tasks, has_tasks
 from sutler.fronts.mcp.child import CancelledError
-from sutler.fronts.mcp.exchange import Exchange, Peer, current
+from sutler.fronts.mcp.exchange import Exchange, Metrics, Peer, Served, current
 from sutler.fronts.mcp.instructions import INSTRUCTIONS
-from sutler.fronts.mcp.metrics import Metrics, Served
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
     INTERNAL,
@@ -38,10 +37,12 @@ from sutler.fronts.mcp.wire import (
     Fault,
     Id,
     Message,
+    client_of,
+    trace_of,
 )
 from sutler.store.records import stamp
-from sutler.tools import ALIASES, BY_NAME, Tool, call
-from sutler.tools.declaration import Failure, Trouble, as_object, failure, text_of
+from sutler.tools import ALIASES, BY_NAME, Tool
+from sutler.tools.declaration import Failure, Trouble, as_object, failure, refused, run, text_of
 from sutler.tools.spelling import definition
 from sutler.version import VERSION
 
@@ -119,7 +120,7 @@ class Server:
         """The result of a request, or a Fault."""
         self.expect(message, peer, exchange)
         here = self._origin(message, peer)
-        tokens = current.set(exchange), origin.current.set(here)
+        tokens = current.set(exchange), origin.set(here)
         begun, outcome = time.perf_counter(), "error"
         try:
             answered = self._answered(message, peer, exchange)
@@ -127,12 +128,12 @@ class Server:
             return answered
         finally:
             current.reset(tokens[0])
-            origin.current.reset(tokens[1])
+            origin.reset(tokens[1])
             self._underway.pop((peer.session, message.id), None)
             tool = _tool_of(message)
             self._metrics.add(
                 Served(
-                    at=metrics.now(),
+                    at=stamp(time.time()),
                     method=message.method if message.method in self._known else "other",
                     outcome="cancelled" if exchange.cancelled.is_set() else outcome,
                     milliseconds=round((time.perf_counter() - begun) * 1_000, 3),
@@ -274,9 +275,10 @@ class Server:
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
         if name not in self._served:
-            _run_tool(peer.door, "", {})  # for the ledger; the client gets the protocol's own error
             listed = ", ".join(str(tool["name"]) for tool in self._tools)
-            raise Fault(BAD_PARAMS, f"no tool {name[:60]!r}; tools: {listed}")
+            wrong = UsageError(f"no tool {name[:60]!r}; tools: {listed}")
+            refused(peer.door, "unknown", wrong)  # for the ledger
+            raise Fault(BAD_PARAMS, wrong.what)
         capabilities = message.meta.get(f"{META}clientCapabilities")
         seal = partial(Sealed, self._key, peer.session, name, arguments)
         refusal = (
@@ -355,7 +357,7 @@ def _tool_of(message: Message) -> Tool | None:
 def _run_tool(door: Door, name: str, arguments: dict[str, object]) -> object:
     """Call a tool; a refusal is an answer too, since the model must see it."""
     try:
-        return call(door, name, arguments)
+        return run(door, BY_NAME[ALIASES.get(name, name)], arguments)
     except SutlerError as error:
         return failure(error)
 

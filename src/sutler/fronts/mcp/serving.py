@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
-from sutler.fronts.mcp.exchange import Peer
+from sutler.fronts.mcp.exchange import Metrics, Peer
 from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
-from sutler.fronts.mcp.metrics import Metrics
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home

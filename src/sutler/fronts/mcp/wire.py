@@ -149,6 +149,24 @@ def _deeper(value: object, levels: int) -> bool:
     return True
 
 
+_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_MAX_CLIENT = 100
+
+
+def client_of(info: object) -> str:
+    """`name/version` of what a client sends as `clientInfo`, printable and short."""
+    if not isinstance(info, dict):
+        return ""
+    words = [info.get("name"), info.get("version")]
+    text = "/".join(word for word in words if isinstance(word, str) and word)
+    return "".join(letter for letter in text[:_MAX_CLIENT] if letter.isprintable())
+
+
+def trace_of(value: object) -> str:
+    """A W3C `traceparent`, or nothing."""
+    return value if isinstance(value, str) and _TRACE.fullmatch(value) else ""
+
+
 def result(id: Id | None, body: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": id, "result": body}
 

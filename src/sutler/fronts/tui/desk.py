@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from sutler.access.door import Door
-from sutler.access.gate import Ask
+from sutler.access.grants import Ask
 from sutler.store.records import Caller
 from sutler.tools import open_door
 
