@@ -120,7 +120,20 @@ def check(task: TaskSpec, packer: ContextPacker, limit: int) -> bool:
         issue.raw in prompt for issue in pack.previous_state.issues if issue.raw is not UNSET
     )
     assert ("[context truncated: " in prompt) is pack.truncated
+    # An output may be lost only if it is longer than the room that is left. What the packer keeps
+    # free for the marker and for the list of what is not shown is no room.
+    entered = {issue.message for issue in pack.previous_state.issues}
+    outputs = [
+        issue.raw
+        for issue in (*task.issues, *earlier_issues(task))
+        if issue.raw is not UNSET and issue.message not in entered
+    ]
+    assert all(len(text) > limit - len(prompt) - 2 * MARKER_ROOM - 200 for text in outputs)
     return True
+
+
+def earlier_issues(task: TaskSpec) -> tuple[Issue, ...]:
+    return () if task.previous_state is UNSET else task.previous_state.issues
 
 
 def test_tier_limits_hold_on_random_tasks() -> None:

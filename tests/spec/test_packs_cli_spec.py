@@ -169,13 +169,15 @@ def test_a_typed_json_pack_is_the_wire_document(
     assert api.deserialize(packed.out) == api.deserialize(ran.out)
 
 
-def test_a_full_pack_shows_every_text_once_and_nothing_secret(sutler: Sutler, plant: Plant) -> None:
-    """Key files and contents together are the five texts; the credential file is in the index as
-    excluded.
+def test_a_full_pack_shows_every_text_and_nothing_secret(sutler: Sutler, plant: Plant) -> None:
+    """The contents are the five texts, key files repeat some of them; the credential file is in the
+    index as excluded.
     """
     found = ok(sutler("pack", "--type", "full", "-f", "json", cwd=plant(SHOP)))
-    shown = [one["path"] for one in (*found["key_files"], *found["contents"])]
-    assert sorted(shown) == [
+    texts = {item["path"]: item["content"] for item in found["contents"]}
+    assert found["key_files"]
+    assert all(texts[key["path"]] == key["content"] for key in found["key_files"])
+    assert sorted(texts) == [
         "README.md",
         "package.json",
         "src/api/auth.js",
@@ -552,6 +554,29 @@ def test_contract_check_looks_at_the_working_tree(sutler: Sutler, plant: Plant) 
         "src/n.js": "new_file_disallowed",
     }
     assert ran.code == 3
+
+
+def test_contract_check_sees_what_a_pack_leaves_out_by_name(sutler: Sutler, plant: Plant) -> None:
+    """A new file below dist/ counts; a file whose line ends git converts on checkout does not."""
+    folder = plant({"src/a.js": "x\n", "crlf.txt": "a\nb\n", ".gitattributes": "*.txt eol=crlf\n"})
+
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
+        subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "Start")
+    (folder / "crlf.txt").write_bytes(b"a\r\nb\r\n")
+    (folder / "dist").mkdir()
+    (folder / "dist/new.js").write_text("x\n")
+    (folder / "task.yaml").write_text(TASK)
+    ran = sutler("contract", "check", "task.yaml", "--json", cwd=folder)
+    found = [(item["file"], item["reason"]) for item in json.loads(ran.out)["violations"]]
+    assert found == [("dist/new.js", "new_file_disallowed")]
+    (folder / "crlf.txt").write_bytes(b"a\r\nc\r\n")
+    ran = sutler("contract", "check", "task.yaml", "--json", cwd=folder)
+    assert "crlf.txt" in [item["file"] for item in json.loads(ran.out)["violations"]]
 
 
 def test_a_task_pack_numbers_lines(sutler: Sutler, plant: Plant) -> None:

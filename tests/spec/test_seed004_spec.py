@@ -25,7 +25,6 @@ from sutler.survey.packs import (
     build_full,
     build_summary,
     classified,
-    pack_info,
     select_pack,
     truncate,
 )
@@ -353,32 +352,6 @@ def test_serializer_both_ways() -> None:
     pack = build_full(material(FILES))
     assert deserialize(serialize(pack)) == pack == deserialize(serialize(pack, "msgpack"))
     assert len(serialize(pack, "msgpack")) < len(serialize(pack))
-
-
-def test_transparency_record() -> None:
-    """context_pack_info with the seed's fields and true counts."""
-    pack = build_full(material(FILES))
-    info = json.loads(
-        msgspec.json.encode(pack_info(pack, snap(FILES), select_pack(snap(FILES))[1]))
-    )
-    assert info["exclusions_by_reason"] == {
-        "credentials": 1,
-        "binary": 1,
-        "size": 1,
-        "pattern": 900,
-    }
-    assert (
-        info["type"],
-        info["files_scanned"],
-        info["files_included"],
-        info["files_excluded"],
-    ) == (
-        "full",
-        909,
-        6,
-        903,
-    )
-    assert {"selection_reason", "content_bytes", "truncated_files"} <= set(info)
 
 
 def test_a_200_mb_manifest_is_not_read() -> None:

@@ -4,6 +4,7 @@ first.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -16,7 +17,14 @@ from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath, quote
 from sutler.scan.commits import read_history
-from sutler.scan.git import Tracked, find_repository, read_tracked, repository_config
+from sutler.scan.git import (
+    Repository,
+    Tracked,
+    find_repository,
+    read_tracked,
+    repository_config,
+    user_config,
+)
 from sutler.scan.objects import Change, blob_id, changes, contents, resolve, tree_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, FileFacts, Problem, Snapshot
@@ -93,13 +101,15 @@ def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
         )
     below = "/".join([*repository.below(root.anchor), ""])
     old = tree_of(repository.common, resolve(repository.git_dir, "HEAD"), below)
+    settings = repository_config(repository)
+    converts = _converts_line_ends(repository, settings)
     touched: list[TouchedFile] = []
     with root.reader() as reader:
         for path, was in sorted(old.items()):
             blob = reader.read(RelPath(path))
-            if isinstance(blob, Problem) or blob_id(blob.data, len(was.id)) != was.id:
+            if isinstance(blob, Problem) or not _is_blob(blob.data, was.id, converts):
                 touched.append(TouchedFile(path))
-    tracked = read_tracked(repository, repository_config(repository))
+    tracked = read_tracked(repository, settings)
     here: list[str] = [entry.path for entry in snapshot.entries]
     here += [one.path for one in snapshot.excluded if not (one.ignored or one.reason == "ignored")]
     for path in here:
@@ -107,6 +117,28 @@ def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
         if path not in old and not (link or path.endswith("/")):
             touched.append(TouchedFile(path, True))
     return sorted(touched, key=lambda change: change.file)
+
+
+def _converts_line_ends(repository: Repository, settings: dict[str, str]) -> bool:
+    """Whether git may write other line ends into the work tree than a commit holds."""
+    wanted = {**user_config(), **settings}.get("core.autocrlf", "").lower()
+    attributes = (
+        os.path.join(repository.top, ".gitattributes"),
+        os.path.join(repository.common, "info", "attributes"),
+    )
+    return wanted in ("true", "input") or any(map(os.path.lexists, attributes))
+
+
+def _is_blob(data: bytes, digest: str, converts: bool) -> bool:
+    """Whether a file is the committed one, as it is or with the line ends of a checkout."""
+    if blob_id(data, len(digest)) == digest:
+        return True
+    # Not every file that git stores has LF: one with CRLF in the commit was compared as it is.
+    return (
+        converts
+        and b"\r\n" in data
+        and blob_id(data.replace(b"\r\n", b"\n"), len(digest)) == digest
+    )
 
 
 def _first(message: str) -> str:

@@ -70,6 +70,9 @@ def send(
         problems=made.problems,
         type=kind,
         linked=made.linked,
+        document_bytes=None
+        if isinstance(document, ContextPack)
+        else document.metadata.total_content_bytes,
     )
     return Sending(data, report)
 

@@ -11,7 +11,15 @@ from sutler.errors import UsageError
 from sutler.formats.document import Pack
 from sutler.pack.serial import deserialize
 from sutler.paths import wire_path
-from sutler.survey.wire import FullPack, Moved, PackChange, PackDiff, SummaryPack
+from sutler.survey.wire import (
+    FileContent,
+    FullPack,
+    KeyFile,
+    Moved,
+    PackChange,
+    PackDiff,
+    SummaryPack,
+)
 from sutler.tasks.wire import ContextPack
 
 AnyPack = Pack | FullPack | SummaryPack | ContextPack
@@ -149,12 +157,13 @@ def _text(value: object) -> str:
 def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
     if isinstance(pack, SummaryPack):
         return [(item.path, "summary", repr(item), "key file") for item in pack.key_files_summary]
-    keys = [
-        (key.path, _cut(key.truncated), key.content, f"key file ({key.importance})")
-        for key in pack.key_files
-    ]
-    return keys + [
-        (item.path, _cut(item.truncated), item.content, "text") for item in pack.contents
+    notes = {key.path: f"key file ({key.importance})" for key in pack.key_files}
+    # Earlier versions had the text of a key file in `key_files` alone: it is read from there too.
+    texts: dict[str, KeyFile | FileContent] = {item.path: item for item in pack.key_files}
+    texts |= {item.path: item for item in pack.contents}
+    return [
+        (path, _cut(item.truncated), item.content, notes.get(path, "text"))
+        for path, item in texts.items()
     ]
 
 
@@ -173,6 +182,13 @@ def pack_digests(pack: AnyPack) -> dict[str, str]:
     else:
         pairs = [(row.path, row.digest) for row in pack.file_index]
     return {path: digest for path, digest in pairs if digest is not UNSET}
+
+
+def shown_texts(pack: AnyPack) -> list[tuple[str, str, str]]:
+    """Path, level and text of every file that a pack shows, sorted."""
+    return sorted(
+        (path, seen.level, seen.text) for path, seen in _files(pack).items() if seen.level
+    )
 
 
 def whole_texts(pack: AnyPack) -> dict[str, str]:

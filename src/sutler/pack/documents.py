@@ -20,8 +20,9 @@ from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
 from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, unquote, wire_path
-from sutler.scan.classify import Classified, extractable
+from sutler.scan.classify import Classified, extractable, facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, Snapshot
+from sutler.secrets.cleaner import as_it_is
 from sutler.survey import graph, packs
 from sutler.survey.keys import key_files
 from sutler.survey.manifest import survey_manifest
@@ -116,7 +117,30 @@ def select_type(project: Project, constraints: PackConstraints) -> tuple[PackTyp
     first.
     """
     snapshot, _ = chosen(project, capped=False)
-    return packs.select_pack(snapshot, constraints, cut_of(project.settings, constraints))
+    cut = cut_of(project.settings, constraints)
+    measured = _measured(project, snapshot, constraints, cut)
+    return packs.select_pack(snapshot, constraints, cut, measured)
+
+
+def _measured(
+    project: Project, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
+) -> dict[str, int] | None:
+    """The bytes that each file would show in a full pack. None where there are more files than
+    such a pack may have: then nothing need be read.
+    """
+    entries = [entry for entry, facts in packs.classified(snapshot) if extractable(facts)]
+    if len(entries) > constraints.max_files or constraints.prefer_summary:
+        return None
+    sizes: dict[str, int] = {}
+    with project.opened().reader() as reader:
+        # Unredacted text is measured here and goes no further: a marker differs by some bytes.
+        loader = Loader(reader, as_it_is, project.settings)
+        for entry in entries:
+            material = loader.material(Choice(entry, facts_of(entry.path), 0, 0.0, ""))
+            if not isinstance(material, Excluded):
+                text, _ = packs.truncate(material.clean.text, cut)
+                sizes[entry.path] = packs.byte_length(text)
+    return sizes
 
 
 def make_full(project: Project, constraints: PackConstraints) -> Made:
@@ -126,20 +150,16 @@ def make_full(project: Project, constraints: PackConstraints) -> Made:
         project, room=min(constraints.max_content_bytes, *_provider_rooms(constraints)), cut=cut
     )
     document = packs.build_full(material, constraints, cut)
-    rows = [
-        (one.path, one.truncated, one.content, f"key file: {one.category}")
-        for one in document.key_files
-    ]
-    rows += [(one.path, one.truncated, one.content, "text") for one in document.contents]
+    reasons = {key.path: f"key file: {key.category}" for key in document.key_files}
     shown = [
         shown_text(
-            rel_of(path),
-            "head_tail" if was_cut else "full",
-            text,
-            reason,
-            material.texts.get(rel_of(path)),
+            rel_of(item.path),
+            "head_tail" if item.truncated else "full",
+            item.content,
+            reasons.get(item.path, "text"),
+            material.texts.get(rel_of(item.path)),
         )
-        for path, was_cut, text, reason in rows
+        for item in document.contents
     ]
     rule = Rule("max_content_bytes", f"{constraints.max_content_bytes:,}")
     return _made(document, shown, material, rule)
@@ -293,13 +313,13 @@ def _affordable(
     """
     sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
     keys = [entry.path for entry, _ in key_files(pairs, central)]
-    found: list[str] = []
+    affordable: list[str] = []
     for path in dict.fromkeys([*keys, *order]):
         cost = min(sizes.get(path, room + 1), file_limit)
         if path not in huge and cost <= room:
             room -= cost
-            found.append(path)
-    return found
+            affordable.append(path)
+    return affordable
 
 
 def created_at(snapshot: Snapshot, environ: Mapping[str, str] = os.environ) -> str:

@@ -93,7 +93,7 @@ def pack_info(report: Report) -> Info:
         exclusions_by_reason=ExclusionsByReason(
             tally["credentials"], tally["binary"], tally["size"], tally["pattern"]
         ),
-        content_bytes=sum(one.bytes for one in report.shown),
+        content_bytes=report.content_bytes,
         truncated_files=sum(1 for one in report.shown if one.level not in WHOLE),
     )
     fields: Info = msgspec.to_builtins(info)

@@ -65,6 +65,14 @@ class Report(Struct, frozen=True):
     selection_reason: str = "asked for"
     by_name: tuple[str, ...] = ()  # lines about text files that only a name rule leaves out
     linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
+    document_bytes: int | None = None  # content of a document, as its own metadata states it
+
+    @property
+    def content_bytes(self) -> int:
+        """The bytes of the files' text that the pack shows."""
+        if self.document_bytes is not None:
+            return self.document_bytes
+        return sum(file.bytes for file in self.shown)
 
     @property
     def scanned(self) -> int:

@@ -15,12 +15,14 @@ from sutler.formats.document import CleanText
 from sutler.pack.documents import Made, chosen, linked_of, rel_of
 from sutler.pack.load import Loader
 from sutler.pack.report import shown_text
+from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, normalize_path, parse_relpath
 from sutler.scan.classify import facts_of
 from sutler.scan.root import Root
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
 from sutler.scan.walk import explain
 from sutler.secrets.cleaner import Clean
+from sutler.survey.packs import classified
 from sutler.tasks.contract import owned
 from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
 from sutler.tasks.spec import read_task
@@ -72,6 +74,7 @@ class ContextPacker:
                 digests=shelf.digests,
                 kept_out=kept_out,
                 line_numbers=project.settings.flag("line_numbers"),
+                users=_users(root, spec, snapshot),
             )
             done = assemble(spec, source, limit, self._top)
         return _account(done, snapshot, shelf)
@@ -91,6 +94,17 @@ def _scores(
         ranked = project.ranking(snapshot, "\n".join(words)).ranked
         scores |= {one.path: 1.0 + one.score for one in ranked}
     return scores
+
+
+def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str]]:
+    """The files that use each file, where the contract allows any: a change of a file has to
+    know what depends on it.
+    """
+    if not owned([entry.path for entry in snapshot.entries], task.files_contract):
+        return {}
+    from sutler.survey.graph import users
+
+    return users(read_sources(root, own_sources(classified(snapshot))))
 
 
 def cleaned(task: TaskSpec, clean: Clean) -> TaskSpec:

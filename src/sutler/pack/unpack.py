@@ -1,5 +1,5 @@
-"""New files below a directory: parents are made as needed, nothing is written through a link or
-over a file.
+"""The files of a pack, and new files below a directory: parents are made as needed, nothing is
+written through a link or over a file.
 """
 
 from __future__ import annotations
@@ -8,12 +8,68 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from sutler.errors import RefusedError
-from sutler.paths import RelPath, parse_relpath, quote
+from msgspec import Struct
+
+from sutler.errors import RefusedError, UsageError
+from sutler.formats.document import PROCESSED, Pack, Section
+from sutler.pack.diff import AnyPack, pack_digests, shown_texts
+from sutler.pack.documents import rel_of
+from sutler.paths import RelPath, basename, parse_relpath, quote
+from sutler.scan.text import encode
+from sutler.survey.wire import FullPack, SummaryPack
 from sutler.system import fs
 
 _DIRECTORY = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW | fs.O_CLOEXEC
 _NEW = fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW | fs.O_CLOEXEC
+
+
+class UnpackedFile(Struct, frozen=True):
+    """A file as a pack shows it. `source` is the digest of the project's own file."""
+
+    path: RelPath
+    level: str
+    data: bytes
+    mode: int
+    source: str
+
+
+def project_of(pack: AnyPack) -> str:
+    """The name of the project that a pack was made of; of a task pack, the task's id."""
+    if isinstance(pack, Pack):
+        return pack.preamble.project
+    if isinstance(pack, FullPack | SummaryPack):
+        return basename(pack.metadata.source_root)
+    return pack.task.id
+
+
+def unpacked(pack: AnyPack) -> list[UnpackedFile]:
+    """The files of a pack. A document holds text alone: its files are UTF-8 without a mode."""
+    if isinstance(pack, Pack):
+        return [
+            UnpackedFile(section.path, section.level, _data(section), section.mode, section.source)
+            for section in pack.sections
+        ]
+    if isinstance(pack, SummaryPack):
+        raise UsageError(
+            "a summary cannot be unpacked",
+            rule="it holds facts about files, not their text",
+            next_step="make a pack of --type full",
+        )
+    digests = pack_digests(pack)
+    return [
+        UnpackedFile(
+            rel_of(path), level, text.encode("utf-8", "replace"), 0o644, digests.get(path, "")
+        )
+        for path, level, text in shown_texts(pack)
+    ]
+
+
+def _data(section: Section) -> bytes:
+    """The bytes of the file: in its own encoding where the pack shows all of it. Of a file that a
+    processor turned into text there is only the text.
+    """
+    own = section.level == "full" and section.encoding != PROCESSED
+    return encode(section.body.text, section.encoding if own else "utf-8")
 
 
 def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:

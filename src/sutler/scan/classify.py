@@ -22,9 +22,7 @@ from sutler.scan.snapshot import FileCategory, FileEntry, FileFacts, FileType, I
 
 # Compiled on first use: most projects meet only some of these.
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_HINT = (
-    "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|permission|rbac|acl"
-)
+_HINT = "auth|login|session|jwt|rout|controller|handler|api|model|schema|migration|queries|permission|rbac|acl"
 _API_WORD = (
     r"(?:rest|web|open|http|json|public|internal|graphql|grpc)?"
     r"apis?(?:server|views?|router|gateway)?$"
@@ -263,7 +261,11 @@ def _theme(name: str) -> FileCategory | None:
         return "api"
     if any(re.match(_API_WORD, word) for word in words):
         return "api"
-    return "database" if any(mark in text for mark in ("model", "schema", "migration")) else None
+    return (
+        "database"
+        if any(mark in text for mark in ("model", "schema", "migration", "queries"))
+        else None
+    )
 
 
 def _is_test_name(name: str, low: str, language: Language | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from sutler.formats.document import CleanText
-from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
 from sutler.paths import basename, normalize_path, wire_path
 from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
@@ -43,6 +41,8 @@ from sutler.survey.wire import (
 _CONSTRAINTS = PackConstraints()
 _CUT = TruncationConfig()
 _KEYS = KeyLimits()
+Truncated = tuple[str, bool]
+"""A text within its limit, and whether it was cut for that."""
 
 
 class Material(Struct, frozen=True, kw_only=True):
@@ -78,13 +78,21 @@ def classified(snapshot: Snapshot) -> list[Classified]:
 
 
 def select_pack(
-    snapshot: Snapshot, constraints: PackConstraints = _CONSTRAINTS, cut: TruncationConfig = _CUT
+    snapshot: Snapshot,
+    constraints: PackConstraints = _CONSTRAINTS,
+    cut: TruncationConfig = _CUT,
+    measured: Mapping[str, int] | None = None,
 ) -> tuple[PackType, str]:
-    """The seed's selection logic, with the reason for the transparency record."""
+    """The seed's selection logic, with the reason for the transparency record. `measured` are the
+    bytes that each file would show, where the files were read; without them the sizes speak.
+    """
     if constraints.prefer_summary:
         return "summary", "prefer_summary is set"
-    sizes = [entry.size for entry, facts in classified(snapshot) if extractable(facts)]
-    estimate = sum(min(size, cut.max_file_bytes) for size in sizes)
+    sizes = list((measured or {}).values())
+    if measured is None:
+        entries = [entry for entry, facts in classified(snapshot) if extractable(facts)]
+        sizes = [min(entry.size, cut.max_file_bytes) for entry in entries]
+    estimate = sum(sizes)
     for name, limit in _limits(constraints):
         if estimate > limit:
             return "summary", f"estimated {estimate:,} bytes exceed {name} of {limit:,}"
@@ -128,16 +136,40 @@ def truncate(text: str, cut: TruncationConfig = _CUT, limit: int | None = None) 
     ), True
 
 
+def byte_length(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "ignore")
 
 
 class _Shown(Struct):
-    """What a full pack shows so far, and what it has cost."""
+    """What a full pack shows so far and what it has cost: texts in `contents`, and those of key
+    files that `key_files` repeats. A text that no longer fits the room stays out.
+    """
 
+    room: int = 0
     used: int = 0
-    truncated: int = 0
-    texts: dict[str, tuple[str, bool]] = {}
+    texts: dict[str, Truncated] = {}
+    repeated: dict[str, Truncated] = {}
+
+    def show(self, paths: Iterable[str], texts: Mapping[str, Truncated]) -> None:
+        for path in paths:
+            if path in texts and path not in self.texts and self._paid(texts[path]):
+                self.texts[path] = texts[path]
+
+    def repeat(self, texts: Mapping[str, Truncated]) -> None:
+        for path, text in texts.items():
+            if path in self.texts and path not in self.repeated and self._paid(text):
+                self.repeated[path] = text
+
+    def _paid(self, truncated: Truncated) -> bool:
+        size = byte_length(truncated[0])
+        if self.used + size > self.room:
+            return False
+        self.used += size
+        return True
 
 
 def build_full(
@@ -146,8 +178,8 @@ def build_full(
     cut: TruncationConfig = _CUT,
     limits: KeyLimits = _KEYS,
 ) -> FullPack:
-    """Manifest, index, key files, all other text, metadata. Key files are shown first when room is
-    short.
+    """Manifest, index, all text, the key files once more, metadata. Key files come first when room
+    is short, and both copies of their text count.
     """
     pairs = classified(material.snapshot)
     surveyed = survey(material, pairs)
@@ -159,17 +191,21 @@ def build_full(
         limits,
     )
     room = min(cut.max_total_bytes, *(limit for _, limit in _limits(constraints)))
-    shown = _Shown()
+    first = [entry.path for entry, _ in keys]
+    rest = [entry.path for entry, facts in pairs if extractable(facts) and entry.path not in first]
+    shown = _Shown(room)
     key_cap = min(cut.max_file_bytes, limits.max_content_per_file_bytes)
-    for entry, _ in keys:
-        _show(entry.path, material, cut, key_cap, room, shown)
-    rest = [
-        entry.path for entry, facts in pairs if extractable(facts) and entry.path not in shown.texts
-    ]
-    for path in _ordered(rest, material.order):
-        _show(path, material, cut, cut.max_file_bytes, room, shown)
+    texts = {path: truncate(clean.text, cut) for path, clean in material.texts.items()}
+    repeats: dict[str, Truncated] = {
+        path: truncate(material.texts[path].text, cut, key_cap) for path in first
+    }
+    if sum(byte_length(text) for text, _ in texts.values()) > room:
+        # Not every text fits once: the key files come first, with both of their copies.
+        shown.show(first, texts)
+        shown.repeat(repeats)
+    shown.show([*first, *_ordered(rest, material.order)], texts)
+    shown.repeat(repeats)
     sizes: dict[str, int] = {entry.path: entry.size for entry, _ in pairs}
-    key_paths = {entry.path for entry, _ in keys}
     return FullPack(
         manifest=_spoken(surveyed.manifest),
         file_index=_index(material, pairs, shown.texts.keys(), "size_limit"),
@@ -178,15 +214,14 @@ def build_full(
                 wire_path(entry.path),
                 facts.category,
                 facts.importance or "medium",
-                *shown.texts[entry.path],
+                *shown.repeated[entry.path],
             )
             for entry, facts in keys
-            if entry.path in shown.texts
+            if entry.path in shown.repeated
         ),
         contents=tuple(
             FileContent(wire_path(path), *shown.texts[path], sizes[path])
             for path in sorted(shown.texts)
-            if path not in key_paths
         ),
         metadata=_metadata("full", material, pairs, shown.texts.keys(), shown),
     )
@@ -201,23 +236,6 @@ def _ordered(paths: Iterable[str], order: Sequence[str]) -> list[str]:
         return rank.get(path, len(rank)), facts.lock or facts.generated, path
 
     return sorted(paths, key=place)
-
-
-def _show(
-    path: str, material: Material, cut: TruncationConfig, cap: int, room: int, shown: _Shown
-) -> None:
-    """Add a file whole or cut to its own limit; what no longer fits the total stays out,
-    uncrumbled.
-    """
-    clean = material.texts.get(path)
-    if clean is None:
-        return
-    text, was_cut = truncate(clean.text, cut, cap)
-    cost = len(text.encode("utf-8", "surrogatepass"))
-    if shown.used + cost <= room:
-        shown.used += cost
-        shown.truncated += was_cut
-        shown.texts[path] = (text, was_cut)
 
 
 def survey(material: Material, pairs: list[Classified]) -> Surveyed:
@@ -307,7 +325,8 @@ def _metadata(
         files_included=len(inside),
         files_excluded=len(pairs) - len(inside) + out,
         total_content_bytes=shown.used,
-        truncation_applied=shown.truncated > 0 or (kind == "full" and bool(missing)),
+        truncation_applied=any(cut for _, cut in shown.texts.values())
+        or (kind == "full" and bool(missing)),
         encoding_issues=tuple(f"{wire_path(item.path)}: {item.detail}" for item in issues),
     )
 
@@ -352,36 +371,4 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         risk_hotspots=spots,
         metadata=_metadata("summary", material, pairs, included, shown),
         files=described,
-    )
-
-
-def pack_info(pack: FullPack | SummaryPack, snapshot: Snapshot, reason: str) -> ContextPackInfo:
-    """The `context_pack_info` of the transparency record."""
-    counts: Counter[str] = Counter()
-    for out in snapshot.excluded:
-        if out.rule.source != "git":  # the inside of `.git` is no file of the project
-            counts[seed_reason(out.reason)] += out.count
-    for row in pack.file_index:
-        if row.exclusion_reason is not UNSET and row.size_bytes:
-            counts[row.exclusion_reason] += 1
-    named = sum(counts[name] for name in ("credentials", "binary", "size_limit"))
-    cut = 0
-    if isinstance(pack, FullPack):
-        cut = sum(key.truncated for key in pack.key_files) + sum(
-            item.truncated for item in pack.contents
-        )
-    return ContextPackInfo(
-        type=pack.metadata.pack_type,
-        selection_reason=reason,
-        files_scanned=pack.metadata.total_files_scanned,
-        files_included=pack.metadata.files_included,
-        files_excluded=pack.metadata.files_excluded,
-        exclusions_by_reason=ExclusionsByReason(
-            credentials=counts["credentials"],
-            binary=counts["binary"],
-            size=counts["size_limit"],
-            pattern=counts.total() - named,
-        ),
-        content_bytes=pack.metadata.total_content_bytes,
-        truncated_files=cut,
     )

@@ -177,7 +177,10 @@ class PackMetadata(Struct, frozen=True):
 
 
 class FullPack(Struct, frozen=True, tag_field="type", tag="full"):
-    """Every extractable file's text, once: key files in `key_files`, all others in `contents`."""
+    """`contents` holds the text of every extractable file, `key_files` repeats those to read
+    first. Both copies count in `total_content_bytes`; where they do not fit, only `contents` has
+    the text.
+    """
 
     manifest: Manifest
     file_index: tuple[FileIndexEntry, ...]

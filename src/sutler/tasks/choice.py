@@ -21,13 +21,16 @@ _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7
 
 
 class Wanted(Struct):
-    """A file selected for the task: its priority, the reason, and the lines that issues name."""
+    """A file selected for the task: its priority, the reason, the lines that issues name, and for
+    a file that the contract allows the files that use it.
+    """
 
     path: str
     priority: FilePriority
     reason: str
     doc: bool = False
     lines: list[int] = []
+    used_by: tuple[str, ...] = ()
 
 
 class Index(Struct, frozen=True):
@@ -167,20 +170,29 @@ def _mentions(text: str) -> list[tuple[str, int]]:
 
 
 def owned_files(
-    task: TaskSpec, index: Index, taken: Iterable[str], scores: Mapping[str, float]
+    task: TaskSpec,
+    index: Index,
+    wanted: Iterable[Wanted],
+    scores: Mapping[str, float],
+    users: Mapping[str, Sequence[str]],
 ) -> list[Wanted]:
-    """Return low files: those that the contract allows, by score (highest first), then by path.
-    Locks, generated files and tool settings (`.gitignore`) need an entry without a wildcard.
+    """Return low files: those that the contract allows and nothing else names, by score (highest
+    first), then by path. Locks, generated files and tool settings (`.gitignore`) need an entry
+    without a wildcard. Every file that the contract allows, named or not, gets its users.
     """
-    seen = set(taken)
+    named = {item.path: item for item in wanted}
     contract = task.files_contract
-    paths = [
-        path
-        for path in owned(sorted(index.paths), contract)
-        if path not in seen and (path in contract.allowed or not _filler(path))
-    ]
+    paths: list[str] = []
+    for path in owned(sorted(index.paths), contract):
+        if path in named:
+            named[path].used_by = tuple(users.get(path, ()))
+        elif path in contract.allowed or not _filler(path):
+            paths.append(path)
     paths.sort(key=lambda path: (-scores.get(path, 0.0), path))
-    return [Wanted(path, "low", "in the file contract") for path in paths]
+    return [
+        Wanted(path, "low", "in the file contract", used_by=tuple(users.get(path, ())))
+        for path in paths
+    ]
 
 
 def _filler(path: str) -> bool:

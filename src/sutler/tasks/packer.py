@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
@@ -23,7 +24,7 @@ from sutler.tasks.prompt import (
     render_prompt,
     required_chars,
 )
-from sutler.tasks.shares import MAX_OWNED, Offer, Plan, share
+from sutler.tasks.shares import MAX_OWNED, Offer, Plan, add_owned, share
 from sutler.tasks.wire import (
     TIER_CHARS,
     Constraints,
@@ -44,6 +45,8 @@ files.
 """
 MAX_NOT_SHOWN = 40
 MARKER_ROOM = 180
+MAX_USERS = 5
+"""Files that the line about the users of a file names."""
 
 _NONE: Mapping[str, str] = {}
 _TITLES = len(FILES_TITLE) + len(DOCS_TITLE)
@@ -53,7 +56,8 @@ class Source(Struct, frozen=True):
     """The project as input of the packer. `read` returns redacted text or a Problem. `clean`
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
     are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
-    `line_numbers` numbers every file, not only those whose lines the task cites.
+    `line_numbers` numbers every file, not only those whose lines the task cites. `users` are the
+    files that use a file.
     """
 
     paths: Sequence[str]
@@ -63,6 +67,7 @@ class Source(Struct, frozen=True):
     digests: Mapping[str, str] = {}
     kept_out: Mapping[str, Problem] = {}
     line_numbers: bool = False
+    users: Mapping[str, Sequence[str]] = {}
 
 
 class Assembled(Struct, frozen=True):
@@ -104,12 +109,13 @@ def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_I
     problems += idle_globs(sorted(index.paths), task.files_contract)
     core, diff_cut = _core(task, issues, limit, source.clean)
     shelf = _Shelf(source, problems)
-    low = owned_files(task, index, [item.path for item in wanted], source.scores)
+    low = owned_files(task, index, wanted, source.scores, source.users)
     complete = len(issues) == len(ranked) and not diff_cut
     plan = _whole(core, wanted, low, shelf, limit) if complete else None
     if plan is None:
-        plan = _squeeze(core, wanted, low, shelf, limit)
-        core, issues = _more_issues(core, ranked, len(issues), plan, source.clean)
+        plan = _squeeze(core, wanted, shelf, limit)
+        core, issues = _more_issues(core, issues, ranked, plan, source.clean)
+        add_owned(plan, low, shelf.offers)
     dropped = len(ranked) - len(issues)
     cuts = [f"{dropped:,} more issues"] if dropped else []
     cuts += ["the diff in full: it is summarised"] if diff_cut else []
@@ -157,7 +163,17 @@ def _file(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> Conte
     digest = digests.get(item.path, UNSET)
     path = wire_path(item.path)
     ranges = rung.ranges or UNSET
-    return ContextFile(path, rung.text, item.priority, rung.level, item.reason, digest, ranges)
+    return ContextFile(
+        path,
+        rung.text,
+        item.priority,
+        rung.level,
+        item.reason,
+        digest,
+        ranges,
+        tuple(map(wire_path, item.used_by[:MAX_USERS])) or UNSET,
+        max(len(item.used_by) - MAX_USERS, 0) or UNSET,
+    )
 
 
 def _doc(item: Wanted, rung: Rung, digests: Mapping[str, str] = _NONE) -> ContextDoc:
@@ -181,14 +197,12 @@ def _whole(
     return plan if plan.room >= missing else None
 
 
-def _squeeze(
-    core: ContextPack, wanted: list[Wanted], low: list[Wanted], shelf: _Shelf, limit: int
-) -> Plan:
-    """Plan the files where not everything fits."""
+def _squeeze(core: ContextPack, wanted: list[Wanted], shelf: _Shelf, limit: int) -> Plan:
+    """Plan the files that the task names, where not everything fits."""
     plan = Plan(limit - required_chars(core) - _TITLES - MARKER_ROOM)
     if plan.room < 0:
         raise _refused(limit, limit - plan.room)
-    share(plan, wanted, low, shelf.offers)
+    share(plan, wanted, shelf.offers)
     return plan
 
 
@@ -294,24 +308,28 @@ def _affordable_issues(
 
 def _more_issues(
     core: ContextPack,
+    entered: list[Issue],
     ranked: list[Issue],
-    entered: int,
     plan: Plan,
     clean: Callable[[str], CleanText],
 ) -> tuple[ContextPack, list[Issue]]:
-    """Fill the remaining room with further issues: no error output is lost while it fits."""
-    state = core.previous_state
+    """Fill the room that named files leave with further issues, before files of the contract: no
+    error output is lost while it fits.
+    """
+    entered = list(entered)
     size = required_chars(core)
-    while entered < len(ranked) and not isinstance(state, UnsetType):
-        issue = _cleaned(ranked[entered], clean)
+    for candidate in ranked[len(entered) :]:
+        state = core.previous_state
+        if isinstance(state, UnsetType):
+            break
+        issue = _cleaned(candidate, clean)
         larger = replace(core, previous_state=replace(state, issues=(*state.issues, issue)))
         cost = required_chars(larger) - size
-        if cost > plan.room:
-            break
-        plan.room -= cost
-        core, size, entered = larger, size + cost, entered + 1
-        state = core.previous_state
-    return core, ranked[:entered]
+        if cost <= plan.room:
+            plan.room -= cost
+            core, size = larger, size + cost
+            entered.append(candidate)
+    return core, entered
 
 
 def _ranked_issues(task: TaskSpec) -> list[Issue]:
@@ -349,9 +367,19 @@ def _finish(
     prompt = render_prompt(pack)
     if len(prompt) > limit:
         raise _refused(limit, len(prompt))
-    return Assembled(
-        replace(pack, total_chars=len(prompt)), prompt, tuple(shelf.problems), tuple(notes)
-    )
+    pack = _measured(replace(pack, total_chars=len(prompt)))
+    return Assembled(pack, prompt, tuple(shelf.problems), tuple(notes))
+
+
+def _measured(pack: ContextPack) -> ContextPack:
+    """The pack with the length of its JSON, which states the same texts with escapes and names of
+    fields, and so has more characters than the prompt that the tier limits.
+    """
+    size = len(msgspec.json.encode(pack).decode())
+    for _ in range(3):  # the figure is part of what it measures: its own digits count
+        pack = replace(pack, json_chars=size)
+        size = len(msgspec.json.encode(pack).decode())
+    return pack
 
 
 def _that_fit(notes: list[str], room: int) -> list[str]:

@@ -123,7 +123,15 @@ def _errors(outputs: Sequence[str]) -> str:
 
 def file_block(item: ContextFile) -> str:
     title = f"### {quote(item.path)} ({item.priority} priority, {item.level})"
-    return f"{title}\n\n{fenced(_numbered(item), facts_of(item.path).language)}\n"
+    text = fenced(_numbered(item), facts_of(item.path).language)
+    return f"{title}\n\n{_used_by(item)}{text}\n"
+
+
+def _used_by(item: ContextFile) -> str:
+    if item.used_by is UNSET:
+        return ""
+    more = "" if item.used_by_more is UNSET else f" and {item.used_by_more:,} more"
+    return f"Used by {', '.join(map(quote, item.used_by))}{more}.\n\n"
 
 
 def _numbered(item: ContextFile | ContextDoc) -> str:

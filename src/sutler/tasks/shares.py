@@ -11,10 +11,8 @@ from sutler.tasks.ladder import Rung
 
 MAX_OWNED = 200
 MIN_FILE_CHARS = 200
-SMALL_SHARE = 2
-"""Small files of the context take at most one part in this many of the room before large files of
-a higher priority get more than their least.
-"""
+SMALL = 4
+"""A file is small beside one that costs at least this many times as much."""
 
 
 class Offer(Struct, frozen=True):
@@ -45,15 +43,13 @@ Ladder = tuple[Wanted, Sequence[Offer]]
 """A file and its offers, the least first."""
 
 
-def share(
-    plan: Plan,
-    wanted: Sequence[Wanted],
-    owned: Sequence[Wanted],
-    offers: Callable[[Wanted], list[Offer]],
-) -> None:
-    """Plan high before medium before low files. Within a priority every file gets its smallest
+Offers = Callable[[Wanted], list[Offer]]
+
+
+def share(plan: Plan, wanted: Sequence[Wanted], offers: Offers) -> None:
+    """Plan high before medium files. Within a priority every file gets its smallest
     offer before any file gets a larger one, and a small file is whole before a large one grows past
-    it.
+    it, whatever the priorities of the two.
     """
     ladders: list[Ladder] = [(item, offers(item)[::-1]) for item in wanted]
     high = [ladder for ladder in ladders if ladder[0].priority == "high"]
@@ -63,7 +59,11 @@ def share(
     _small_whole(plan, high, medium)
     for group in (high, medium):
         _grow(plan, group)
-    for item in owned[:MAX_OWNED]:  # the head of a file that nothing names is filler
+
+
+def add_owned(plan: Plan, owned: Sequence[Wanted], offers: Offers) -> None:
+    """Plan low files, whole or not at all: the head of a file that nothing names is filler."""
+    for item in owned[:MAX_OWNED]:
         if plan.room < MIN_FILE_CHARS:
             break
         for offer in offers(item)[:1]:
@@ -76,14 +76,17 @@ def _least(item: Wanted, steps: Sequence[Offer]) -> Sequence[Offer]:
 
 
 def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -> None:
-    """Show files of the context whole that are smaller than a file of higher priority."""
+    """Show files of the context whole that are small beside a file of higher priority, the
+    smallest first. The large file has its least already: what it loses is text around the lines
+    that issues cite.
+    """
     largest = max((steps[-1].cost for _, steps in high if steps), default=0)
-    whole = [(steps[-1], item) for item, steps in medium if steps and steps[-1].cost < largest]
-    room = plan.room // SMALL_SHARE
+    whole = [
+        (steps[-1], item) for item, steps in medium if steps and steps[-1].cost * SMALL <= largest
+    ]
     for offer, item in sorted(whole, key=lambda pair: (pair[0].cost, pair[1].path)):
-        if offer.cost > room or not plan.take(item, offer):
+        if not plan.take(item, offer):
             break
-        room -= offer.cost
 
 
 def _grow(plan: Plan, group: Sequence[Ladder]) -> None:

@@ -106,7 +106,8 @@ class Constraints(Struct, frozen=True, rename="camel"):
 class ContextFile(Struct, frozen=True, rename="camel"):
     """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
     included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where
-    the prompt numbers them.
+    the prompt numbers them. `used_by` names files that use a file which the contract allows;
+    `used_by_more` counts those without a name here.
     """
 
     path: str
@@ -116,6 +117,8 @@ class ContextFile(Struct, frozen=True, rename="camel"):
     reason: str = ""
     digest: str | UnsetType = UNSET
     line_ranges: tuple[LineRange, ...] | UnsetType = UNSET
+    used_by: tuple[str, ...] | UnsetType = UNSET
+    used_by_more: int | UnsetType = UNSET
 
 
 class ContextDoc(Struct, frozen=True, rename="camel"):
@@ -130,7 +133,8 @@ class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
     """The pack. `total_chars` counts the characters (code points) of the rendered prompt.
 
     `not_shown` lists requested files that are missing from the pack; `not_shown_more` counts those
-    that did not fit in the list. `max_chars` is the tier's limit.
+    that did not fit in the list. `max_chars` is the tier's limit, which the prompt obeys;
+    `json_chars` is the length of this document as JSON.
     """
 
     task: TaskInfo
@@ -143,6 +147,7 @@ class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
     total_chars: int = 0
     truncated: bool = False
     max_chars: int = 0
+    json_chars: int = 0
     not_shown: tuple[str, ...] = ()
     not_shown_more: int = 0
     schema_version: int = SCHEMA_VERSION

@@ -10,7 +10,6 @@ from sutler.survey.packs import (
     Material,
     build_full,
     build_summary,
-    pack_info,
     select_pack,
     truncate,
 )
@@ -52,17 +51,17 @@ def material(files: dict[str, str], order: tuple[str, ...] = ()) -> Material:
     )
 
 
-def test_full_pack_shows_every_text_once() -> None:
+def test_full_pack_shows_every_text_and_repeats_key_files() -> None:
     pack = build_full(material(FILES))
-    shown = [key.path for key in pack.key_files] + [item.path for item in pack.contents]
-    assert sorted(shown) == sorted(FILES)
+    assert [item.path for item in pack.contents] == sorted(FILES)
     assert [(key.path, key.importance) for key in pack.key_files] == [
         ("pyproject.toml", "critical"),
         ("app.py", "critical"),
         ("shop/auth.py", "high"),
     ]
     assert pack.metadata.files_included == 6
-    assert pack.metadata.total_content_bytes == sum(len(text) for text in FILES.values())
+    repeated = sum(len(FILES[key.path]) for key in pack.key_files)
+    assert pack.metadata.total_content_bytes == repeated + sum(map(len, FILES.values()))
     assert pack.metadata.encoding_issues == ("x.txt: latin-1 assumed",)
     assert not pack.metadata.truncation_applied
 
@@ -84,7 +83,7 @@ def test_a_short_budget_keeps_key_files_then_the_given_order() -> None:
         material(files, order=("c.py", "b.py")), PackConstraints(max_content_bytes=350)
     )
     assert [key.path for key in pack.key_files] == ["main.py"]
-    assert [item.path for item in pack.contents] == ["b.py", "c.py"]
+    assert [item.path for item in pack.contents] == ["c.py", "main.py"]
     assert pack.metadata.truncation_applied
     row = next(row for row in pack.file_index if row.path == "a.py")
     assert (row.included, row.exclusion_reason) == (False, "size_limit")
@@ -114,15 +113,6 @@ def test_summary_pack_holds_facts() -> None:
     assert "A demo." in pack.repo_summary.description
     assert pack.metadata.pack_type == "summary"
     assert "return name" not in repr(pack)
-
-
-def test_pack_info_counts_by_reason() -> None:
-    pack = build_full(material(FILES))
-    info = pack_info(pack, snapshot(FILES), "because")
-    counts = info.exclusions_by_reason
-    assert (counts.credentials, counts.binary, counts.size, counts.pattern) == (1, 1, 0, 12)
-    assert (info.files_scanned, info.files_included, info.files_excluded) == (20, 6, 14)
-    assert (info.type, info.selection_reason, info.truncated_files) == ("full", "because", 0)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.tasks.choice import index_of, owned_files, resolve, wanted_files
+from sutler.tasks.choice import Wanted, index_of, owned_files, resolve, wanted_files
 from sutler.tasks.wire import FileContract, Issue, RepairTicket, TaskContext, TaskSpec
 
 INDEX = index_of(["src/api/auth.ts", "src/ui/auth.ts", "src/main.ts", "docs/a.md", "odd\\name"])
@@ -63,16 +63,17 @@ def test_a_missing_context_file_is_a_problem() -> None:
 
 def test_owned_files_are_ordered_by_score_then_path() -> None:
     task = TaskSpec(id="t", files_contract=FileContract(("src/**",)))
-    found = owned_files(task, INDEX, ["src/main.ts"], {"src/ui/auth.ts": 2.0})
+    taken = [Wanted("src/main.ts", "high", "an issue")]
+    found = owned_files(task, INDEX, taken, {"src/ui/auth.ts": 2.0}, {})
     assert [item.path for item in found] == ["src/ui/auth.ts", "src/api/auth.ts"]
 
 
 def test_filler_is_owned_by_name_only() -> None:
     index = index_of([".gitignore", "package-lock.json", "src/a.ts", "src/.editorconfig"])
-    wide = owned_files(TaskSpec(id="t", files_contract=FileContract(("**",))), index, [], {})
+    wide = owned_files(TaskSpec(id="t", files_contract=FileContract(("**",))), index, [], {}, {})
     assert [item.path for item in wide] == ["src/a.ts"]
     named = TaskSpec(id="t", files_contract=FileContract((".gitignore",)))
-    assert [item.path for item in owned_files(named, index, [], {})] == [".gitignore"]
+    assert [item.path for item in owned_files(named, index, [], {}, {})] == [".gitignore"]
 
 
 def test_a_bare_name_with_a_line_is_the_only_file_of_that_name() -> None:

@@ -8,6 +8,7 @@ import sys
 
 import msgspec
 
+from sutler.config import layer_from_table
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
@@ -29,19 +30,21 @@ def configure_contract(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "task", metavar="TASK", help="a task or contract file, YAML or JSON; '-' is stdin"
     )
-    given = parser.add_argument_group(
+    change = parser.add_argument_group(
         "change (default: the working tree against git's last commit)"
     )
-    given.add_argument("--changed", nargs="+", default=[], metavar="FILE", help="files that change")
-    given.add_argument(
+    change.add_argument(
+        "--changed", nargs="+", default=[], metavar="FILE", help="files that change"
+    )
+    change.add_argument(
         "--new", nargs="+", default=[], metavar="FILE", help="files that are created"
     )
-    given.add_argument(
+    change.add_argument(
         "--stdin",
         action="store_true",
         help="read names from stdin, as git diff --name-status prints them",
     )
-    given.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
+    change.add_argument("--diff", metavar="FILE", help="a unified diff; '-' is stdin")
 
 
 def run_contract(args: argparse.Namespace, console: Console) -> int:
@@ -49,6 +52,9 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
         raise UsageError("two inputs want stdin", next_step="give one of them as a file")
     contract = parse_contract(read_text(args.task))
     project = Project()
+    # A contract binds files that a pack leaves out by name too: a new file below dist/ counts.
+    everything = layer_from_table({"default_excludes": False}, "contract check")
+    project = Project(settings=project.settings.overlaid(everything))
     snapshot = project.scan()
     if args.changed or args.new or args.stdin or args.diff:
         changes = _changes(args)
@@ -60,7 +66,7 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
     report = ContractReport(
         checked=len(changes),
         violations=tuple(contract_check(changes, contract)),
-        idle_globs=tuple(one.path for one in idle_globs(paths, contract)),
+        idle_globs=tuple(problem.path for problem in idle_globs(paths, contract)),
     )
     for glob in report.idle_globs:
         console.note(f"the contract's glob {quote(glob)} matches no file of this folder")
@@ -68,8 +74,8 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
         console.answer_json(msgspec.to_builtins(report))
     else:
         rows = [
-            f"{one.reason.replace('_', ' '):<19}  {quote(one.file)}  ({one.rule})\n"
-            for one in report.violations
+            f"{item.reason.replace('_', ' '):<19}  {quote(item.file)}  ({item.rule})\n"
+            for item in report.violations
         ]
         console.answer("".join(rows) or f"{report.checked:,} files keep to the contract")
     if report.violations:
@@ -83,16 +89,17 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
 
 def _changes(args: argparse.Namespace) -> list[Change]:
     is_new = _Newness()
-    found = [*changes_from_names(args.changed, is_new), *(Change(path, True) for path in args.new)]
+    changes = changes_from_names(args.changed, is_new)
+    changes += [Change(path, True) for path in args.new]
     if args.stdin:
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
-        found += changes_from_names(text.replace("\0", "\n").splitlines(), is_new)
+        changes += changes_from_names(text.replace("\0", "\n").splitlines(), is_new)
     if args.diff:
-        found += changes_from_diff(read_text(args.diff))
+        changes += changes_from_diff(read_text(args.diff))
     merged: dict[str, bool] = {}
-    for one in found:
-        path = normalize_path(one.file)
-        merged[path] = merged.get(path, False) or one.new
+    for change in changes:
+        path = normalize_path(change.file)
+        merged[path] = merged.get(path, False) or change.new
     return [Change(path, merged[path]) for path in sorted(merged)]
 
 

@@ -7,12 +7,12 @@ import sys
 from hashlib import sha256
 
 from sutler.errors import UsageError
-from sutler.formats import merge, parse
-from sutler.formats.document import PROCESSED, Pack, Section
+from sutler.formats import merge
+from sutler.formats.document import Pack
 from sutler.fronts.cli.console import Console
-from sutler.pack.unpack import deposit
+from sutler.pack.diff import AnyPack, read_pack
+from sutler.pack.unpack import deposit, project_of, unpacked
 from sutler.paths import quote, wire_path
-from sutler.scan.text import encode
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
@@ -37,34 +37,35 @@ def configure_unpack(parser: argparse.ArgumentParser) -> None:
 
 
 def run_unpack(args: argparse.Namespace, console: Console) -> int:
-    pack = _whole([parse(_read(name)) for name in args.packs])
+    pack = _whole([read_pack(_read(name)) for name in args.packs])
+    project, files = project_of(pack), unpacked(pack)
     if args.list or args.json:
         rows = [
             {
-                "path": wire_path(one.path),
-                "level": one.level,
-                "length": one.length,
-                "sha256": one.sha256,
+                "path": wire_path(file.path),
+                "level": file.level,
+                "length": len(file.data),
+                "sha256": sha256(file.data).hexdigest(),
             }
-            for one in pack.sections
+            for file in files
         ]
         if args.json:
-            console.answer_json({"project": pack.preamble.project, "files": rows})
+            console.answer_json({"project": project, "files": rows})
         else:
             console.answer(
                 "".join(f"{row['length']:>10,}  {row['level']:<9}  {row['path']}\n" for row in rows)
             )
     if args.list:
         return 0
-    directory = args.directory or _own_name(pack.preamble.project)
-    count = deposit(directory, ((one.path, _data(one), one.mode) for one in pack.sections))
+    directory = args.directory or _own_name(project)
+    count = deposit(directory, ((file.path, file.data, file.mode) for file in files))
     console.note(f"{count:,} files written below {quote(directory)}")
-    shorter = [one for one in pack.sections if sha256(_data(one)).hexdigest() != one.source]
+    shorter = [file for file in files if sha256(file.data).hexdigest() != file.source]
     if shorter:
-        shown = ", ".join(quote(one.path) for one in shorter[:5])
+        names = ", ".join(quote(file.path) for file in shorter[:5])
         console.note(
             f"{len(shorter):,} of them are as the pack shows them, not as the project has them:"
-            f" {shown}"
+            f" {names}"
         )
     return 0
 
@@ -82,16 +83,18 @@ def _own_name(project: str) -> str:
     return project
 
 
-def _whole(packs: list[Pack]) -> Pack:
-    return packs[0] if len(packs) == 1 and packs[0].preamble.part.total == 1 else merge(packs)
-
-
-def _data(section: Section) -> bytes:
-    """The bytes of the file: in its own encoding where the pack shows all of it. Of a file that a
-    processor turned into text there is only the text.
-    """
-    own = section.level == "full" and section.encoding != PROCESSED
-    return encode(section.body.text, section.encoding if own else "utf-8")
+def _whole(packs: list[AnyPack]) -> AnyPack:
+    """The pack, or the parts of a split one as one. Only rendered packs are split."""
+    if len(packs) == 1 and not (isinstance(packs[0], Pack) and packs[0].preamble.part.total > 1):
+        return packs[0]
+    parts = [pack for pack in packs if isinstance(pack, Pack)]
+    if len(parts) < len(packs):
+        raise UsageError(
+            "several files are given, and not all of them are parts of a split pack",
+            rule="a document of --type or --task is one file",
+            next_step="unpack each document by itself",
+        )
+    return merge(parts)
 
 
 def _read(name: str) -> bytes:

@@ -26,7 +26,7 @@ from sutler.paths import RelPath, quote, unquote, wire_path
 from sutler.scan.classify import facts_of
 from sutler.secrets.hidden import visible
 from sutler.secrets.markers import MARKER
-from sutler.survey.wire import FullPack, PackChange, SummaryPack
+from sutler.survey.wire import FileContent, FullPack, KeyFile, PackChange, SummaryPack
 from sutler.tasks.wire import ContextPack
 from sutler.tokens.counter import Counter, count_bytes
 
@@ -166,18 +166,12 @@ def parts_of(pack: AnyPack, format: Format) -> Iterator[Part]:
 
 def _full_parts(pack: FullPack) -> Iterator[Part]:
     digests = {row.path: _known(row.digest) for row in pack.file_index}
-    for key in pack.key_files:
-        yield _part(
-            key.path,
-            _level(key.truncated),
-            key.content,
-            f"key file: {key.category}",
-            digests.get(key.path, ""),
-        )
-    for item in pack.contents:
-        yield _part(
-            item.path, _level(item.truncated), item.content, "text", digests.get(item.path, "")
-        )
+    reasons = {key.path: f"key file: {key.category}" for key in pack.key_files}
+    texts: dict[str, KeyFile | FileContent] = {item.path: item for item in pack.key_files}
+    texts |= {item.path: item for item in pack.contents}
+    for path, item in texts.items():
+        reason = reasons.get(path, "text")
+        yield _part(path, _level(item.truncated), item.content, reason, digests.get(path, ""))
 
 
 def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Part:
