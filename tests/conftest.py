@@ -17,7 +17,7 @@ import pytest
 from tests.browsers import chromium
 from tests.doors import door_state, open_door
 from tests.limits import LONG
-from tests.stores import FUZZ, OpenStore, open_store, postgres_url, store
+from tests.stores import FUZZ, OpenStore, open_store, postgres_admin, postgres_url, store
 
 __all__ = [
     "FUZZ",
@@ -26,6 +26,7 @@ __all__ = [
     "door_state",
     "open_door",
     "open_store",
+    "postgres_admin",
     "postgres_url",
     "store",
 ]

@@ -41,7 +41,7 @@ def fake_clean(text: str, path: str) -> CleanText:
 
 def quick(store: SqlStore) -> SqlStore:
     """Durability is another test's subject."""
-    database = store._database
+    database = store.database
     assert isinstance(database, SqliteDatabase)
     database._connection.execute("PRAGMA synchronous = OFF")
     return store

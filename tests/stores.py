@@ -16,7 +16,9 @@ import msgspec
 import pytest
 
 from sutler.store.base import Store
+from sutler.store.identity import Identity
 from sutler.store.records import AuditEntry
+from sutler.store.team import Member, add_member, create, url_of
 
 FUZZ = float(os.environ.get("SUTLER_FUZZ", "1"))
 """A multiplier for the counts of generated cases; 1 is the short run."""
@@ -58,13 +60,26 @@ def serving() -> Iterator[str]:
         shutil.rmtree(data, ignore_errors=True)
 
 
+def joined(admin: str, tenant: str, login: str, role: str, projects: str = "*") -> str:
+    """Make a tenant's member; return the URL of the member's own login."""
+    create(admin, tenant, "", f"key of {tenant}".encode())
+    password = add_member(admin, tenant, Member(login, role, projects, ""), login=True)
+    return url_of(admin, login, password)
+
+
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """A real PostgreSQL. It is a development dependency, so its absence is a failure and not a
-    skip.
+def postgres_admin() -> Iterator[str]:
+    """URL of the administrator of a real PostgreSQL. It is a development dependency, so its absence
+    is a failure and not a skip.
     """
     with serving() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_admin: str) -> str:
+    """URL of one member's login in a store of a team."""
+    return joined(postgres_admin, "tests", "tess", "admin")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -86,7 +101,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenS
         run = uuid.uuid4().hex  # tests share the server, so each names its projects anew
 
         def open_one(project: str) -> Store:
-            opened.append(open_postgres(url, f"{run}-{project}"))
+            opened.append(open_postgres(url, Identity(f"{run}-{project}")))
             return opened[-1]
 
     yield open_one

@@ -30,6 +30,7 @@ from sutler.errors import SutlerError
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import ScanRules
 from sutler.store.base import Store
+from sutler.store.identity import Identity
 from sutler.store.postgres import open_postgres
 from sutler.store.records import GENESIS, Caller
 from sutler.store.sqlite import open_sqlite
@@ -50,7 +51,7 @@ def free_door(
     """
     private_dir(state)
     store = (
-        open_postgres(url, sha256(tree.encode()).hexdigest())
+        open_postgres(url, Identity(sha256(tree.encode()).hexdigest()))
         if url
         else open_sqlite(f"{state}/state.db", "p")
     )

@@ -186,6 +186,12 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),
     Key(
+        "project",
+        "text",
+        "",
+        "name of the project in a store that a team shares; empty: from git's remote",
+    ),
+    Key(
         "goals_compat",
         "choice",
         "none",

@@ -14,7 +14,7 @@ import pytest
 from sutler.errors import DeniedError, SutlerError
 from sutler.paths import RelPath
 from sutler.store.base import Store
-from sutler.store.migrations import MIGRATIONS, Migration, migrate
+from sutler.store.migrations import MIGRATIONS, Migration, missing
 from sutler.store.records import (
     GENESIS,
     Approval,
@@ -227,11 +227,18 @@ def test_an_unknown_migration_is_refused(open_store: OpenStore) -> None:
     """A store of a newer sutler, or one whose history was edited, is not touched."""
     store = open_store("p")
     assert isinstance(store, SqlStore)
+    database = store.database
+
+    def check(migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
+        return database.transact(
+            lambda query: missing(query, database.dialect, migrations), write=False
+        )
+
     with pytest.raises(SutlerError, match="differs"):
-        migrate(store._database, (Migration(1, "edited", ("SELECT 1",)), *MIGRATIONS[1:]))
+        check((Migration(1, "edited", ("SELECT 1",)), *MIGRATIONS[1:]))
     with pytest.raises(SutlerError, match="does not know"):
-        migrate(store._database, ())
-    assert migrate(store._database) == len(MIGRATIONS)
+        check(())
+    assert check(MIGRATIONS) == ()
 
 
 def _append_many(open_one: OpenStore, worker: int, count: int) -> None:

@@ -155,9 +155,10 @@ def main(words: list[str]) -> None:
     top, kind, processes, operations, seed = Path(words[0]), words[1], *map(int, words[2:5])
     url = ""
     if kind == "postgres":
-        from tests.stores import serving
+        from tests.stores import joined, serving
 
-        with serving() as url:
+        with serving() as admin:
+            url = joined(admin, "linear", "lin", "admin")
             count, refused, wrong = run(top, url, processes, operations, seed)
     else:
         count, refused, wrong = run(top, url, processes, operations, seed)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -264,6 +265,12 @@ class Ledger:
         while page := self.store.audit(after, _PAGE):
             yield from page
             after = page[-1].seq
+
+    def set_aside(self, suffix: str) -> None:
+        """Rename the file of checkpoints; a restored ledger starts with new ones."""
+        with suppress(FileNotFoundError):
+            os.rename(self._path, f"{self._path}.{suffix}")
+        self._signed = None
 
     def rotate(self, keep: int, at: str) -> str:
         """Archive and remove all but the newest `keep` rows; the chain goes on from a signed base.

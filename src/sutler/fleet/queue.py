@@ -233,17 +233,16 @@ class Queue:
 
 
 def open_queue(fleet: Fleet) -> Queue:
-    """Connect to the fleet's database and bring its schema up to date."""
-    from sutler.store.migrations import migrate
-
+    """Connect to the fleet's database; a SQLite file gets its schema here."""
     project = f"fleet-{fleet.name}"
     if fleet.store:
+        from sutler.store.connection import Pool
         from sutler.store.postgres import PostgresDatabase
 
-        shared = PostgresDatabase(fleet.store, project)
-        migrate(shared)
-        shared.claim()
-        return Queue(shared, project)
+        shared = PostgresDatabase(Pool(fleet.store), project)
+        shared.admit()
+        return Queue(shared, shared.project)
+    from sutler.store.migrations import migrate
     from sutler.store.sqlite import SqliteDatabase
 
     local = SqliteDatabase(fleet.database)

@@ -16,6 +16,7 @@ from typing import Unpack
 import msgspec
 from msgspec import Struct
 
+from sutler.fleet.export import export_files
 from sutler.fleet.queue import Queue, Unit
 from sutler.languages.facts import Facts, Region
 from sutler.languages.terms import checksum, terms_of
@@ -110,8 +111,6 @@ def pack(queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Pa
     """Build one pack for a task across repositories. The best files are exported below `folder`,
     with one folder per repository, and packed by the same pipeline as any project.
     """
-    from sutler.fleet.units import export_files
-
     sources = {item.name: item.source for item in queue.repositories()}
     trees = {unit.repo: unit.tree for unit in queue.units(state="done") if unit.kind == "index"}
     chosen: dict[str, list[str]] = {}

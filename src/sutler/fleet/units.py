@@ -16,17 +16,17 @@ import msgspec
 from msgspec import Struct
 
 from sutler import config
-from sutler.errors import SutlerError, UsageError
+from sutler.errors import UsageError
 from sutler.fleet import search
 from sutler.fleet.catalogue import Repository, tree_of_head
+from sutler.fleet.export import export
 from sutler.fleet.queue import Queue, Unit
 from sutler.formats.document import CleanText
 from sutler.languages.facts import Facts
 from sutler.pack.project import Project
-from sutler.pack.unpack import deposit
-from sutler.paths import parse_relpath, wire_path
+from sutler.paths import wire_path
 from sutler.scan.classify import facts_of
-from sutler.scan.objects import Blob, contents, tree_of
+from sutler.scan.objects import Blob
 from sutler.scan.root import Reader
 from sutler.scan.snapshot import FileEntry, Problem
 from sutler.scan.text import decode
@@ -35,7 +35,6 @@ from sutler.version import VERSION
 Rows = dict[str, list[dict[str, Any]]]
 """Rows by the name of their table."""
 
-_BATCH_BYTES = 32_000_000
 _KEPT_AT_ONCE = 200
 MOST_SYMBOLS = 200_000
 """Maximum number of symbols per repository in the dataset; beyond it the code is generated."""
@@ -57,7 +56,7 @@ def version_of_work() -> str:
 
 def policy_digest(settings: config.Settings) -> str:
     """Return the digest of the settings that apply to trees."""
-    values = dict(settings.values)
+    values = {name: value for name, value in settings.values.items() if name != "project"}
     return sha256(msgspec.json.encode(values, order="sorted")).hexdigest()[:16]
 
 
@@ -89,53 +88,6 @@ class Tree:
             blob = self.blobs.get(entry.path)
             if blob is not None and wire_path(entry.path) == entry.path:
                 yield entry, blob.id
-
-
-def export(source: str, tree: str, folder: str) -> dict[str, Blob]:
-    """Write the regular files of a tree below `folder`. Skip links, submodules and invalid or
-    unsafe names.
-    """
-    blobs = {path: blob for path, blob in tree_of(source, tree).items() if _plain(path)}
-    _export(source, blobs, folder)
-    return blobs
-
-
-def export_files(source: str, tree: str, paths: Iterable[str], folder: str) -> None:
-    """Write these files of a tree below `folder`."""
-    wanted = set(paths)
-    blobs = {path: blob for path, blob in tree_of(source, tree).items() if path in wanted}
-    _export(source, blobs, folder)
-
-
-def _export(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
-    paths: list[str] = []
-    size = 0
-    for path, blob in sorted(blobs.items()):
-        paths.append(path)
-        size += blob.size
-        if size > _BATCH_BYTES:
-            _write(source, {name: blobs[name] for name in paths}, folder)
-            paths, size = [], 0
-    _write(source, {name: blobs[name] for name in paths}, folder)
-
-
-def _plain(path: str) -> bool:
-    try:
-        parts = parse_relpath(path).split("/")
-    except SutlerError:
-        return False
-    # A crafted tree can hold `.git` or `.GIT`, which git itself never checks out.
-    return ".git" not in (part.lower() for part in parts)
-
-
-def _write(source: str, blobs: Mapping[str, Blob], folder: str) -> None:
-    texts = contents(source, blobs.values())
-    files = [
-        (parse_relpath(path), texts[blob.id], 0o644)
-        for path, blob in blobs.items()
-        if blob.id in texts
-    ]
-    deposit(folder, files)
 
 
 def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:

@@ -23,7 +23,8 @@ from sutler.store.records import (
     Version,
 )
 
-Value = str | int | bytes
+Value = str | int | bytes | list[str] | list[int]
+"""A parameter of a statement; only PostgreSQL takes lists."""
 Row = tuple[Any, ...]
 """A row from the driver; `sql.py` converts it to a value at once."""
 Witness = Callable[[int, str, str], None]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sutler.errors import SutlerError, UsageError
+from sutler.errors import RefusedError, SutlerError, UsageError
 from sutler.store import state
 from sutler.store.state import (
     install_key,
@@ -27,10 +27,13 @@ from sutler.system import fs
 
 if TYPE_CHECKING:
     from sutler.store.base import Store
+    from sutler.store.sql import SqlStore
 
 
 CACHE_LIMIT = 1_000_000_000
 """Maximum size of the cache in bytes; above it the oldest files are removed."""
+DATABASE = "state.db"
+"""Name of the SQLite file in a project's private directory."""
 UNFINISHED = 3600.0
 """Seconds after which an unfinished file of the cache counts as abandoned."""
 _RANDOM, _HEX = 8, frozenset("0123456789abcdef")
@@ -74,13 +77,25 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, str, bytes
     SQLite by default, PostgreSQL if SUTLER_STORE is a URL. Waiting receipts are added to the store.
     """
     directory, project, own = project_folder(root, environ)
-    store = _opened(directory, project, environ)
+    store = connect(root, directory, project, environ)
     try:
+        _require_here(store)
         state.take_in(directory, lambda row: _put(store, row))
     except BaseException:
         store.close()
         raise
     return store, directory, own
+
+
+def _require_here(store: SqlStore) -> None:
+    from sutler.store.rows import moved_to
+
+    if target := moved_to(store.database, store.project):
+        raise RefusedError(
+            f"the ledger of this project goes on in another store, as {target}",
+            rule="a ledger is continued in one place",
+            next_step="set SUTLER_STORE to that store, or 'sutler store move' it back",
+        )
 
 
 def _put(store: Store, row: state.Row) -> None:
@@ -90,12 +105,13 @@ def _put(store: Store, row: state.Row) -> None:
     store.put_receipt(Receipt(pack=pack, at=at, body=body), files)
 
 
-def _opened(directory: str, project: str, environ: Mapping[str, str]) -> Store:
+def connect(root: str, directory: str, project: str, environ: Mapping[str, str]) -> SqlStore:
     url = environ.get("SUTLER_STORE", "")
-    if url.startswith(("postgresql://", "postgres://")):
+    if is_url(url):
+        from sutler.store.identity import identity_of
         from sutler.store.postgres import open_postgres
 
-        return open_postgres(url, environ.get("SUTLER_PROJECT", "") or project)
+        return open_postgres(url, identity_of(root, environ, project))
     if url:
         raise UsageError(
             "SUTLER_STORE is not a PostgreSQL URL",
@@ -103,7 +119,11 @@ def _opened(directory: str, project: str, environ: Mapping[str, str]) -> Store:
         )
     from sutler.store.sqlite import open_sqlite
 
-    return open_sqlite(os.path.join(directory, "state.db"), project)
+    return open_sqlite(os.path.join(directory, DATABASE), project)
+
+
+def is_url(text: str) -> bool:
+    return text.startswith(("postgresql://", "postgres://"))
 
 
 def own_folders(root: str, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 checked at every start.
 
 Both databases support the types; only `{blob}` differs. PostgreSQL adds row-level security: a table
-shows only rows of the project that the connection names, and only to the role that owns it.
+shows only rows of the project that the connection names, and only to members of its tenant
+(`fences.py`). Only `sutler store init` changes the schema of a PostgreSQL store; clients check it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from sutler.errors import SutlerError
 from sutler.store.base import Database, Query
+from sutler.store.fences import TEAM_SCHEMA
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -22,7 +24,10 @@ class Migration(Struct, frozen=True):
     number: int
     name: str
     statements: tuple[str, ...]
-    tables: tuple[str, ...] = ()  # tables this step creates; PostgreSQL fences each of them
+    tables: tuple[
+        str, ...
+    ] = ()  # tables this step creates; PostgreSQL fenced each of them by owner
+    postgres: tuple[str, ...] = ()  # statements for PostgreSQL alone
 
 
 _TABLES = {
@@ -125,6 +130,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         ("fleet_repos", "fleet_units"),
     ),
+    Migration(6, "teams: members with roles instead of one owner", (), postgres=TEAM_SCHEMA),
 )
 
 _TENANTS = (
@@ -160,7 +166,8 @@ def statements(migration: Migration, dialect: Dialect) -> tuple[str, ...]:
             for sql in plain
         )
     tenants = _TENANTS if migration.number == 1 else ()
-    return (*tenants, *plain, *(sql for table in migration.tables for sql in _fence(table)))
+    fences = (sql for table in migration.tables for sql in _fence(table))
+    return (*tenants, *plain, *fences, *migration.postgres)
 
 
 def digest(migration: Migration, dialect: Dialect) -> str:
@@ -182,6 +189,20 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
         "CREATE TABLE IF NOT EXISTS sutler_migrations "
         "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
+    for migration in missing(query, dialect, migrations):
+        for sql in statements(migration, dialect):
+            query(sql)
+        query(
+            "INSERT INTO sutler_migrations VALUES (?, ?, ?)",
+            (migration.number, migration.name, digest(migration, dialect)),
+        )
+    return max(migration.number for migration in migrations)
+
+
+def missing(
+    query: Query, dialect: Dialect, migrations: tuple[Migration, ...] = MIGRATIONS
+) -> tuple[Migration, ...]:
+    """Return the steps that the store lacks; raise SutlerError if it has others than ours."""
     done = {
         row[0]: row[1]
         for row in query("SELECT number, digest FROM sutler_migrations ORDER BY number")
@@ -194,19 +215,11 @@ def _migrate(query: Query, dialect: Dialect, migrations: tuple[Migration, ...]) 
             next_step="update sutler, or point it at another state directory",
         )
     for migration in migrations:
-        wanted = digest(migration, dialect)
-        if migration.number not in done:
-            for sql in statements(migration, dialect):
-                query(sql)
-            query(
-                "INSERT INTO sutler_migrations VALUES (?, ?, ?)",
-                (migration.number, migration.name, wanted),
-            )
-        elif done[migration.number] != wanted:
+        if done.get(migration.number) not in (None, digest(migration, dialect)):
             raise SutlerError(
                 f"schema step {migration.number} in the store differs from the one this sutler"
                 " carries",
                 rule="a migration that has run is never edited",
                 next_step="restore the store from a backup, or start with an empty state directory",
             )
-    return max(numbers)
+    return tuple(migration for migration in migrations if migration.number not in done)

@@ -8,20 +8,21 @@ was lost is detected, not repeated.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from sutler.errors import RefusedError, SutlerError, UsageError
+from sutler.errors import SutlerError, UsageError
 from sutler.store.base import Query, Row, Value
-from sutler.store.migrations import migrate
+from sutler.store.connection import Pool, connect, explain, no_store, refuse_superuser
+from sutler.store.identity import Identity, Membership, bind, project_in
+from sutler.store.migrations import missing
 from sutler.store.sql import SqlStore
 
 if TYPE_CHECKING:
-    import psycopg
+    from sutler.store.connection import Connection
 
 T = TypeVar("T")
 
@@ -29,68 +30,83 @@ _TRIES = 6
 _PAUSE = 0.02  # doubles: about 0.6 s in all before giving up
 
 
-def open_postgres(url: str, project: str) -> SqlStore:
-    """Connect, bring the schema up to date, and claim the project for the connecting role."""
-    database = PostgresDatabase(url, project)
+def open_postgres(url: str, identity: Identity) -> SqlStore:
+    """Connect as a member, check the schema, and open the project: `TENANT/NAME`, or a name in the
+    only tenant of this member.
+    """
+    database = PostgresDatabase(Pool(url), identity.name)
     try:
-        migrate(database)
-        database.claim()
-        return SqlStore(database, project)
+        database.admit()
+        bind(database, database.project, identity)
+        return SqlStore(database, database.project)
+    except BaseException:
+        database.close()
+        raise
+
+
+def member_database(url: str, tenant: str) -> tuple[PostgresDatabase, str]:
+    """Connect as a member of a tenant, for what belongs to no project; return the tenant too: the
+    given one, or the only one of this login.
+    """
+    database = PostgresDatabase(Pool(url), "")
+    try:
+        rows = database.memberships()
+        member = next((row for row in rows if row.tenant == tenant), None)
+        if member is None and len(rows) == 1:
+            member = rows[0]
+        if member is None:
+            raise UsageError(
+                f"this login is not a member of the tenant {tenant!r}",
+                next_step=f"its tenants: {', '.join(row.tenant for row in rows) or 'none'}",
+            )
+        # Rights are those in a project; a member of few projects has them in the first.
+        first = "" if member.projects == "*" else member.projects.split()[0]
+        database.project = f"{member.tenant}/{first}"
+        return database, member.tenant
     except BaseException:
         database.close()
         raise
 
 
 class PostgresDatabase:
-    dialect: Literal["sqlite", "postgres"] = "postgres"
-    person = ""
+    """A project in PostgreSQL, over a pool that several projects and people may share. A login of a
+    server acts for the member `person`.
+    """
 
-    def __init__(self, url: str, project: str) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise UsageError(
-                "a PostgreSQL store needs psycopg",
-                next_step="install sutler with its postgres extra",
-            ) from None
+    dialect: Literal["sqlite", "postgres"] = "postgres"
+
+    def __init__(self, pool: Pool, project: str, person: str = "") -> None:
+        import psycopg
+
         again = psycopg.errors
-        self._url = url
-        self._project = project
+        self._pool = pool
+        self.project = project
+        self.person = person
         self._pid = os.getpid()
-        self._lock = threading.RLock()
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
         self._again = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
         self._failed = psycopg.Error
-        self._connection: psycopg.Connection[Any] | None = None
 
-    def _connect(self) -> psycopg.Connection[Any]:
-        import psycopg
+    def admit(self) -> None:
+        """Check login, schema and membership, and complete the project's name with its tenant."""
+        self.project = project_in(self.project, self.memberships())
 
-        if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
-            self._connection.execute("SET synchronous_commit = on")
-            self._connection.execute(
-                "SELECT set_config('sutler.project', %s, false)", (self._project,)
-            )
-        return self._connection
+    def memberships(self) -> list[Membership]:
+        """Check login and schema; return the tenants of this login."""
+        with self._explained(), self._pool.connection() as connection:
+            refuse_superuser(connection)
+            if missing(_Statements(connection), "postgres"):
+                raise no_store()
+            rows = connection.execute("SELECT * FROM sutler_memberships()").fetchall()
+            self.person = self.person or connection.info.user
+        return [Membership(*row) for row in rows]
 
-    def claim(self) -> None:
-        """Claim the project for this role; raise RefusedError if another role owns it."""
-
-        def work(query: Query) -> list[Row]:
-            query(
-                "INSERT INTO tenants (project) VALUES (?) ON CONFLICT DO NOTHING", (self._project,)
-            )
-            return query(
-                "SELECT 1 FROM tenants WHERE project = ? AND owner = current_user", (self._project,)
-            )
-
-        if not self.transact(work, write=True):
-            raise RefusedError(
-                "this project belongs to another role in this database",
-                rule="a project has one owner",
-                next_step="connect as that role, or give the project another name",
-            )
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failed as fault:
+            raise explain(fault) from fault
 
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
         return self.transact(lambda query: query(sql, params), write=False)
@@ -104,31 +120,26 @@ class PostgresDatabase:
                 "a store was carried into another process",
                 next_step="open the store after the fork",
             )
-        with self._lock:
-            for turn in range(_TRIES):
-                try:
-                    return self._once(work)
-                except self._again as fault:
-                    last: Exception = fault
-                except self._lost as fault:
-                    self._drop()
-                    last = fault
-                except self._failed as fault:
-                    raise self._error(fault) from fault
-                time.sleep(_PAUSE * 2**turn)
-            raise self._error(last) from last
-
-    def _error(self, fault: Exception) -> SutlerError:
-        # The driver's message can contain the host and the user, so only its type is shown.
-        return SutlerError(
-            f"the PostgreSQL store cannot be used ({type(fault).__name__})",
-            rule="what is not recorded does not happen",
-            next_step="check that the server is up and that the URL and the role are right",
-        )
+        for turn in range(_TRIES):
+            try:
+                return self._once(work)
+            except self._again as fault:
+                last: Exception = fault
+            except self._lost as fault:
+                last = fault
+            except self._failed as fault:
+                raise explain(fault) from fault
+            time.sleep(_PAUSE * 2**turn)
+        raise explain(last) from last
 
     def _once(self, work: Callable[[Query], T]) -> T:
-        connection = self._connect()
-        with connection.transaction():
+        with self._pool.connection() as connection, connection.transaction():
+            # For this transaction only: the next one on this connection may be of another member.
+            connection.execute(
+                "SELECT set_config('sutler.project', %s, true), set_config('sutler.person', %s,"
+                " true)",
+                (self.project, self.person),
+            )
             return work(_Statements(connection))
 
     def compact(self) -> None:
@@ -141,12 +152,10 @@ class PostgresDatabase:
         """
         import psycopg
 
+        with self._explained():
+            connection = connect(self._pool.url)
         try:
-            connection = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
-        except psycopg.Error as fault:
-            raise self._error(fault) from fault
-        try:
-            key = int(sha256(f"sutler {self._project} {slot}".encode()).hexdigest()[:15], 16)
+            key = int(sha256(f"sutler {self.project} {slot}".encode()).hexdigest()[:15], 16)
             try:
                 connection.execute(
                     "SELECT set_config('lock_timeout', %s, false)",
@@ -160,7 +169,7 @@ class PostgresDatabase:
                     next_step="try again in a moment",
                 ) from None
             except psycopg.Error as fault:
-                raise self._error(fault) from fault
+                raise explain(fault) from fault
             yield
             # Closing releases the lock too, but with a delay.
             with suppress(psycopg.Error):
@@ -168,21 +177,15 @@ class PostgresDatabase:
         finally:
             connection.close()
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def close(self) -> None:
-        with self._lock:
-            if os.getpid() == self._pid:
-                self._drop()
+        if os.getpid() == self._pid:
+            self._pool.close()
 
 
 class _Statements:
     """Runs statements inside a transaction."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._changes = 0
 

@@ -11,7 +11,7 @@ import msgspec
 
 from sutler.errors import DeniedError
 from sutler.paths import RelPath, quote, unquote
-from sutler.store.base import Query, Row
+from sutler.store.base import Database, Query, Row
 from sutler.store.records import (
     Approval,
     AuditEntry,
@@ -57,6 +57,9 @@ SPENT = (
     "SELECT reads, writes, bytes, tokens FROM spending WHERE project = ? AND caller = ? AND"
     " session = ?"
 )
+NAMED = "SELECT value FROM named WHERE project = ? AND name = ?"
+MOVED = "moved"
+"""Name of the mark of a store whose ledger goes on elsewhere."""
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
 _NOTHING, _UNLIMITED = Spent(), Limits()
@@ -133,7 +136,7 @@ def says_the_same(digest: str, call: str, version: Version) -> bool:
     return call == version.call if version.call else digest == version.digest
 
 
-# The functions below run inside one transaction.
+# The functions below run inside one transaction, but for `moved_to`.
 
 
 class Place(NamedTuple):
@@ -232,3 +235,22 @@ def put_receipt(query: Query, project: str, receipt: Receipt, files: bytes) -> N
         "INSERT INTO receipts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (project, receipt.pack, receipt.at, receipt.body),
     )
+
+
+def put_fact(query: Query, key: tuple[str, str, str, str], body: bytes) -> None:
+    """Store a fact by project, digest, kind and tool, unless it is there."""
+    if not query(KNOWN, key):  # a lookup is cheaper than a large insert that changes nothing
+        query("INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (*key, body))
+
+
+def moved_to(database: Database, project: str) -> str:
+    """Return the project in which this ledger goes on; empty if it goes on here."""
+    rows = database.select(NAMED, (project, MOVED))
+    return bytes(rows[0][0]).decode() if rows else ""
+
+
+def put_named(query: Query, project: str, name: str, value: bytes | None) -> None:
+    """Set a named value of a project, or remove it."""
+    query("DELETE FROM named WHERE project = ? AND name = ?", (project, name))
+    if value is not None:
+        query("INSERT INTO named VALUES (?, ?, ?)", (project, name, value))

@@ -30,7 +30,6 @@ from sutler.store.rows import (
     APPROVAL,
     AUDIT,
     HEAD,
-    KNOWN,
     PENDING,
     SPENT,
     VERSION,
@@ -39,6 +38,7 @@ from sutler.store.rows import (
     add_version,
     approval_of,
     chain,
+    put_fact,
     put_receipt,
     registry_row_of,
     says_the_same,
@@ -54,7 +54,7 @@ class SqlStore:
 
     def __init__(self, database: Database, project: str) -> None:
         self.project = project
-        self._database = database
+        self.database = database
         self._place = Place(project, HEAD[database.dialect])
         self._witness: tuple[int, Witness] | None = None
         self._facts: set[tuple[str, str, str, str]] = set()  # some that are stored
@@ -64,16 +64,16 @@ class SqlStore:
 
     @property
     def person(self) -> str:
-        return self._database.person
+        return self.database.person
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()
 
     def _read(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        return self._database.select(sql, params)
+        return self.database.select(sql, params)
 
     def _write(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
-        return self._database.transact(lambda query: query(sql, params), write=True)
+        return self.database.transact(lambda query: query(sql, params), write=True)
 
     # registry
 
@@ -89,7 +89,7 @@ class SqlStore:
         fresh, stale = tuple(rows), tuple(gone)
 
         if fresh or stale:
-            self._database.transact(
+            self.database.transact(
                 lambda query: update_registry(query, self.project, fresh, stale), write=True
             )
 
@@ -120,7 +120,7 @@ class SqlStore:
         """Store a receipt, and the list of the pack's files unless an earlier receipt of the same
         pack stored it.
         """
-        self._database.transact(
+        self.database.transact(
             lambda query: put_receipt(query, self.project, receipt, files), write=True
         )
 
@@ -160,7 +160,7 @@ class SqlStore:
         """Append to a path's history, unless the newest version is the same."""
         newest = self.versions(version.path, 1)
         if not (newest and says_the_same(newest[0].digest, newest[0].call, version)):
-            self._database.transact(
+            self.database.transact(
                 lambda query: add_version(query, self.project, version, {}), write=True
             )
 
@@ -185,24 +185,24 @@ class SqlStore:
             )
             return len(dropped)
 
-        return self._database.transact(work, write=True)
+        return self.database.transact(work, write=True)
 
     def compact(self) -> None:
         """Return the space of deleted rows to the file system."""
-        self._database.compact()
+        self.database.compact()
 
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
         """Lock these paths. Slots are taken in sorted order, so that two calls cannot deadlock."""
         slots = sorted({_slot(self.project, path) for path in paths})
         return (
-            self._database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
+            self.database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
         )
 
     @contextmanager
     def _hold_all(self, slots: Sequence[str], wait: float) -> Iterator[None]:
         with ExitStack() as held:
             for slot in slots:
-                held.enter_context(self._database.hold(slot, wait))
+                held.enter_context(self.database.hold(slot, wait))
             yield
 
     # approvals
@@ -289,7 +289,7 @@ class SqlStore:
                     "INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                     (self.project, digest, data),
                 )
-            rows = chain(query, self._place, entries, caller)
+            rows = self.extend(query, entries, caller)
             newest: Newest = {}
             for version in fresh:
                 add_version(query, self.project, version, newest)
@@ -298,23 +298,24 @@ class SqlStore:
                 if key in self._facts:
                     continue
                 stored.append(key)
-                # A lookup is cheaper than a large insert that changes nothing.
-                if not query(KNOWN, key):
-                    query(
-                        "INSERT INTO facts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                        (*key, body),
-                    )
+                put_fact(query, key, body)
             self._attest(rows)
             return rows
 
-        appended = self._database.transact(work, write=True, wait=wait)
+        appended = self.database.transact(work, write=True, wait=wait)
         if len(self._facts) > _REMEMBERED:
             self._facts.clear()
         self._facts.update(stored)
         return appended
 
+    def extend(
+        self, query: Query, entries: Sequence[AuditEntry], caller: Caller | None = None
+    ) -> tuple[AuditRow, ...]:
+        """Append entries inside a transaction of the caller."""
+        return chain(query, self._place, entries, caller)
+
     def flush(self) -> None:
-        self._database.flush()
+        self.database.flush()
 
     def witness(self, every: int, sign: Witness) -> None:
         """Register `sign` as a callback with the ledger's head (number, hash, time). Each

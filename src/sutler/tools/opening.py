@@ -118,7 +118,7 @@ def open_store(root: str, environ: Mapping[str, str]) -> tuple[Store, Ledger]:
             rule="what is not recorded does not happen",
             next_step="set XDG_STATE_HOME to a directory that you can write",
         ) from None
-    return store, Ledger(store, directory, key, shared=bool(environ.get("SUTLER_PROJECT")))
+    return store, Ledger(store, directory, key, shared=bool(environ.get("SUTLER_STORE")))
 
 
 def _count(text: str) -> int:

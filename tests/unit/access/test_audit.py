@@ -34,7 +34,7 @@ def fill(ledger: Ledger, rows: int, first: int = 0) -> None:
 def sql(ledger: Ledger, *statements: tuple[str, tuple[str | int, ...]]) -> None:
     store = ledger.store
     assert isinstance(store, SqlStore)
-    store._database.transact(
+    store.database.transact(
         lambda query: [query(*statement) for statement in statements], write=True
     )
 

@@ -111,7 +111,7 @@ def test_an_audit_store_that_cannot_be_written_refuses(gate: Gate, ledger: Ledge
     """Neither answer nor effect gets out when its row cannot."""
     store = ledger.store
     assert isinstance(store, SqlStore)
-    database = store._database
+    database = store.database
     assert isinstance(database, SqliteDatabase)
     database._connection.execute("PRAGMA query_only = ON")
     done: list[int] = []

@@ -50,6 +50,8 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "gather": ("sutler gather 'how does the login work?'", "sutler gather 'why?' --json"),
     "pass": ("sutler pass", "sutler pass --compat claw"),
     "trust": ("sutler trust", "sutler trust --list"),
+    "store": ("sutler store status", "sutler store members add ann --role writer"),
+    "token": ("sutler token create --scope write", "sutler token list"),
     "fleet": ("sutler fleet init", "sutler fleet status --html fleet.html"),
     "worker": ("sutler worker", "sutler worker --fleet .sutler-fleet"),
     "config": ("sutler config", "sutler config max_tokens format"),

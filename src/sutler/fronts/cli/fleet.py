@@ -145,9 +145,9 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
 def _add(queue: Queue, sources: list[str], console: Console) -> int:
     if not sources:
         raise UsageError("no source was named", next_step="name repositories or folders of them")
-    found = [item for source in sources for item in catalogue.repositories_in(source)]
+    repositories = [item for source in sources for item in catalogue.repositories_in(source)]
     taken = {item.name: item.source for item in queue.repositories()}
-    added = queue.add_repositories(catalogue.distinct(found, taken))
+    added = queue.add_repositories(catalogue.distinct(repositories, taken))
     console.answer(f"{added:,} new repositories, {len(queue.repositories()):,} in all")
     return 0
 

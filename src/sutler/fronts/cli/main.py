@@ -122,6 +122,13 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         ),
     ),
     (
+        "A team",
+        (
+            Command("store", "team", "make, move and back up a store, and name its members"),
+            Command("token", "team", "make, list and revoke tokens for HTTP"),
+        ),
+    ),
+    (
         "Ledger",
         (
             Command("log", "door", "show, export or rotate the ledger"),

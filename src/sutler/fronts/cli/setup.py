@@ -249,7 +249,7 @@ def _store() -> str:
     store, ledger = open_store(os.getcwd(), os.environ)
     try:
         ledger.check()
-        database = getattr(store, "_database", None)
+        database = getattr(store, "database", None)
         if not isinstance(database, SqliteDatabase):
             return f"PostgreSQL, {store.head()[0]:,} rows in the ledger"
         database.quick_check()

@@ -1,0 +1,261 @@
+"""`sutler store` makes and moves stores and names their members; `sutler token` issues the tokens
+that members use over HTTP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from sutler.errors import UsageError
+from sutler.fronts.cli.console import Console
+from sutler.store.fences import ROLES
+from sutler.store.home import is_url
+
+ACTIONS = {
+    "init": "make the schema and a tenant in the database of URL, or update the schema",
+    "status": "show schema, login, memberships and projects of a store",
+    "members": "list members; 'members add NAME --role ROLE', 'members remove NAME'",
+    "move": "move this project's store to --to URL, or back with --to sqlite",
+    "backup": "write this project's store to FILE",
+    "restore": "fill an empty store of this project from FILE",
+}
+SQLITE = "sqlite"
+
+
+def configure_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        metavar="ACTION",
+        choices=tuple(ACTIONS),
+        help="; ".join(f"{name}: {text}" for name, text in ACTIONS.items()),
+    )
+    parser.add_argument("words", nargs="*", metavar="ARG", help="what the action takes")
+    _where(parser)
+    parser.add_argument("--to", default="", metavar="URL", help="with move: the target, or sqlite")
+    parser.add_argument("--role", choices=ROLES, default="reader", help="with members add")
+    parser.add_argument(
+        "--projects",
+        default="*",
+        metavar="NAMES",
+        help="with members add: the projects of this member, comma-separated (default: all)",
+    )
+    parser.add_argument(
+        "--quota",
+        default="",
+        metavar="LIMITS",
+        help="limits of a day over HTTP, as calls=10k,bytes=100m,tokens=2m: of a member with"
+        " members add, of the tenant with init",
+    )
+    parser.add_argument(
+        "--no-login",
+        action="store_true",
+        help="with members add: no login of the database; the member uses HTTP alone",
+    )
+
+
+def configure_token(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", choices=("create", "list", "revoke"), help="make, list or end tokens"
+    )
+    parser.add_argument("words", nargs="*", metavar="ID", help="with revoke: ids of tokens")
+    _where(parser)
+    parser.add_argument("--person", default="", metavar="NAME", help="with create: for this member")
+    parser.add_argument(
+        "--scope", choices=("read", "write"), default="read", help="tools that it opens"
+    )
+    parser.add_argument("--projects", default="*", metavar="NAMES", help="projects that it opens")
+    parser.add_argument("--days", type=int, default=90, metavar="N", help="days that it lives")
+
+
+def _where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        default=os.environ.get("SUTLER_STORE", ""),
+        metavar="URL",
+        help="PostgreSQL URL of the store (default: SUTLER_STORE)",
+    )
+    parser.add_argument("--tenant", default="team", metavar="NAME", help="tenant (default team)")
+
+
+def run_store(args: argparse.Namespace, console: Console) -> int:
+    actions = {
+        "init": _init,
+        "status": _status,
+        "members": _members,
+        "move": _move,
+        "backup": _backup,
+        "restore": _restore,
+    }
+    return actions[args.action](args, console)
+
+
+def _url(args: argparse.Namespace, word: str = "") -> str:
+    url: str = word or args.store
+    if not is_url(url):
+        raise UsageError(
+            "no PostgreSQL URL was given" if not url else "this is no PostgreSQL URL",
+            rule="postgresql://USER:PASSWORD@HOST/DATABASE",
+            next_step="name it with --store or SUTLER_STORE",
+        )
+    return url
+
+
+def _init(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.quotas import parse_quota
+    from sutler.store.team import create, tenant_key
+
+    url = _url(args, *args.words[:1])
+    quota = parse_quota(args.quota).text()
+    schema = create(url, args.tenant, quota, tenant_key(args.tenant, os.environ))
+    console.answer(f"the store has schema {schema} and the tenant {args.tenant}\n")
+    console.note("members get a login each: sutler store members add NAME --role writer")
+    return 0
+
+
+def _status(args: argparse.Namespace, console: Console) -> int:
+    import msgspec
+
+    from sutler.store.team import status
+
+    now = status(_url(args, *args.words[:1]))
+    if console.as_json:
+        console.answer_json(msgspec.to_builtins(now))
+        return 0
+    rows = [f"PostgreSQL {now.server}, schema {now.schema}, login {now.login}"]
+    if now.superuser:
+        rows.append("this login is a superuser: no row is fenced for it; clients refuse it")
+    rows += [f"{tenant}: {role} of {which}" for tenant, role, which in now.memberships]
+    rows += [f"  {project}" for project in now.projects]
+    console.answer("\n".join(rows) + "\n")
+    return 0
+
+
+def _members(args: argparse.Namespace, console: Console) -> int:
+    import msgspec
+
+    from sutler.access.quotas import parse_quota
+    from sutler.store import team
+
+    url, words = _url(args), args.words
+    if len(words) == 2 and words[0] == "add":
+        projects = " ".join(args.projects.split(","))
+        member = team.Member(words[1], args.role, projects, parse_quota(args.quota).text())
+        password = team.add_member(url, args.tenant, member, login=not args.no_login)
+        console.note(f"{member.login} is {member.role} of {args.tenant}")
+        if password:
+            console.note("the member's URL, shown this once:")
+            console.answer(team.url_of(url, member.login, password))
+        return 0
+    if len(words) == 2 and words[0] == "remove":
+        if not team.remove_member(url, args.tenant, words[1]):
+            raise UsageError(
+                f"{words[1]} is no member of {args.tenant}",
+                next_step="list them with 'sutler store members'",
+            )
+        console.note(f"{words[1]} is no member of {args.tenant} any more")
+        return 0
+    if words:
+        raise UsageError("members takes 'add NAME', 'remove NAME' or nothing")
+    listed = team.members(url, args.tenant)
+    if console.as_json:
+        console.answer_json({"members": msgspec.to_builtins(listed)})
+        return 0
+    rows = [f"{m.login:24} {m.role:9} {m.projects}  {m.quota}".rstrip() for m in listed]
+    console.answer("\n".join(rows) + "\n")
+    return 0
+
+
+def _move(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.relocation import ledger_at, move
+
+    if args.to != SQLITE and not is_url(args.to):
+        raise UsageError("no target was given", next_step="--to URL, or --to sqlite")
+    root = os.getcwd()
+    target = {**os.environ, "SUTLER_STORE": "" if args.to == SQLITE else args.to}
+    source = {**os.environ, "SUTLER_STORE": args.store}
+    if (source["SUTLER_STORE"] or SQLITE) == args.to:
+        raise UsageError("source and target are the same", next_step="--to URL, or --to sqlite")
+    with ledger_at(root, source) as here, ledger_at(root, target) as there:
+        moved = move(here, there, time.time())
+    console.answer(
+        f"{moved.rows:,} rows are in {moved.project}; the ledger verifies to row {moved.head:,}\n"
+    )
+    console.note(
+        "unset SUTLER_STORE from now on" if args.to == SQLITE else "set SUTLER_STORE from now on"
+    )
+    return 0
+
+
+def _backup(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.relocation import backup, ledger_at
+    from sutler.store.atomic import replacing
+
+    path, environ = _file(args), {**os.environ, "SUTLER_STORE": args.store}
+    os.umask(0o077)  # a backup holds the bytes that writes replaced, secrets included
+    with ledger_at(os.getcwd(), environ) as ledger, replacing(path) as write:
+        head = backup(ledger, lambda data: write((data,)))
+    console.answer(
+        f"{path}: the store with {head:,} ledger rows, {os.path.getsize(path):,} bytes\n"
+    )
+    return 0
+
+
+def _restore(args: argparse.Namespace, console: Console) -> int:
+    from sutler.access.relocation import ledger_at, restore
+
+    path = _file(args)
+    environ = {**os.environ, "SUTLER_STORE": args.store}
+    with open(path, "rb") as stream, ledger_at(os.getcwd(), environ) as ledger:
+        restored = restore(ledger, stream, time.time())
+    console.answer(
+        f"{restored.rows:,} rows are in {restored.project}; the ledger verifies to row"
+        f" {restored.head:,}\n"
+    )
+    return 0
+
+
+def _file(args: argparse.Namespace) -> str:
+    if len(args.words) != 1:
+        raise UsageError("no file was named", next_step=f"sutler store {args.action} FILE")
+    return str(args.words[0])
+
+
+def run_token(args: argparse.Namespace, console: Console) -> int:
+    import msgspec
+
+    from sutler.store import tokens
+    from sutler.store.postgres import member_database
+
+    database, tenant = member_database(_url(args), args.tenant)
+    try:
+        if args.action == "create":
+            person, projects = args.person or database.person, " ".join(args.projects.split(","))
+            text = tokens.issue(
+                database, tenant, person, args.scope, projects, args.days, time.time()
+            )
+            console.note(f"a token of {person} to {args.scope}, for {args.days} days; shown once:")
+            console.answer(text)
+            return 0
+        if args.action == "list":
+            listed = tokens.listed(database, tenant)
+            if console.as_json:
+                console.answer_json({"tokens": msgspec.to_builtins(listed)})
+                return 0
+            rows = [
+                f"{t.id}  {t.person:20} {t.scope:6} {t.projects:12} until {t.expires[:10]}"
+                + (f"  revoked {t.revoked[:10]}" if t.revoked else "")
+                for t in listed
+            ]
+            console.answer("\n".join(rows) + "\n" if rows else "no tokens\n")
+            return 0
+        for id in args.words:
+            if not tokens.revoke(database, tenant, id, time.time()):
+                raise UsageError(f"no token {id[:40]!r}", next_step="see 'sutler token list'")
+            console.note(f"token {id} is revoked")
+        if not args.words:
+            raise UsageError("no token was named", next_step="sutler token revoke ID")
+        return 0
+    finally:
+        database.close()
