@@ -385,7 +385,7 @@ class Door:
                     head, symbols, words or page.text, max_tokens, self.setup.count
                 ).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
-            text = cached.decode()
+            text = self.gate.clean(cached.decode(), "").text
             return text, Outcome(
                 after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text)
             )
@@ -410,7 +410,8 @@ class Door:
         """
         kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
         if kept is not None:
-            return kept.decode("utf-8", "surrogatepass")
+            # A file may have given away since then what was shown as it is.
+            return self.gate.clean(kept.decode("utf-8", "surrogatepass"), path).text
         data = self.gate.store.blob(digest)
         decoded = decode(data) if data is not None else None
         return self.gate.clean_text(path, decoded.text, digest).text if decoded else None

@@ -18,7 +18,6 @@ from sutler.goals.runner import Chosen, Hooks, Job, Prompt
 from sutler.goals.trust import trust_file_of
 from sutler.pack import project
 from sutler.scan.judge import rules_for
-from sutler.secrets.cleaner import Numbering, cleaner, numbered
 
 PROPOSED = 8
 """Files that ranking proposes to gather before the model is asked."""
@@ -68,7 +67,7 @@ class Project(project.Project):
         `context` takes paths below the root, globs and `PATH:10-40`; `max_tokens` is a ceiling of
         the whole prompt.
         """
-        redactions, notes = _redactions(self.settings), list[str]()
+        redactions, notes = self._redactions(), list[str]()
         job = Job(
             goal=goal,
             words=tuple(f"--{name}={value}" for name, value in parameters.items()),
@@ -95,19 +94,18 @@ class Project(project.Project):
         """
         ground = Ground(
             self.place.root,
-            _redactions(self.settings),
+            self._redactions(),
             _ceiling(max_tokens, self.settings),
             rules_for(self.settings, "gather"),
         )
         return gathering.gather(request, ground, model, first=self.proposed if rank else None)
 
+    def _redactions(self) -> Redactions:
+        return Redactions(self.numbered().clean())
+
     def proposed(self, request: str) -> Sequence[str]:
         """Return the files that rank best for a request."""
         return [row.path for row in self.ranking(self.scan(), request).ranked[:PROPOSED]]
-
-
-def _redactions(settings: Settings) -> Redactions:
-    return Redactions(numbered(cleaner(settings), Numbering()))
 
 
 def _ceiling(max_tokens: int | None, settings: Settings) -> Ceiling | None:

@@ -21,12 +21,12 @@ from sutler.paths import RelPath
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode
-from sutler.secrets.cleaner import Clean, Numbering
+from sutler.secrets.cleaner import SECRET_NAME, Clean, Numbering
 from sutler.secrets.markers import markers_in
 
 if TYPE_CHECKING:
     from sutler.pack.processors import Processors
-    from sutler.secrets.known import Known
+    from sutler.secrets.shared_values import SharedValues
 
 CEILING = 1 << 30
 """No file above this many bytes is read, whatever the settings say: a sparse terabyte must not take
@@ -34,9 +34,6 @@ the memory.
 """
 NOT_TEXT = Rule("content", "not text")
 
-SURVEY_BYTES = 4_000_000
-"""Text that a limited pack looks through for secrets before it is built."""
-_LATER = ("source", "test", "documentation", "entrypoint", "api")
 BATCH_BYTES = 1 << 19
 BATCH_FILES = 256
 
@@ -88,7 +85,8 @@ class Loader:
         self._skips_packs = settings.flag("default_excludes")
         self._processors = _processors(settings)
         self.problems: list[Problem] = []
-        self.known: Known | None = None  # secrets of the project, hidden in every text
+        self.values: SharedValues | None = None  # secrets of the project, hidden in every text
+        self.withheld: frozenset[str] = frozenset()  # paths that hold one of these secrets
         self.texts: dict[str, Material] = {}  # texts of our own that stand among the files, by path
 
     def material(self, choice: Choice) -> Material | Excluded:
@@ -100,6 +98,8 @@ class Loader:
         path = choice.entry.path
         if self.texts and path in self.texts:
             return self.texts[path]
+        if path in self.withheld:
+            return Excluded(path, "credentials", SECRET_NAME)
         cached = self._cache.unchanged(path, stat_key(choice.entry))
         if cached is not None and not cached.digest and not choice.entry.named:
             return Excluded(path, "binary", NOT_TEXT)
@@ -126,7 +126,7 @@ class Loader:
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
         """Redact a loaded text; what is redacted already or stays out is left as it is."""
         if isinstance(loaded, Material):  # a diff or a log, redacted and numbered already
-            return replace(loaded, clean=self._shown(loaded.clean)) if self.known else loaded
+            return replace(loaded, clean=self._shown(loaded.clean)) if self.values else loaded
         if isinstance(loaded, Excluded):
             return loaded
         self.problems.extend(loaded.problems)
@@ -143,8 +143,8 @@ class Loader:
 
     def _shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
         """The text as it leaves: without the project's secrets, with numbers for tags."""
-        if self.known:
-            clean = self.known.hide(clean, raw)
+        if self.values:
+            clean = self.values.hide(clean, raw)
         return clean if self._numbering is None else self._numbering.clean(clean)
 
     def look(self, choice: Choice) -> Seen:
@@ -164,7 +164,7 @@ class Loader:
         record = self._cache.record_of(loaded, clean)
         if not clean.findings:
             return Seen(record)
-        from sutler.secrets.known import values_of
+        from sutler.secrets.shared_values import values_of
 
         return Seen(record, markers_in(clean.text), tuple(values_of(loaded.text, clean.text)))
 
@@ -232,17 +232,3 @@ def batches_of(choices: Sequence[Choice]) -> list[range]:
             start, size = number, 0
         size += choice.entry.size
     return [*batches, range(start, len(choices))] if choices else []
-
-
-def survey_order(choices: Sequence[Choice]) -> list[Choice]:
-    """The files that a limited pack looks through for secrets: what is neither code nor prose
-    first, then by path, as many as `SURVEY_BYTES` allow. The result depends on the tree alone.
-    """
-    order = sorted(choices, key=lambda one: (one.facts.category in _LATER, one.entry.path))
-    room, files = SURVEY_BYTES, []
-    for choice in order:
-        room -= choice.entry.size
-        if room < 0:
-            break
-        files.append(choice)
-    return files

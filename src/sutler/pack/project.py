@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING, Self, Unpack, cast
 
 from msgspec.structs import replace
@@ -23,10 +24,12 @@ from sutler.budget.selection import (
 from sutler.config import Settings, Unit
 from sutler.errors import SutlerError
 from sutler.formats import require_unicode
-from sutler.formats.document import Section
+from sutler.formats.document import CleanText, Section
+from sutler.pack.cache import cache_for
 from sutler.pack.pipeline import make
 from sutler.pack.report import Ask
 from sutler.pack.steps import PackRun, Progress
+from sutler.pack.tree_secrets import TreeSecrets
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.globs import require_globs
@@ -35,7 +38,7 @@ from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
 from sutler.scan.walk import scan
-from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, numbered
+from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, numbered, told
 from sutler.store import home
 from sutler.store.atomic import replacing, write_atomic
 from sutler.tokens.counter import counter_for, require_vocabulary
@@ -197,6 +200,7 @@ class Project:
         self.tell: Tell | None = None
         self._readable: Readable | None = None
         self._numbering: Numbering | None = None
+        self._secrets: list[TreeSecrets] = []
         self._private = home.own_folders(self.place.root, os.environ) or ("\0",)
 
     def writing_to(self, *paths: str) -> Self:
@@ -248,6 +252,7 @@ class Project:
         copy._private, copy._readable = self._private, self._readable
         copy._numbering = self._numbering
         copy._opened = self._opened
+        copy._secrets = self._secrets if settings is self.settings else []
         return copy
 
     def opened(self) -> Root:
@@ -394,12 +399,14 @@ class Project:
         root = self.opened()
         size = sum(entry.size + PER_FILE for entry in entries)
         past = past_of(root, os.environ)
+        if self.settings.flag("redact"):
+            task = self.secrets.unmarked(task)
 
         def ranked() -> Ranking:
             index = index_of(
                 entries,
                 root,
-                numbered(cleaner(settings, size)),  # no tag has a part in a score
+                numbered(self.secrets.hiding(cleaner(settings, size))),  # tags have no score
                 os.environ,
                 self.tell,
                 self.place.named,
@@ -417,7 +424,8 @@ class Project:
     ) -> Changes:
         from sutler.pack.changes import changes_of
 
-        clean = self.clean() if numbering is None else numbered(self.clean(), numbering)
+        # A pack hides the secrets of other files itself, when all are known.
+        clean = self.clean() if numbering is None else numbered(self.plain_clean(), numbering)
         return changes_of(self.opened(), snapshot, asked, clean)
 
     def standing(self, classified: Classified) -> Standing:
@@ -476,7 +484,41 @@ class Project:
         much is to come.
         """
         clean = cleaner(self.settings, size)
+        if self.settings.flag("redact"):
+            clean = self.secrets.hiding(clean)
         return clean if self._numbering is None else numbered(clean, self._numbering)
+
+    def quotable(self, text: str) -> str:
+        """Words for a person or a record that may quote a name or an argument. The user's
+        allow-list does not count here, and nothing is quoted with a secret in it.
+        """
+        values = self.secrets.values()
+        shown = CleanText(told(text))
+        return (values.hide(shown) if values is not None else shown).text
+
+    def plain_clean(self, size: int = 0) -> Clean:
+        """The redactor of a text by itself, which knows nothing of other files."""
+        return cleaner(self.settings, size)
+
+    @property
+    def secrets(self) -> TreeSecrets:
+        """The secrets of the whole tree, shared with copies of this project."""
+        if not self._secrets:
+            whole = partial(_whole_tree, self.opened, self.rules())
+            clean = partial(cleaner, self.settings)
+            root, request = self.place.root, self.request()
+            cache = partial(cache_for, root, self.settings, request, os.environ)
+            self._secrets.append(TreeSecrets(self.opened, whole, clean, self.settings, cache))
+        return self._secrets[0]
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether `found` scans the whole tree."""
+        return self._readable is None and not self.place.named and not self.unticked
+
+
+def _whole_tree(opened: Callable[[], Root], rules: ScanRules) -> Snapshot:
+    return scan(opened(), rules)
 
 
 def _without(snapshot: Snapshot, paths: Set[str], rule: Rule) -> Snapshot:

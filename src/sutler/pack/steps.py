@@ -13,6 +13,8 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sutler.budget.fit import (
     Fitted,
     Ledger,
@@ -32,7 +34,7 @@ from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.pack import parallel
 from sutler.pack.cache import NO_CACHE, PackCache, cache_for
 from sutler.pack.left_out import LeftOut, left_out, lines_of
-from sutler.pack.load import LoadedFile, Loader, Seen, batches_of, survey_order
+from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.report import (
     Ask,
     Batch,
@@ -43,6 +45,7 @@ from sutler.pack.report import (
     judge,
     named_but_out,
 )
+from sutler.pack.tree_secrets import shared_values
 from sutler.scan.snapshot import Excluded, Problem, Snapshot
 from sutler.secrets.cleaner import (
     PER_FILE,
@@ -55,7 +58,6 @@ from sutler.secrets.cleaner import (
     numbered,
     told,
 )
-from sutler.store import home
 from sutler.tokens.counter import (
     LITTLE,
     Counter,
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from sutler.pack.changes import Changes
     from sutler.pack.project import Classified, Project
     from sutler.ranking.score import Ranked
+    from sutler.secrets.shared_values import SharedValues
 
 ENOUGH = 1_500_000
 """Bytes to redact or count from which worker processes are worth their start."""
@@ -107,6 +110,9 @@ class PackRun:
         self._clean: Clean = as_it_is
         self._numbering = Numbering()
         self._looked_at: Sequence[Choice] = ()
+        self._values: SharedValues | None = None  # of a part of the tree, for a limited pack
+        self._tree_read = False
+        self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
         self._bytes = self._used = 0
@@ -125,9 +131,9 @@ class PackRun:
             expect_much()  # loaded at the first text that is not in the cache
         if self.project.settings.flag("redact"):
             weight = max(self._size(found), len(found.entries) * PER_FILE)
-            self._clean = Redactor(lambda: self.project.clean(weight))
+            self._clean = Redactor(lambda: self.project.plain_clean(weight))
             found = self._masked(found)
-        self._snapshot = found
+        self._snapshot = self._tree = found
         return found
 
     def classify(self, snapshot: Snapshot) -> Classified:
@@ -139,6 +145,8 @@ class PackRun:
         if request.asks_history:
             self._changes = self.project.changes(snapshot, request, self._numbering)
         task = request.goal or (self._changes.task() if self._changes else "")
+        if task and self._clean is not as_it_is:
+            self._tree_values()  # a query must hold none
         return self.project.ranking(snapshot, task) if task else None
 
     def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
@@ -196,11 +204,11 @@ class PackRun:
 
     def looks(self) -> list[range]:
         """The batches to look through for secrets before anything is built: all files without a
-        limit; with one, settings and data first, up to a fixed size.
+        limit; a limited pack relies on a look through a part of the tree.
         """
         if self._clean is as_it_is:
             return []
-        self._looked_at = self._order if not self._limited else survey_order(self._order)
+        self._looked_at = () if self._limited else self._order
         return batches_of(self._looked_at)
 
     def look(self, batch: range) -> list[Seen]:
@@ -218,12 +226,46 @@ class PackRun:
         for choice, file in files:
             self.cache.learn(choice.entry.path, file.record)
             secrets += file.secrets
-            if not self._limited:
-                self._numbering.learn(file.markers)
-        if secrets:
-            from sutler.secrets.known import Known
+            self._numbering.learn(file.markers)
+        if self._clean is as_it_is:
+            return
+        if self._limited:
+            values = self._tree_values()
+        else:
+            paths = {choice.entry.path for choice in self._looked_at}
+            secrets += self.project.secrets.outside(paths, self._whole_tree(), self.cache)
+            values = shared_values(secrets)
+        if values is not None:
+            self._loader.values = self._shared = values.ready()
+            self._withhold_names(values)
 
-            self._loader.known = Known(secrets, home.key(os.environ)).ready()
+    def _tree_values(self) -> SharedValues | None:
+        if not self._tree_read:
+            self._values = self.project.secrets.read(self._whole_tree(), self.cache)
+            self._tree_read = True
+        return self._values
+
+    def _whole_tree(self) -> Snapshot | None:
+        return self._tree if self.project.sees_all else None
+
+    def _withhold_names(self, values: SharedValues) -> None:
+        """Leave out files whose path holds a secret of the project."""
+
+        def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
+            return values.hide(CleanText(text), raw)
+
+        selection, before = self._selection, self._snapshot
+        self._snapshot = masked(before, numbered(hide, self._numbering))
+        if self._snapshot is before:
+            return
+        present = {entry.path for entry in self._snapshot.entries}
+        out = frozenset(entry.path for entry in before.entries) - present
+        self._loader.withheld = out
+        self._selection = replace(
+            selection,
+            choices=tuple(choice for choice in selection.choices if choice.path not in out),
+            listed=tuple(path for path in selection.listed if path not in out),
+        )
 
     def begin(self) -> None:
         """Write what stands before the files, once the secrets of the project are known."""
@@ -367,7 +409,8 @@ class PackRun:
         harmless = self.cache.figure("told", text, lambda: int(told(text) == text))
         if self.report is not None:
             self.save()
-        return text if harmless else self._numbering.text(told(text))
+        shown = CleanText(text if harmless else told(text))
+        return self._hidden(shown).text
 
     def _sealed(self, built: Iterable[Batch]) -> Iterator[Run]:
         request = self.request
@@ -393,7 +436,8 @@ class PackRun:
             for number, reason, rule, record in batch.excluded:
                 path = self._order[number].entry.path
                 self.cache.learn(path, record)
-                self._left_out.append(Excluded(path, reason, rule))
+                if path not in self._loader.withheld:  # the snapshot lists them by masked names
+                    self._left_out.append(Excluded(path, reason, rule))
             for number, kind, detail in batch.problems:
                 self._problems.append(Problem(self._order[number].entry.path, kind, detail))
             self._shown += map(self._file_shown, batch.files)
@@ -524,8 +568,8 @@ class PackRun:
         return self._clean(text, "")
 
     def _hidden(self, clean: CleanText) -> CleanText:
-        known = self._loader.known
-        return self._numbering.clean(known.hide(clean) if known else clean)
+        hidden = clean if self._shared is None else self._shared.hide(clean)
+        return replace(hidden, text=self._numbering.text(hidden.text))
 
     def _teller(self, total: int) -> Callable[[], None] | None:
         if self.progress is None:

@@ -23,8 +23,9 @@ from sutler.goals.ceiling import Ceiling, ceiling_of
 from sutler.goals.redactions import Redactions
 from sutler.goals.runner import Hooks, Job
 from sutler.goals.trust import trust_file_of
+from sutler.pack.project import Project
 from sutler.paths import quote
-from sutler.secrets.cleaner import Numbering, cleaner, numbered, told
+from sutler.secrets.cleaner import told
 from sutler.system import fs
 
 _LIMITS = ("max_tokens", "max_chars", "tier")
@@ -77,7 +78,7 @@ def hooks_of(
     console: Console, settings: Settings, compat: bool = False
 ) -> tuple[Hooks, Redactions]:
     """The callbacks of a run, and the redactor behind them, which counts what it replaces."""
-    redactions = Redactions(numbered(cleaner(settings), Numbering()))
+    redactions = Redactions(Project(settings=settings).numbered().clean())
     progress = console.progress("reading context files:").__enter__()
 
     def note(text: str) -> None:

@@ -72,5 +72,5 @@ def write_report(
 ) -> None:
     """The page of a pack that this run made."""
     name = told(project.name)
-    view = view_of_run(report, watch, project=name, goal=told(goal), receipt=receipt)
+    view = view_of_run(report, watch, project=name, goal=project.quotable(goal), receipt=receipt)
     write_atomic(file, [page(view).encode()])

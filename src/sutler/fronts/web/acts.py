@@ -80,7 +80,7 @@ class Acts:
                 pass
             watch.learn(packing)
         return view_of_run(
-            packing.report, watch, project=told(project.name), goal=told(wanted.goal)
+            packing.report, watch, project=told(project.name), goal=project.quotable(wanted.goal)
         )
 
     def text(self, wanted: Wanted) -> bytes:

@@ -1,0 +1,171 @@
+"""Secrets of a project's tree: no text about the project shows what one of its files gives away."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sutler.budget.selection import Choice
+from sutler.config import Settings
+from sutler.formats.document import CleanText
+from sutler.pack.cache import PackCache
+from sutler.pack.load import Loader
+from sutler.paths import RelPath
+from sutler.scan.classify import facts_of
+from sutler.scan.root import Reader, Root
+from sutler.scan.snapshot import FileEntry, Problem, Snapshot
+from sutler.scan.text import decode
+from sutler.secrets.cleaner import Clean, Redactor
+from sutler.store import home
+
+if TYPE_CHECKING:
+    from sutler.secrets.shared_values import Secret, SharedValues
+
+SURVEY_BYTES = 4_000_000
+"""Text that is looked through for secrets before a limited pack or an answer is made."""
+_LARGEST = 1_000_000
+_CREDENTIAL_BYTES = 65_536
+_CREDENTIAL_FILES = 200
+_LATER = ("source", "test", "documentation", "entrypoint", "api")
+_FRESH = 60.0  # seconds; a server looks again after that
+_LEARNED = 1_000  # values from texts that a server was asked for
+
+
+def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
+    """The files to look through: what is neither code nor prose first, then by path, as many as
+    `SURVEY_BYTES` allow. The result depends on the tree alone.
+    """
+    small = (entry for entry in entries if entry.size <= _LARGEST)
+    rows = [Choice(entry, facts_of(entry.path), 0, 0.0, "") for entry in small]
+    rows.sort(key=lambda row: (row.facts.category in _LATER, row.entry.path))
+    room, files = SURVEY_BYTES, []
+    for row in rows:
+        if row.entry.size <= room:
+            room -= row.entry.size
+            files.append(row)
+    return files
+
+
+def surveyed(loader: Loader, files: Iterable[Choice], cache: PackCache) -> Iterator[Secret]:
+    """What these files give away, each read only if the cache does not know that it is clean."""
+    for file in files:
+        seen = loader.look(file)
+        cache.learn(file.entry.path, seen.record)
+        yield from seen.secrets
+    loader.problems.clear()  # met again when a file is loaded
+
+
+def shared_values(secrets: Iterable[Secret]) -> SharedValues | None:
+    """The values to hide in every text, if there are any."""
+    values = dict(secrets)
+    if not values:
+        return None
+    from sutler.secrets.shared_values import SharedValues
+
+    return SharedValues(values.items(), home.key(os.environ))
+
+
+def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iterator[Secret]:
+    """What files give away that stay out of every pack because of their name, such as `.env`: a
+    copy of their values must not leave with another file.
+    """
+    out = [item.path for item in snapshot.excluded if item.reason == "credentials"]
+    for path in [path for path in out if not path.endswith("/")][:_CREDENTIAL_FILES]:
+        blob = reader.read(RelPath(path), _CREDENTIAL_BYTES)
+        decoded = None if isinstance(blob, Problem) or blob.links > 1 else decode(blob.data)
+        if decoded is not None:
+            from sutler.secrets.shared_values import values_of
+
+            yield from values_of(decoded.text, clean(decoded.text, path).text)
+
+
+class TreeSecrets:
+    """The shared values of one tree, read when a text is first cleaned and again after a minute.
+
+    `plain` redacts a text by itself, `found` scans the whole tree, `cache` is that of packs.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], Root],
+        found: Callable[[], Snapshot],
+        plain: Callable[[int], Clean],
+        settings: Settings,
+        cache: Callable[[], PackCache],
+    ) -> None:
+        self._opened, self._found = opened, found
+        self._plain, self._settings, self._cache = plain, settings, cache
+        self._values: SharedValues | None = None
+        self._secrets: dict[str, str] = {}
+        self._learned: dict[str, str] = {}
+        self._at = 0.0
+
+    def values(self) -> SharedValues | None:
+        """The values as the tree was at most a minute ago."""
+        if not self._at or time.monotonic() - self._at > _FRESH:
+            cache = self._cache()
+            values = self.read(None, cache)
+            cache.save(whole=False)
+            return values
+        return self._values
+
+    def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
+        """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
+        it.
+        """
+        self._secrets = dict(self.outside((), snapshot, cache))
+        self._at = time.monotonic()
+        return self._compiled()
+
+    def outside(
+        self, paths: Collection[str], snapshot: Snapshot | None, cache: PackCache
+    ) -> list[Secret]:
+        """What the files other than `paths` give away."""
+        tree = snapshot or self._found()
+        files = survey_order(entry for entry in tree.entries if entry.path not in paths)
+        size = sum(file.entry.size for file in files)
+        clean = Redactor(lambda: self._plain(size))  # what the cache knows needs none
+        with self._opened().reader() as reader:
+            loader = Loader(reader, clean, self._settings, cache)
+            secrets = list(surveyed(loader, files, cache))
+            return [*secrets, *credential_secrets(reader, tree, clean)]
+
+    def hiding(self, clean: Clean) -> Clean:
+        """A cleaner that hides the values of the tree too, and learns those of each text."""
+
+        def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
+            values = self.values()
+            cleaned = clean(text, path, raw)
+            if cleaned.findings and path and self._learn(text, cleaned.text):
+                values = self._compiled()
+            return values.hide(cleaned, raw) if values is not None else cleaned
+
+        return hide
+
+    def unmarked(self, text: str) -> str:
+        """A text without its secrets and without markers in their place: a query."""
+        clean = self.hiding(self._plain(0))(text, "")
+        if not clean.findings:
+            return text
+        from sutler.secrets.markers import MARKER
+
+        return MARKER.sub(" ", clean.text)
+
+    def _learn(self, text: str, clean: str) -> bool:
+        from sutler.secrets.shared_values import values_of
+
+        fresh = {
+            value: rule
+            for value, rule in values_of(text, clean)
+            if value not in self._learned and value not in self._secrets
+        }
+        if not fresh or len(self._learned) > _LEARNED:
+            return False
+        self._learned |= fresh
+        return True
+
+    def _compiled(self) -> SharedValues | None:
+        self._values = shared_values((*self._secrets.items(), *self._learned.items()))
+        return self._values
