@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sutler.languages.base import (
     BY_SPEC,
     JVM_USES,
@@ -9,7 +11,6 @@ from sutler.languages.base import (
     Entries,
     Grammar,
     Language,
-    dotted,
     offered,
     visible_top,
 )
@@ -18,11 +19,24 @@ _QUERY = """
 (class_definition name: (identifier) @n) @d.class
 (object_definition name: (identifier) @n) @d.class
 (trait_definition name: (identifier) @n) @d.class
+(enum_definition name: (identifier) @n) @d.class
+(type_definition name: (type_identifier) @n) @d.type
 (function_definition name: (identifier) @n) @d.function
 (function_declaration name: (identifier) @n) @d.function
 (template_body (val_definition pattern: (identifier) @n) @d.field)
 (import_declaration) @i
 """
+
+
+def imports(text: str) -> list[str]:
+    """`import a.b.{c, d => e}, f.g._` names a.b, a.b.c, a.b.d and f.g."""
+    names: list[str] = []
+    for base, braced in re.findall(r"([\w.]+)(?:\{([^{}]*)\})?", text.removeprefix("import")):
+        module = re.sub(r"\.[_*]?$", "", base)
+        inner = re.findall(r"(?:^|,)\s*(\w+)", braced)
+        names += [module, *(f"{module}.{name}" for name in inner if name != "_")]
+    return names
+
 
 SCALA = Language(
     display="Scala",
@@ -32,7 +46,7 @@ SCALA = Language(
     files=(),
     shebangs=("scala",),
     comments=Comments(("//",), (("/*", "*/"),)),
-    grammar=Grammar("tree_sitter_scala", _QUERY, dotted, offered(visible_top)),
+    grammar=Grammar("tree_sitter_scala", _QUERY, imports, offered(visible_top)),
     shapes=None,
     tests=BY_SPEC,
     entries=Entries(

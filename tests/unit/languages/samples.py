@@ -497,6 +497,59 @@ function clean { rm -rf out; }
     ["./lib.sh", "env.sh"],
 )
 
+LUA = Sample(
+    "lib/cart.lua",
+    """-- A cart.
+local price = require("shop.price")
+local LIMIT = 3
+
+--- Adds an item.
+function Cart.add(self, item) return item end
+
+local function total(items) local sum = 0 return sum end
+""",
+    [
+        ("price", "constant", ""),
+        ("LIMIT", "constant", ""),
+        ("Cart.add", "function", ""),
+        ("total", "function", ""),
+    ],
+    ["shop.price"],
+)
+SCALA = Sample(
+    "src/Cart.scala",
+    """package shop
+import scala.collection.mutable.{Map, Set => Bag}
+import shop.price._
+
+/** A cart. */
+class Cart(val size: Int) extends Base {
+  val limit = 3
+  def add(item: Item): Cart = this
+}
+trait Priced { def price: Int }
+object Cart { def empty: Cart = new Cart(0) }
+enum Kind { case Small, Large }
+type Items = List[Item]
+""",
+    [
+        ("Cart", "class", ""),
+        ("limit", "field", "Cart"),
+        ("add", "method", "Cart"),
+        ("Priced", "class", ""),
+        ("price", "method", "Priced"),
+        ("Cart", "class", ""),
+        ("empty", "method", "Cart"),
+        ("Kind", "class", ""),
+        ("Items", "type", ""),
+    ],
+    [
+        "scala.collection.mutable",
+        "scala.collection.mutable.Map",
+        "scala.collection.mutable.Set",
+        "shop.price",
+    ],
+)
 SAMPLES = {
     "python": PYTHON,
     "javascript": JAVASCRIPT,
@@ -513,4 +566,6 @@ SAMPLES = {
     "php": PHP,
     "swift": SWIFT,
     "shell": BASH,
+    "lua": LUA,
+    "scala": SCALA,
 }

@@ -2,8 +2,19 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.languages import LANGUAGES, language_of
 from sutler.languages.extract import extract
 from tests.unit.languages.samples import SAMPLES, Sample
+
+
+def test_every_grammar_has_a_sample() -> None:
+    """A dialect that shares the query of another language is covered by that one's sample."""
+    sampled = {sample.path for sample in SAMPLES.values()}
+    queries = {
+        row.grammar.symbols for path in sampled if (row := language_of(path)) and row.grammar
+    }
+    missing = [row.name for row in LANGUAGES if row.grammar and row.grammar.symbols not in queries]
+    assert missing == [], "add them to tests/unit/languages/samples.py"
 
 
 @pytest.mark.parametrize("language", SAMPLES)
@@ -40,6 +51,8 @@ def test_finds_every_import(language: str) -> None:
         ("c", "add", "static node_t *add(node_t *list, int value)", "Adds a node."),
         ("ruby", "Cart", "class Cart < Base", "A cart."),
         ("shell", "build", "build()", "Builds it."),
+        ("lua", "Cart.add", "function Cart.add(self, item)", "Adds an item."),
+        ("scala", "Cart", "class Cart(val size: Int) extends Base", "A cart."),
     ],
 )
 def test_signature_and_doc_line(language: str, name: str, signature: str, doc: str) -> None:
