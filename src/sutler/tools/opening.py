@@ -142,10 +142,11 @@ def open_doors(
     clock: Clock | None = None,
     strict: bool = True,
     writable: tuple[str, ...] = (),
+    ledger_for: Callable[[Ledger, Caller], Ledger] | None = None,
 ) -> Iterator[tuple[Opener, Ledger]]:
     """Doors into one project over one store, for as many callers as come; closing signs the
     ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
-    with the next write.
+    with the next write. `ledger_for` gives the ledger over a member's own view of the store.
     """
     import time
 
@@ -171,9 +172,10 @@ def open_doors(
             setup = Setup(scan, _count, ruleset, teller, review)
 
             def door_for(caller: Caller, ask: Ask | None) -> Door:
+                own = ledger_for(ledger, caller) if ledger_for else ledger
                 return Door(
                     root,
-                    Gate(ledger, rules, caller, clean, ask=ask, clock=now, strict=strict),
+                    Gate(own, rules, caller, clean, ask=ask, clock=now, strict=strict),
                     setup,
                 )
 

@@ -124,8 +124,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     (
         "A team",
         (
-            Command("store", "team", "make, move and back up a store, and name its members"),
-            Command("token", "team", "make, list and revoke tokens for HTTP"),
+            Command(
+                "store", "shared_store", "make, move and back up a store, and name its members"
+            ),
+            Command("token", "shared_store", "make, list and revoke tokens for HTTP"),
         ),
     ),
     (

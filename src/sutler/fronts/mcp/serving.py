@@ -20,7 +20,8 @@ from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp.exchange import Metrics, Peer
-from sutler.fronts.mcp.http import PATH, Doors, HttpServer, Site, listen
+from sutler.fronts.mcp.http import PATH, Doors, HttpServer, OneProject, Site
+from sutler.fronts.mcp.http_connection import listen
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
@@ -109,14 +110,14 @@ def serve_http(plan: Plan, note: Note) -> None:
         open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger),
     ):
         site = _site(plan, token, listener.getsockname()[1])
-        doors = Doors(door_for, ledger.key, site, plan.backend)
+        doors = Doors(door_for, ledger.key, site.token, plan.backend)
         server = Server(ledger, *tools, _metrics(plan))
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
         note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
         _settle_in()
         bug_report.guard_threads(["mcp", "--http"])
-        HttpServer(server, doors, site, listener).serve()
+        HttpServer(OneProject(server, doors, token), site, listener).serve()
         server.finish()
 
 
