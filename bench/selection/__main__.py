@@ -31,7 +31,7 @@ from bench.selection.data import (
 from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
 from sutler.formats import parse
-from sutler.pack.project import GOAL_LIMIT, RANKED
+from sutler.pack.scope import GOAL_LIMIT, RANKED
 from sutler.ranking import WEIGHTS, Index, Weights, rank
 from sutler.ranking.index import Reader
 from sutler.ranking.score import Ranked

@@ -99,6 +99,13 @@ class Budget(Struct, frozen=True):
     unit: Unit = "tokens"
     counter: str = "o200k_base"
 
+    @property
+    def room(self) -> int | None:
+        """Bytes that the limit has room for, at most: a token of text has about four."""
+        if self.limit is None or self.unit != "tokens":
+            return self.limit
+        return self.limit * 4
+
 
 class Cut(Struct, frozen=True):
     """Seed 004's TruncationConfig: a file above `max_file_bytes` keeps its head and its tail."""

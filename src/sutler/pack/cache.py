@@ -165,26 +165,22 @@ class PackCache:
         return replace(cached, stat_key=stat_key)
 
     def tokens(self, section: Section, count: Callable[[], int]) -> int:
-        """What a section costs in tokens: from the cache, or counted. Excerpts go by their text,
-        since they depend on the task.
+        """What a section costs in tokens: from the cache, or counted and added to the record of its
+        file. Excerpts go by their text, since they depend on the task.
         """
+        state = section_key(section)
         if section.level not in _ADDRESSED:
-            key = (
-                section_key(section),
-                section.sha256,
-                section.source,
-                section.encoding,
-                section.path,
-            )
+            key = (state, section.sha256, section.source, section.encoding, section.path)
             return self.figure("section", repr(key), count)
         cached = self.files.get(section.path)
-        if (
-            cached is not None
-            and cached.digest == section.source
-            and cached.section == section_key(section)
-        ):
-            return count() if cached.tokens == UNCOUNTED else cached.tokens
-        return count()
+        same = cached is not None and (cached.digest, cached.section) == (section.source, state)
+        tokens = cached.tokens if cached is not None and same else UNCOUNTED
+        if tokens == UNCOUNTED:
+            tokens = count()
+        record = self._fresh.get(section.path)
+        if record is not None and record.digest == section.source:
+            self._fresh[section.path] = replace(record, tokens=tokens, section=state)
+        return tokens
 
     def figure(self, kind: str, text: str, make: Callable[[], int]) -> int:
         """A number about a text: from the cache, or made and noted."""
@@ -206,12 +202,6 @@ class PackCache:
     def learned(self, path: str) -> CachedFile | None:
         """The record that this process made, for a worker to send home."""
         return self._fresh.get(path)
-
-    def learn_tokens(self, section: Section, tokens: int) -> None:
-        """Add the tokens of a section to the record of its file."""
-        record = self._fresh.get(section.path)
-        if record is not None and record.digest == section.source and section.level in _ADDRESSED:
-            self._fresh[section.path] = replace(record, tokens=tokens, section=section_key(section))
 
     def save(self, *, whole: bool) -> None:
         """Keep what this run learned. A run that saw the `whole` project drops the files it did not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,13 +13,11 @@ from sutler.errors import UsageError
 from sutler.formats.document import CleanText, Listing
 from sutler.pack.documents import Made
 from sutler.pack.report import Report
+from sutler.pack.scope import Scope
 from sutler.pack.serial import serialize
 from sutler.survey.wire import FullPack, PackType, SummaryPack
 from sutler.tasks.wire import ContextPack
 from sutler.tokens.counter import counter_for, token_counter
-
-if TYPE_CHECKING:
-    from sutler.pack.project import Project
 
 DocumentFormat = Literal["json", "msgpack", "markdown", "prompt"]
 
@@ -32,7 +30,7 @@ class Sending(Struct, frozen=True):
 
 
 def send(
-    project: Project, made: Made, format: str, goal: str = "", *, count_tokens: bool = True
+    project: Scope, made: Made, format: str, goal: str = "", *, count_tokens: bool = True
 ) -> Sending:
     """Render a document. `json` and `msgpack` are its wire shape, `markdown` is for people and, of
     a summary, for models; `prompt` is what a backend gets of a task.

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
+from sutler.pack.scope import Scope
 from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, unquote, wire_path
 from sutler.scan.classify import Classified, extractable, facts_of
@@ -37,9 +37,6 @@ from sutler.survey.wire import (
     TruncationConfig,
 )
 from sutler.tasks.wire import ContextPack
-
-if TYPE_CHECKING:
-    from sutler.pack.project import Project
 
 NO_LIMIT = 2**62
 TOKEN_BYTES = 4
@@ -91,7 +88,7 @@ def cut_of(settings: Settings, constraints: PackConstraints) -> TruncationConfig
     )
 
 
-def chosen(project: Project, *, capped: bool = True) -> tuple[Snapshot, tuple[str, ...]]:
+def chosen(project: Scope, *, capped: bool = True) -> tuple[Snapshot, tuple[str, ...]]:
     """What the globs leave of the scan, as a snapshot of its own; and its paths, strongest claim
     first.
     """
@@ -104,7 +101,7 @@ def chosen(project: Project, *, capped: bool = True) -> tuple[Snapshot, tuple[st
     return replace(snapshot, entries=tuple(entries), excluded=tuple(excluded)), paths
 
 
-def snapshot_of(project: Project, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
+def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> ProjectSnapshot:
     """Seed 004's ProjectSnapshot. Its root is the folder's name: no path of this machine leaves."""
     project = project.numbered()
     snapshot, _ = chosen(project)
@@ -112,7 +109,7 @@ def snapshot_of(project: Project, environ: Mapping[str, str] = os.environ) -> Pr
     return project_snapshot(snapshot, project.clean()(project.name, "").text, _moment(now))
 
 
-def select_type(project: Project, constraints: PackConstraints) -> tuple[PackType, str]:
+def select_type(project: Scope, constraints: PackConstraints) -> tuple[PackType, str]:
     """Full or summary, and why. The cap on files is a reason for a summary here, so it does not cap
     first.
     """
@@ -123,7 +120,7 @@ def select_type(project: Project, constraints: PackConstraints) -> tuple[PackTyp
 
 
 def _measured(
-    project: Project, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
+    project: Scope, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
 ) -> dict[str, int] | None:
     """The bytes that each file would show in a full pack. None where there are more files than
     such a pack may have: then nothing need be read.
@@ -143,7 +140,7 @@ def _measured(
     return sizes
 
 
-def make_full(project: Project, constraints: PackConstraints) -> Made:
+def make_full(project: Scope, constraints: PackConstraints) -> Made:
     project = project.numbered()
     cut = cut_of(project.settings, constraints)
     material = _gather(
@@ -169,7 +166,7 @@ def _provider_rooms(constraints: PackConstraints) -> list[int]:
     return [NO_LIMIT, *constraints.provider_limits.values()]
 
 
-def make_summary(project: Project, constraints: PackConstraints) -> Made:
+def make_summary(project: Scope, constraints: PackConstraints) -> Made:
     del constraints  # a summary is the answer to constraints, not subject to them
     material = _gather(project.numbered())
     document = packs.build_summary(material)
@@ -230,7 +227,7 @@ def linked_of(entries: Iterable[FileEntry], shown: Container[str]) -> tuple[RelP
 
 
 def _gather(
-    project: Project, room: int | None = None, cut: TruncationConfig | None = None
+    project: Scope, room: int | None = None, cut: TruncationConfig | None = None
 ) -> packs.Material:
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
     pack.

@@ -126,7 +126,7 @@ class Loader:
     def redact(self, choice: Choice, loaded: Loaded | Material | Excluded) -> Material | Excluded:
         """Redact a loaded text; what is redacted already or stays out is left as it is."""
         if isinstance(loaded, Material):  # a diff or a log, redacted and numbered already
-            return replace(loaded, clean=self._shown(loaded.clean)) if self.values else loaded
+            return replace(loaded, clean=self.shown(loaded.clean)) if self.values else loaded
         if isinstance(loaded, Excluded):
             return loaded
         self.problems.extend(loaded.problems)
@@ -134,14 +134,14 @@ class Loader:
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
-        clean = self._shown(clean, loaded.data)
+        clean = self.shown(clean, loaded.data)
         if self._transforms:
             from sutler.languages.transforms import transformed
 
             clean = replace(clean, text=transformed(clean.text, loaded.path, self._transforms))
         return Material(choice, loaded, clean)
 
-    def _shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
+    def shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
         """The text as it leaves: without the project's secrets, with numbers for tags."""
         if self.values:
             clean = self.values.hide(clean, raw)
@@ -167,6 +167,14 @@ class Loader:
         from sutler.secrets.shared_values import values_of
 
         return Seen(record, markers_in(clean.text), tuple(values_of(loaded.text, clean.text)))
+
+    def words(self, text: str) -> CleanText:
+        """Words of our own that quote names, redacted. The cache keeps that they are harmless, so
+        that a second pack needs no redactor for them.
+        """
+        if self._cache.figure("words", text, lambda: int(self._clean(text, "").text == text)):
+            return self.shown(CleanText(text))
+        return self.shown(self._clean(text, ""))
 
     def _decoded(self, choice: Choice, blob: Blob | Problem) -> Loaded | Excluded:
         path = choice.entry.path

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
 
-from sutler.budget.selection import Budget
+from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
 from sutler.errors import RefusedError
-from sutler.formats.document import CleanText, Listing
+from sutler.formats import Framed
+from sutler.formats.document import CleanText, Format, Listing, Run
 from sutler.formats.transparency import PackType
-from sutler.pack.cache import CachedFile
+from sutler.pack.cache import CachedFile, PackCache
 from sutler.paths import RelPath, quote
 from sutler.scan.snapshot import Excluded, Problem, ProblemKind, Reason, Rule
 
@@ -152,6 +153,113 @@ class Batch(Struct, frozen=True, array_like=True):
     text: bytes
     frames: bytes
     lines: bytes
+
+
+Progress = Callable[[int, int], None]
+"""Progress callback: files done, files in all."""
+
+
+class Account:
+    """What a run shows and leaves out, noted batch by batch while its text is sealed."""
+
+    def __init__(
+        self, order: Sequence[Choice], cache: PackCache, problems: Iterable[Problem]
+    ) -> None:
+        self._order = order
+        self._cache = cache
+        self.shown: list[Shown] = []
+        self.excluded: list[Excluded] = []
+        self.problems = [*problems]
+        self.progress: Progress | None = None
+        self.withheld: frozenset[str] = frozenset()  # on record by their masked names
+        self._done = 0
+        self.held: list[Run] = []  # the text of a pack that shows and lists nothing
+        self.bytes = 0
+        self.pack_id = ""
+
+    def advance(self, files: int) -> None:
+        """Call the progress callback: some more files are done."""
+        self._done = min(self._done + files, len(self._order))
+        if self.progress is not None:
+            self.progress(self._done, len(self._order))
+
+    def framed(self, batch: Batch) -> Framed:
+        """A batch as the format joins it, each file noted for the report and the cache."""
+        self.advance(len(batch.files) + len(batch.excluded))
+        for number, reason, rule, record in batch.excluded:
+            path = self._order[number].entry.path
+            self._cache.learn(path, record)
+            if path not in self.withheld:
+                self.excluded.append(Excluded(path, reason, rule))
+        for number, kind, detail in batch.problems:
+            self.problems.append(Problem(self._order[number].entry.path, kind, detail))
+        self.shown += map(self._file_shown, batch.files)
+        return Framed((batch.text,), batch.frames, batch.lines)
+
+    def _file_shown(self, file: BuiltFile) -> Shown:
+        choice = self._order[file.number]
+        self._cache.learn(choice.entry.path, file.record)
+        return Shown(
+            choice.entry.path,
+            file.level,
+            file.length,
+            file.tokens,
+            file.cost,
+            choice.reason,
+            file.sha256,
+            file.rules,
+            file.hidden,
+            file.lines,
+        )
+
+    def counted(self, runs: Generator[Run, None, str]) -> Iterator[Run]:
+        """The text, with its bytes counted and its id noted."""
+        while True:
+            try:
+                run = next(runs)
+            except StopIteration as stop:
+                self.pack_id = stop.value
+                return
+            self.bytes += sum(map(len, run))
+            yield run
+
+    def from_first_file(self, runs: Iterator[Run], listing: Callable[[], Listing]) -> Iterator[Run]:
+        """Hold the text back until it shows or lists a file, and drop it if it never does."""
+        held: list[Run] = []
+        for run in runs:
+            held.append(run)
+            if self.shown or listing() != Listing():
+                yield from held
+                held.clear()
+        self.held = held
+
+    def report(
+        self,
+        format: Format,
+        budget: Budget,
+        used: int,
+        tokens: int | None,
+        listing: Listing,
+        excluded: Iterable[Excluded],
+        by_name: tuple[str, ...],
+    ) -> Report:
+        """The account of the finished pack; `excluded` stayed out before files were loaded."""
+        linked = {choice.path for choice in self._order if choice.entry.links > 1}
+        out = (*excluded, *self.excluded)
+        return Report(
+            pack_id=self.pack_id,
+            format=format,
+            budget=budget,
+            used=used,
+            bytes=self.bytes,
+            tokens=tokens,
+            shown=tuple(self.shown),
+            listing=listing,
+            excluded=tuple(sorted(out, key=lambda item: item.path)),
+            problems=tuple(sorted(self.problems, key=lambda item: (item.path, item.kind))),
+            by_name=by_name,
+            linked=tuple(file.path for file in self.shown if file.path in linked),
+        )
 
 
 def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> RefusedError:

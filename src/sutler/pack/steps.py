@@ -27,7 +27,7 @@ from sutler.budget.fit import (
     worth_loading,
 )
 from sutler.budget.selection import Choice, Request, Selection, display_key
-from sutler.formats import Framed, SectionFrame, assembled, frame_text, joined, section_frame, shape
+from sutler.formats import SectionFrame, assembled, frame_text, joined, section_frame, shape
 from sutler.formats.assembly import ranges
 from sutler.formats.document import CleanText, Listing, Preamble, Run, Section
 from sutler.formats.tree import drawing_limit, drawn_within
@@ -36,64 +36,50 @@ from sutler.pack.cache import NO_CACHE, PackCache, cache_for
 from sutler.pack.left_out import LeftOut, left_out, lines_of
 from sutler.pack.load import LoadedFile, Loader, Seen, batches_of
 from sutler.pack.report import (
+    Account,
     Ask,
     Batch,
     BuiltFile,
+    Progress,
     Report,
-    Shown,
     empty_pack,
     judge,
     named_but_out,
 )
-from sutler.pack.tree_secrets import shared_values
-from sutler.scan.snapshot import Excluded, Problem, Snapshot
+from sutler.pack.scope import Classified, Scope
+from sutler.pack.tree_secrets import shared_values, without_secret_names
+from sutler.scan.snapshot import Excluded, Snapshot
 from sutler.secrets.cleaner import (
     PER_FILE,
     Clean,
     Numbering,
     Redactor,
     as_it_is,
-    masked,
-    names_of,
     numbered,
     told,
 )
-from sutler.tokens.counter import (
-    LITTLE,
-    Counter,
-    counter_for,
-    expect_much,
-    make_ready,
-    token_counter,
-)
+from sutler.tokens import counter as vocabulary
+from sutler.tokens.counter import LITTLE, Counter, counter_for, token_counter
 
 if TYPE_CHECKING:
     from sutler.budget.task_fit import Ranking
     from sutler.pack.changes import Changes
-    from sutler.pack.project import Classified, Project
     from sutler.ranking.score import Ranked
     from sutler.secrets.shared_values import SharedValues
 
-ENOUGH = 1_500_000
-"""Bytes to redact or count from which worker processes are worth their start."""
+ENOUGH, ENOUGH_RAW = 1_500_000, 8_000_000
+"""Bytes from which worker processes are worth their start: to redact or count, and to read only."""
 OFFERED = 4
 """What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and
 the whole text at the end.
 """
-ENOUGH_RAW = 8_000_000
-"""The same for files that are only read and framed."""
-
-Progress = Callable[[int, int], None]
-"""Progress callback: files done, files in all."""
 
 
 class PackRun:
-    """One run of the pipeline. The methods from `scan` to `record` are its steps, in their
-    order.
-    """
+    """One run of the pipeline. The methods from `scan` to `record` are its steps, in order."""
 
     def __init__(
-        self, project: Project, request: Request, ask: Ask | None, *, count_tokens: bool
+        self, project: Scope, request: Request, ask: Ask | None, *, count_tokens: bool
     ) -> None:
         self.project = project
         self.request = request
@@ -115,11 +101,8 @@ class PackRun:
         self._shared: SharedValues | None = None  # hidden in every text of the pack
         self._changes: Changes | None = None
         self._limited = request.budget.limit is not None
-        self._bytes = self._used = 0
+        self._used = 0
         self._listing = Listing()
-        self._pack_id = ""
-        self._shown: list[Shown] = []
-        self._left_out: list[Excluded] = []
         self._by_name: tuple[LeftOut, ...] = ()
         self._total_tokens: int | None = None
 
@@ -127,12 +110,14 @@ class PackRun:
         """The tree, with no secret in any name."""
         self.cache = self._cache()
         found = self.project.found()
-        if self._limited and OFFERED * self._size(found) > LITTLE:
-            expect_much()  # loaded at the first text that is not in the cache
+        whole, room = sum(entry.size for entry in found.entries), self.request.budget.room
+        size = whole if room is None else min(whole, room)
+        if self._limited and OFFERED * size > LITTLE:
+            vocabulary.expect_much()  # loaded at the first text that is not in the cache
         if self.project.settings.flag("redact"):
-            weight = max(self._size(found), len(found.entries) * PER_FILE)
+            weight = max(size, len(found.entries) * PER_FILE)
             self._clean = Redactor(lambda: self.project.plain_clean(weight))
-            found = self._masked(found)
+            found = self.project.masked(found, numbered(self._clean, self._numbering), self.cache)
         self._snapshot = self._tree = found
         return found
 
@@ -152,7 +137,9 @@ class PackRun:
     def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
         standing = None
         whole = sum(entry.size for entry in self._snapshot.entries)
-        if self._limited and ranking is None and whole > self._room():  # else all of it enters
+        if (
+            self._limited and ranking is None and whole > (self.request.budget.room or 0)
+        ):  # else all of it enters
             standing = self.project.standing(classified)
         selection = self.project.choose(classified, self.request, ranking, self._changes, standing)
         if ranking is not None:
@@ -173,21 +160,19 @@ class PackRun:
             )
             texts = self._changes.texts if self._changes else ()
             self._loader.texts = {material.choice.path: material for material in texts}
-            self._problems = [*self._snapshot.problems]
-            self._advance = self._teller(len(selection.choices))
             if self._limited:
                 self._order = list(selection.choices)
                 batches = [range(len(self._order))]
             else:
                 self._order = sorted(selection.choices, key=display_key)
                 batches = batches_of(self._order)
+            self._account = Account(self._order, self.cache, self._snapshot.problems)
+            self._account.progress = self.progress
             self._numbers = {str(choice.path): at for at, choice in enumerate(self._order)}
             yield batches
 
     def workers(self) -> int:
-        """How many worker processes build the batches; what they need is loaded before they are
-        forked.
-        """
+        """How many processes build the batches; what they need is loaded before they are forked."""
         request, cached = self.request, self.cache.files
         redacting = self.project.settings.flag("redact")
         if self._limited:
@@ -195,7 +180,7 @@ class PackRun:
         new = [choice.entry.size for choice in self._order if choice.entry.path not in cached]
         size = sum(new)
         if self.tokens is not None and size > LITTLE:
-            make_ready(request.budget.counter)
+            vocabulary.make_ready(request.budget.counter)
         enough = ENOUGH if redacting or self.tokens is not None else ENOUGH_RAW
         workers = 0 if self.watch is not None else parallel.workers_for(size, enough)
         if workers and isinstance(self._clean, Redactor):
@@ -218,9 +203,7 @@ class PackRun:
         return seen
 
     def learn(self, seen: Iterable[list[Seen]]) -> None:
-        """Collect the secrets of the project; without a limit every one gets its number now, in
-        display order.
-        """
+        """Collect the secrets of the project; without a limit each gets its number now, in order."""
         files = zip(self._looked_at, itertools.chain.from_iterable(seen), strict=True)
         secrets: list[tuple[str, str]] = []
         for choice, file in files:
@@ -237,7 +220,10 @@ class PackRun:
             values = shared_values(secrets)
         if values is not None:
             self._loader.values = self._shared = values.ready()
-            self._withhold_names(values)
+            self._snapshot, self._selection, out = without_secret_names(
+                values, self._snapshot, self._selection, self._numbering
+            )
+            self._loader.withheld = self._account.withheld = out
 
     def _tree_values(self) -> SharedValues | None:
         if not self._tree_read:
@@ -247,25 +233,6 @@ class PackRun:
 
     def _whole_tree(self) -> Snapshot | None:
         return self._tree if self.project.sees_all else None
-
-    def _withhold_names(self, values: SharedValues) -> None:
-        """Leave out files whose path holds a secret of the project."""
-
-        def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
-            return values.hide(CleanText(text), raw)
-
-        selection, before = self._selection, self._snapshot
-        self._snapshot = masked(before, numbered(hide, self._numbering))
-        if self._snapshot is before:
-            return
-        present = {entry.path for entry in self._snapshot.entries}
-        out = frozenset(entry.path for entry in before.entries) - present
-        self._loader.withheld = out
-        self._selection = replace(
-            selection,
-            choices=tuple(choice for choice in selection.choices if choice.path not in out),
-            listed=tuple(path for path in selection.listed if path not in out),
-        )
 
     def begin(self) -> None:
         """Write what stands before the files, once the secrets of the project are known."""
@@ -301,13 +268,11 @@ class PackRun:
         """Clean texts, in the order of `loaded`."""
         for choice, file in loaded:
             yield self._loader.redact(choice, file)
-            if self._limited and self._advance is not None:
-                self._advance()
+            if self._limited:  # else all files of a batch are done at once
+                self._account.advance(1)
 
     def fit(self, batch: range, materials: Iterator[Material | Excluded]) -> Fitted:
-        """Sections in display order: all that the limit has room for, each file at its best without
-        one.
-        """
+        """Sections in display order: what the limit has room for, or each file at its best."""
         if not self._limited:
             ready = list(materials)
             cut = self.request.cut
@@ -351,51 +316,45 @@ class PackRun:
         """The text that leaves. A refusal precedes its first byte: of a budget, in strict mode, or
         about what the user named.
         """
-        settings, named = self.project.settings, self.project.place.named
+        settings, named, account = self.project.settings, self.project.place.named, self._account
         with closing(built):
-            runs = self._sealed(built)
+            runs = account.counted(self._assembled(built))
             if self._limited or named or settings.text("mode") == "strict":
                 runs = iter([(b"".join(run),) for run in runs])
             left_out = named_but_out(self._snapshot.excluded, named)
-            judge([*self._problems, *left_out], settings, named, self._ask)
-            yield from self._something(runs)
-
-    def _something(self, runs: Iterator[Run]) -> Iterator[Run]:
-        """Hold the text back until it shows or lists a file; refuse a pack of nothing."""
-        held: list[Run] = []
-        for run in runs:
-            held.append(run)
-            if self._shown or self._listing != Listing():
-                yield from held
-                held.clear()
+            judge([*account.problems, *left_out], settings, named, self._ask)
+            yield from account.from_first_file(runs, lambda: self._listing)
         if self.empty_ok:
-            yield from held
-        elif held:
-            excluded = (*self._snapshot.excluded, *self._selection.excluded, *self._left_out)
-            raise empty_pack(excluded, self._problems)
+            yield from account.held
+        elif account.held:
+            out = (*self._snapshot.excluded, *self._selection.excluded, *account.excluded)
+            raise empty_pack(out, account.problems)
+
+    def _assembled(self, built: Iterable[Batch]) -> Generator[Run, None, str]:
+        request = self.request
+        return assembled(
+            self._preamble,
+            map(self._account.framed, built),
+            lambda: self._listing,
+            format=request.format,
+            line_numbers=request.line_numbers,
+        )
 
     def record(self) -> None:
         """Report the run and keep what it learned."""
-        request, selection = self.request, self._selection
+        request, selection, account = self.request, self._selection, self._account
         tokens = self._total_tokens
         if tokens is not None and self.tokens is not None and not self._limited:
             glue = self.tokens(shape(request.format).GLUE)
-            tokens += sum((one.tokens or 0) + glue for one in self._shown)
-        linked = {choice.path for choice in selection.choices if choice.entry.links > 1}
-        excluded = [*self._snapshot.excluded, *selection.excluded, *self._left_out]
-        self.report = Report(
-            pack_id=self._pack_id,
-            format=request.format,
-            budget=request.budget,
-            used=self._used if self._limited else self._bytes,
-            bytes=self._bytes,
-            tokens=tokens,
-            shown=tuple(self._shown),
-            listing=self._listing,
-            excluded=tuple(sorted(excluded, key=lambda item: item.path)),
-            problems=tuple(sorted(self._problems, key=lambda one: (one.path, one.kind))),
-            by_name=tuple(lines_of(self._by_name)) if self._by_name else (),
-            linked=tuple(one.path for one in self._shown if one.path in linked),
+            tokens += sum((file.tokens or 0) + glue for file in account.shown)
+        self.report = account.report(
+            request.format,
+            request.budget,
+            self._used if self._limited else account.bytes,
+            tokens,
+            self._listing,
+            (*self._snapshot.excluded, *selection.excluded),
+            tuple(lines_of(self._by_name)),
         )
         self.save()
 
@@ -411,56 +370,6 @@ class PackRun:
             self.save()
         shown = CleanText(text if harmless else told(text))
         return self._hidden(shown).text
-
-    def _sealed(self, built: Iterable[Batch]) -> Iterator[Run]:
-        request = self.request
-        runs = assembled(
-            self._preamble,
-            self._accounted(built),
-            lambda: self._listing,
-            format=request.format,
-            line_numbers=request.line_numbers,
-        )
-        while True:
-            try:
-                run = next(runs)
-            except StopIteration as stop:
-                self._pack_id = stop.value
-                return
-            self._bytes += sum(map(len, run))
-            yield run
-
-    def _accounted(self, built: Iterable[Batch]) -> Iterator[Framed]:
-        """The batches as the format joins them, each file noted for the report and the cache."""
-        for batch in built:
-            for number, reason, rule, record in batch.excluded:
-                path = self._order[number].entry.path
-                self.cache.learn(path, record)
-                if path not in self._loader.withheld:  # the snapshot lists them by masked names
-                    self._left_out.append(Excluded(path, reason, rule))
-            for number, kind, detail in batch.problems:
-                self._problems.append(Problem(self._order[number].entry.path, kind, detail))
-            self._shown += map(self._file_shown, batch.files)
-            yield Framed((batch.text,), batch.frames, batch.lines)
-            if self._advance is not None and not self._limited:
-                for _ in range(len(batch.files) + len(batch.excluded)):
-                    self._advance()
-
-    def _file_shown(self, file: BuiltFile) -> Shown:
-        choice = self._order[file.number]
-        self.cache.learn(choice.entry.path, file.record)
-        return Shown(
-            choice.entry.path,
-            file.level,
-            file.length,
-            file.tokens,
-            file.cost,
-            choice.reason,
-            file.sha256,
-            file.rules,
-            file.hidden,
-            file.lines,
-        )
 
     def _built(self, section: Section, frame: SectionFrame) -> BuiltFile:
         findings = section.body.findings
@@ -485,13 +394,10 @@ class PackRun:
             return section.cost
 
         def counted() -> int:
-            text, line = frame_text(frame, section, request.format, request.line_numbers)
-            count = token_counter(request.budget.counter)
-            return count(text) + count(line)
+            parts = frame_text(frame, section, request.format, request.line_numbers)
+            return sum(map(token_counter(request.budget.counter), parts))
 
-        tokens = self.cache.tokens(section, counted)
-        self.cache.learn_tokens(section, tokens)
-        return tokens
+        return self.cache.tokens(section, counted)
 
     def _counted(self, text: str) -> int:
         counter = self.request.budget.counter
@@ -503,30 +409,6 @@ class PackRun:
         if self.tokens is None and not settings.flag("redact"):
             return NO_CACHE
         return cache_for(self.project.place.root, settings, self.request, os.environ)
-
-    def _size(self, found: Snapshot) -> int:
-        """About how many bytes the pack will have at most."""
-        limit = self.request.budget.limit
-        size = sum(entry.size for entry in found.entries)
-        return size if limit is None else min(size, limit * 4)
-
-    def _room(self) -> int:
-        """Bytes that the limit has room for, at most: a token of text has about four."""
-        limit = self.request.budget.limit or 0
-        return limit * 4 if self.request.budget.unit == "tokens" else limit
-
-    def _masked(self, found: Snapshot) -> Snapshot:
-        """The snapshot with no secret in any name. The cache keeps that all names are harmless."""
-        clean = numbered(self._clean, self._numbering)
-        results: list[Snapshot] = []
-
-        def harmless() -> int:
-            results.append(masked(found, clean))
-            return int(results[0] is found)
-
-        if self.cache.figure("names", names_of(found), harmless):
-            return found
-        return results[0] if results else masked(found, clean)
 
     def _preamble_within(self, count: Counter) -> Preamble:
         limit, goal = self.request.budget.limit, self.request.goal
@@ -553,26 +435,13 @@ class PackRun:
         if not self.project.unrestricted or not any(one.by_name for one in self._snapshot.excluded):
             return ""
         self._by_name = left_out(self.project.opened(), self._snapshot.excluded)
-        text = "\n".join(lines_of(self._by_name))
-        lines = self._hidden(self._clean_words(text)).text.split("\n") if text else []
+        if not self._by_name:
+            return ""
+        lines = self._loader.words("\n".join(lines_of(self._by_name))).text.split("\n")
         while lines and limit is not None and count("\n".join(lines)) > limit // 20:
             lines.pop()
         return "".join(f"\n{line}" for line in lines)
 
-    def _clean_words(self, text: str) -> CleanText:
-        """Redact words of our own that quote names. The cache keeps that they are harmless, so that
-        a second pack needs no redactor for them.
-        """
-        if self.cache.figure("words", text, lambda: int(self._clean(text, "").text == text)):
-            return CleanText(text)
-        return self._clean(text, "")
-
     def _hidden(self, clean: CleanText) -> CleanText:
-        hidden = clean if self._shared is None else self._shared.hide(clean)
-        return replace(hidden, text=self._numbering.text(hidden.text))
-
-    def _teller(self, total: int) -> Callable[[], None] | None:
-        if self.progress is None:
-            return None
-        progress, numbers = self.progress, itertools.count(1)
-        return lambda: progress(next(numbers), total)
+        shared = clean if self._shared is None else self._shared.hide(clean)
+        return replace(shared, text=self._numbering.text(shared.text))

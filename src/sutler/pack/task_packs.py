@@ -5,7 +5,7 @@ door, then packed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -15,6 +15,7 @@ from sutler.formats.document import CleanText
 from sutler.pack.documents import Made, chosen, linked_of, rel_of
 from sutler.pack.load import Loader
 from sutler.pack.report import shown_text
+from sutler.pack.scope import Scope
 from sutler.pack.sources import own_sources, read_sources
 from sutler.paths import RelPath, normalize_path, parse_relpath
 from sutler.scan.classify import facts_of
@@ -28,9 +29,6 @@ from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
 from sutler.tasks.spec import read_task
 from sutler.tasks.wire import TIER_CHARS, ContextPack, TaskSpec, Tier
 
-if TYPE_CHECKING:
-    from sutler.pack.project import Project
-
 
 class ContextPacker:
     """`ContextPacker(project).build(task)`: same task and same files, same pack. A tier given here
@@ -39,7 +37,7 @@ class ContextPacker:
 
     def __init__(
         self,
-        project: Project,
+        project: Scope,
         tier: Tier | None = None,
         max_chars: int | None = None,
         top_issues: int = TOP_ISSUES,
@@ -81,7 +79,7 @@ class ContextPacker:
 
 
 def _scores(
-    project: Project, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
+    project: Scope, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
 ) -> dict[str, float]:
     """The order of the contract's files: by claim; by rank for the task's words where not all of
     them can fit.
@@ -143,7 +141,7 @@ class _Shelf:
 
 
 def _named(
-    root: Root, project: Project, task: TaskSpec, snapshot: Snapshot
+    root: Root, project: Scope, task: TaskSpec, snapshot: Snapshot
 ) -> tuple[list[FileEntry], dict[str, Problem]]:
     """Files that the task's context names and the scan left out: named files bypass ignore rules,
     never a denial.

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from sutler.budget.selection import Choice
+from msgspec.structs import replace
+
+from sutler.budget.selection import Choice, Selection
 from sutler.config import Settings
 from sutler.formats.document import CleanText
 from sutler.pack.cache import PackCache
@@ -17,7 +19,7 @@ from sutler.scan.classify import facts_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, Problem, Snapshot
 from sutler.scan.text import decode
-from sutler.secrets.cleaner import Clean, Redactor
+from sutler.secrets.cleaner import Clean, Numbering, Redactor, masked, numbered
 from sutler.store import home
 
 if TYPE_CHECKING:
@@ -65,6 +67,26 @@ def shared_values(secrets: Iterable[Secret]) -> SharedValues | None:
     from sutler.secrets.shared_values import SharedValues
 
     return SharedValues(values.items(), home.key(os.environ))
+
+
+def without_secret_names(
+    values: SharedValues, snapshot: Snapshot, selection: Selection, numbering: Numbering
+) -> tuple[Snapshot, Selection, frozenset[str]]:
+    """The snapshot and the selection without files whose path holds one of the values, and the
+    paths of these files.
+    """
+
+    def hide(text: str, path: str, raw: bytes = b"") -> CleanText:
+        return values.hide(CleanText(text), raw)
+
+    names = masked(snapshot, numbered(hide, numbering))
+    if names is snapshot:
+        return snapshot, selection, frozenset()
+    present = {entry.path for entry in names.entries}
+    out = frozenset(entry.path for entry in snapshot.entries) - present
+    choices = tuple(choice for choice in selection.choices if choice.path not in out)
+    listed = tuple(path for path in selection.listed if path not in out)
+    return names, replace(selection, choices=choices, listed=listed), out
 
 
 def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iterator[Secret]:

@@ -182,7 +182,7 @@ def test_files_that_are_cut_are_kept_too(
         use_children(monkeypatch)
     first = pack(root)
     monkeypatch.setattr("sutler.pack.parallel.may_fork", lambda: False)
-    monkeypatch.setattr("sutler.pack.project.cleaner", _unused)
+    monkeypatch.setattr("sutler.pack.scope.cleaner", _unused)
     monkeypatch.setattr("sutler.pack.steps.token_counter", _unused)
     assert pack(root) == first
     assert SECRET not in first[0]
