@@ -545,8 +545,8 @@ def test_the_same_pack_gives_the_same_page(plant: Plant, sutler: Sutler, tmp_pat
 def test_with_a_goal_the_page_answers_why(
     plant: Plant, sutler: Sutler, chromium: Browser, tmp_path: Path
 ) -> None:
-    """The sheet of a file shows reasons and the score by signal; what was left out is sorted by
-    score; the map can be coloured by the strongest signal.
+    """The map is coloured by the strongest signal. The sheet of a file shows reasons, the score by
+    signal and the lines that match. What was left out can be drawn, and has a sheet too.
     """
     page_file = tmp_path / "why.html"
     words = ["--goal", "the cart must roll on its axle", "--max-tokens", "2k", "--fill"]
@@ -555,18 +555,35 @@ def test_with_a_goal_the_page_answers_why(
     for width in (400, 1280):
         with watching(chromium, width=width) as sight:
             page = opened(sight, page_file)
-            page.get_by_role("button", name="colour by strongest signal").click()
-            assert page.evaluate("window.sutler.view().strongest.length") > 0
-            assert page.locator("#legend .chip").count() > 0
+            button = page.get_by_role("button", name="colour by strongest signal")
+            expect(button).to_have_attribute("aria-pressed", "true")
+            expect(page.locator("#legend")).to_contain_text("passage")
+            button.click()
+            expect(page.locator("#legend")).not_to_contain_text("passage")
             page.get_by_role("tab", name="Left out").click()
-            scores = page.locator("#pane-left .row").all_inner_texts()
-            assert scores
+            drawn = page.evaluate("window.sutler.cells().length")
+            page.get_by_label("draw them on the map").check()
+            until(page, f"window.sutler.cells().length > {drawn}")
+            page.locator("#pane-left .row").first.click()
+            expect(page.get_by_role("dialog")).to_contain_text("enters at a limit of about")
+            page.keyboard.press("Escape")
             page.get_by_role("tab", name="In the pack").click()
             page.locator("#pane-files .row .path", has_text="cart.py").first.click()
             sheet = page.get_by_role("dialog")
             expect(sheet.get_by_role("list", name="Reasons")).to_be_visible()
             expect(sheet.get_by_role("list", name="Score by signal")).to_be_visible()
+            expect(
+                sheet.get_by_role("list", name="Matched lines").locator("mark").first
+            ).to_be_visible()
             quiet(sight, page_file)
+
+
+def view_in(page_file: Path) -> dict[str, Any]:
+    """The data of a page."""
+    text = page_file.read_text()
+    start = text.index(">", text.index('id="view"')) + 1
+    view: dict[str, Any] = json.loads(text[start : text.index("</script>", start)])
+    return view
 
 
 def test_left_out_files_are_sorted_by_how_near_they_were(
@@ -575,8 +592,56 @@ def test_left_out_files_are_sorted_by_how_near_they_were(
     page_file = tmp_path / "why.html"
     words = ["--goal", "the cart must roll on its axle", "--max-tokens", "1500", "-o", "/dev/null"]
     assert sutler("pack", *words, "--report", str(page_file), cwd=plant(TREE)).code == 0
-    text = page_file.read_text()
-    start = text.index(">", text.index('id="view"')) + 1
-    view = json.loads(text[start : text.index("</script>", start)])
-    scores = [row.get("score") or 0.0 for row in view["left"]]
+    scores = [row.get("score") or 0.0 for row in view_in(page_file)["left"]]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_file_enters_at_the_ceiling_that_the_page_names(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
+    """A tenth above the ceiling a file that was left out is in; a tenth below it is not whole."""
+    folder = plant({f"part{n:02}.py": f"value_{n} = {n}\n" * 60 for n in range(30)})
+    page_file = tmp_path / "why.html"
+    words = ["pack", "--max-tokens", "3k", "-o", "/dev/null"]
+    assert sutler(*words, "--report", str(page_file), cwd=folder).code == 0
+    near = [row for row in view_in(page_file)["left"] if row.get("ceiling")]
+    assert [row["ceiling"] for row in near] == sorted(row["ceiling"] for row in near)
+    for row in near[2::8]:
+        levels = []
+        for share in (0.9, 1.1):
+            limit = str(int(row["ceiling"] * share))
+            ran = sutler("pack", "--max-tokens", limit, "--json", "-o", "/dev/null", cwd=folder)
+            shown = {one["path"]: one["level"] for one in json.loads(ran.out)["report"]["shown"]}
+            levels.append(shown.get(row["path"]))
+        assert levels[0] != "full"
+        assert levels[1] == "full"
+
+
+def test_an_empty_pack_has_a_sentence(
+    plant: Plant, sutler: Sutler, chromium: Browser, tmp_path: Path
+) -> None:
+    folder = plant({"cart.py": "WHEELS = 4\n"})
+    pack, page_file = tmp_path / "p.md", tmp_path / "p.html"
+    goal = ["--goal", "translate the Georgian hyphenation of subtitles into Morse"]
+    assert sutler("pack", *goal, "-o", str(pack), cwd=folder).code == 0
+    assert sutler("report", str(pack), "-o", str(page_file), cwd=folder).code == 0
+    assert not view_in(page_file)["files"]
+    with watching(chromium) as sight:
+        sight.page.goto(f"file://{page_file}")
+        expect(sight.page.locator("#notes")).to_contain_text("This pack holds no file")
+        quiet(sight, page_file)
+
+
+def test_figures_agree_with_the_summary_and_the_receipt(
+    plant: Plant, sutler: Sutler, tmp_path: Path
+) -> None:
+    page_file = tmp_path / "p.html"
+    words = ["pack", "--max-tokens", "2k", "-o", str(tmp_path / "p.md"), "--report", str(page_file)]
+    ran = sutler(*words, cwd=plant(TREE))
+    view = view_in(page_file)
+    left = sum(row.get("count", 1) for row in view["left"])
+    assert f"packed  {len(view['files'])} of {len(view['files']) + left} files" in ran.err
+    assert f"{view['budget']['used']:,} of 2,000 tokens" in ran.err
+    receipt = dict(view["receipt"])
+    assert receipt["tokens"].startswith(f"{view['budget']['used']:,} ")
+    assert receipt["files"].startswith(f"{len(view['files'])} of {len(view['files']) + left};")

@@ -17,13 +17,13 @@ from sutler.formats.document import Pack, Section
 from sutler.languages.outline import outline_of
 from sutler.pack import receipts
 from sutler.pack.diff import AnyPack, read_pack
+from sutler.pack.page import omitted
 from sutler.pack.page import rows as stage
-from sutler.pack.page.shapes import Against, Detail, FileRow, LeftRow, Limit, View
+from sutler.pack.page.shapes import Against, Detail, FileRow, Limit, View
 from sutler.pack.receipts import Receipt
 from sutler.pack.report import WHOLE, Report, Shown
 from sutler.pack.verify import pack_id_of
-from sutler.paths import quote
-from sutler.scan.snapshot import Excluded
+from sutler.paths import Span, quote
 from sutler.secrets.cleaner import Clean, cleaner
 from sutler.tasks.wire import ContextPack
 from sutler.tokens.counter import count_bytes, token_counter
@@ -64,18 +64,20 @@ class Watch:
 
     def __call__(self, section: Section) -> None:
         self.languages[section.path] = section.language
-        if detail := self.look(section.path, section.body.text):
+        if detail := self.look(section.path, section.body.text, section.spans, section.reason):
             self.details[section.path] = detail
 
     def learn(self, packing: Packing) -> None:
         """Take over what a finished run knows of its ranking."""
         self.scores, self.ranked, self.sizes = packing.scores, packing.ranked, packing.sizes
 
-    def look(self, path: str, text: str) -> Detail | None:
+    def look(
+        self, path: str, text: str, spans: Sequence[Span] = (), reason: str = ""
+    ) -> Detail | None:
         if self._room <= 0:
             return None
-        shown = self._clean(text, path).text if self._clean else text
-        detail = stage.detail_of(path, shown, structure)
+        clean = self._clean(text, path).text if self._clean else text
+        detail = stage.detail_of(path, clean, structure, spans, stage.words_of(reason))
         self._room -= len(detail.excerpt) + sum(len(row[2]) for row in detail.outline)
         return detail
 
@@ -110,7 +112,7 @@ def view_of_run(
         budget=_limit(report),
         measures=stage.measures_of(rows, totals),
         files=rows,
-        left=_nearest(report, watch),
+        left=omitted.nearest(report, watch.sizes, watch.ranked),
         receipt=receipt_rows(receipt) if receipt else (),
         notes=tuple(map(stage.plain, notes)),
         version=VERSION,
@@ -152,42 +154,14 @@ def _row(one: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
         reason=stage.plain(one.reason),
         cut=one.level not in WHOLE,
         score=watch.scores.get(one.path),
-        reasons=_reasons(one.path, watch),
-        signals=_signals(one.path, watch),
+        words=stage.words_of(one.reason),
+        reasons=omitted.reasons_of(watch.ranked.get(one.path)),
+        signals=omitted.signals_of(watch.ranked.get(one.path)),
         language=watch.languages.get(one.path, ""),
         redacted=one.findings,
         hidden=sum(count for _, count in one.hidden),
         sha256=one.sha256,
         detail=watch.details.get(one.path),
-    )
-
-
-def _reasons(path: str, watch: Watch) -> tuple[str, ...]:
-    """The sentences of the ranking about a file: the words that match, with their lines."""
-    ranked = watch.ranked.get(path)
-    return tuple(stage.plain(reason) for reason in ranked.reasons) if ranked else ()
-
-
-def _signals(path: str, watch: Watch) -> tuple[tuple[str, float], ...]:
-    """Each signal's share of a file's score, the strongest first."""
-    ranked = watch.ranked.get(path)
-    shares = sorted(ranked.signals, key=lambda one: (-one.share, one.name)) if ranked else ()
-    return tuple((one.name, round(one.share, 4)) for one in shares if one.share > 0)
-
-
-def _nearest(report: Report, watch: Watch) -> tuple[LeftRow, ...]:
-    """What stayed out, the nearest to entering first: by score, then by size."""
-    items = [item for item in report.excluded if item.rule.source != "git"]
-    rows = [
-        replace(_left(item), score=watch.scores.get(item.path), bytes=watch.sizes.get(item.path, 0))
-        for item in items
-    ]
-    return tuple(sorted(rows, key=lambda row: (-(row.score or 0.0), not row.bytes, row.bytes)))
-
-
-def _left(item: Excluded) -> LeftRow:
-    return LeftRow(
-        quote(item.path), item.reason, stage.plain(str(item.rule)), item.count, item.more
     )
 
 
@@ -256,7 +230,7 @@ def view_of_pack(
     )
     if receipt is not None:
         seen = project.scan().excluded
-        left += [_left(item) for item in seen if item.rule.source != "git"]
+        left += [omitted.left_row(item) for item in seen if item.rule.source != "git"]
         note = "Names listed in the pack, and what a scan of this folder leaves out now."
     return View(
         project=stage.plain(_name(pack)),

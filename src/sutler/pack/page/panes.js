@@ -27,7 +27,7 @@ function filesPane(open) {
     { key: "marks", title: "Marks", width: "minmax(90px, 3fr)", narrow: true, start: "descending", value: (file) => (file.redacted || 0) * 2 + (file.cut ? 1 : 0), cell: marksOf },
   ];
   if (state.selector) columns.unshift(state.selector);
-  const made = table({ label: "Files in the pack", columns, open: (file) => open(state.view.files.indexOf(file)), sort: { key: "cost", way: "descending" } });
+  const made = table({ label: "Files in the pack", columns, open, sort: { key: "cost", way: "descending" } });
   const input = make("input", { type: "search", id: "filter", placeholder: "Filter files by path or reason", "aria-label": "Filter files by path or reason", spellcheck: "false", autocomplete: "off" });
   const told = make("span", { class: "count", role: "status", id: "told" });
   input.addEventListener("input", framed(() => { state.query = input.value.trim(); changed(); }));
@@ -47,24 +47,30 @@ function filesPane(open) {
 function leftPane() {
   const columns = [
     { key: "path", title: "Path", width: "minmax(140px, 5fr)", value: (row) => row.path, cell: (row) => path(row.path) },
-    { key: "reason", title: "Reason", width: "140px", value: (row) => row.reason, cell: (row) => row.reason.replaceAll("_", " ") },
-    { key: "rule", title: "Rule", width: "minmax(120px, 5fr)", value: (row) => row.rule || "", cell: (row) => make("span", { class: "mono", text: row.rule || "" }) },
+    { key: "reason", title: "Reason", width: "140px", narrow: true, value: (row) => row.reason, cell: (row) => row.reason.replaceAll("_", " ") },
+    { key: "rule", title: "Rule", width: "minmax(120px, 5fr)", narrow: true, value: (row) => row.rule || "", cell: (row) => make("span", { class: "mono", text: row.rule || "" }) },
+    { key: "near", title: "Enters at", width: "96px", right: true, value: (row) => row.place, cell: (row) => (row.ceiling ? `≈ ${count(row.ceiling)}` : row.score ? "--fill" : "–") },
     { key: "score", title: "Score", width: "64px", right: true, narrow: true, start: "descending", value: (row) => row.score ?? -1, cell: (row) => (row.score === undefined || row.score === null ? "–" : row.score.toFixed(2)) },
     { key: "size", title: "Bytes", width: "84px", right: true, narrow: true, start: "descending", value: (row) => row.bytes || 0, cell: (row) => (row.bytes ? count(row.bytes) : "–") },
-    { key: "count", title: "Files", width: "76px", right: true, start: "descending", value: (row) => row.count ?? 1, cell: (row) => `${count(row.count ?? 1)}${row.more ? "+" : ""}` },
+    { key: "count", title: "Files", width: "76px", right: true, narrow: true, start: "descending", value: (row) => row.count ?? 1, cell: (row) => `${count(row.count ?? 1)}${row.more ? "+" : ""}` },
   ];
   const files = (rows) => rows.reduce((sum, row) => sum + (row.count ?? 1), 0);
   const made = filtered({
     label: "Left out", hint: "Filter by path, reason or rule", columns, empty: "Nothing was left out.",
-    sort: { key: "score", way: "descending" },
+    sort: { key: "near", way: "ascending" }, open: openLeft,
     text: (row) => `${row.path} ${row.reason.replaceAll("_", " ")} ${row.rule || ""}`,
     tally: (rows, all) => `${count(rows.length)} of ${plural(all.length, "entry", "entries")}, ${plural(files(rows), "file")}`,
   });
   const note = make("p", { class: "quiet fine" });
+  const box = make("input", { type: "checkbox", id: "draw-omitted", onchange: () => { state.omitted = box.checked; changed(); } });
+  const draw = make("label", { class: "switch", for: "draw-omitted" }, box, "draw them on the map");
+  made.input.parentElement.append(draw);
   const show = () => {
-    const { left, left_note: said, unnamed } = state.view;
+    const { left, left_note: origin, unnamed } = state.view;
+    left.forEach((row, place) => { row.place = place; });
+    draw.hidden = !left.some((row) => row.bytes);
     made.show(left);
-    note.textContent = [said, unnamed ? `${plural(unnamed, "file")} more were left out and not even named.` : ""].filter(Boolean).join(" ");
+    note.textContent = [origin, unnamed ? `${plural(unnamed, "file")} more were left out and not even named.` : ""].filter(Boolean).join(" ");
   };
   return { id: "left", title: "Left out", node: make("div", {}, made.node, note), show, size: () => state.view.left.length };
 }
@@ -123,10 +129,34 @@ function receiptPane() {
   return { id: "receipt", title: "Receipt and digests", node: make("div", {}, box, made.node), show };
 }
 
-/** The sheet of one file: what it cost and why it is in, its outline, its first lines. */
-function openFile(index) {
-  const file = state.view.files[index];
+/** At which limit a file that was left out would enter, in words. */
+function entersAt(row) {
+  if (row.ceiling) return `enters at a limit of about ${count(row.ceiling)} ${state.view.budget.unit}`;
+  return row.score ? "no limit lets it in: --fill or -i with its path does" : "no limit lets it in";
+}
+
+/** The sheet of one file that was left out: how near it was, by what rule, and what the ranking says of it. */
+function openLeft(row) {
+  const pairs = [["left out", row.reason.replaceAll("_", " ")], ["rule", row.rule || "–"], ["limit", entersAt(row)]];
+  if (row.score !== undefined && row.score !== null) pairs.push(["score", row.score.toFixed(4)]);
+  if (row.bytes) pairs.push(["size", `${count(row.bytes)} bytes`]);
+  if (row.count > 1) pairs.push(["files", `${count(row.count)}${row.more ? "+" : ""}`]);
+  openSheet(row.path, pairs, whyOf(row, "Why it was near"));
+}
+
+function openSheet(name, pairs, parts) {
   const sheet = byId("detail");
+  const close = make("button", { type: "button", text: "Close", onclick: () => sheet.close() });
+  const title = make("h2", { id: "detail-title", text: name, dir: "ltr" });
+  refill(sheet, make("div", { class: "sheet" }, make("header", {}, title, close),
+    make("dl", { class: "facts" }, ...pairs.flatMap(([key, value]) => [make("dt", { text: key }), make("dd", { text: value, class: /^[0-9a-f]{32,}$/.test(value) ? "mono" : "" })])),
+    ...parts));
+  sheet.showModal();
+  close.focus();
+}
+
+/** The sheet of one file: what it cost and why it is in, its outline, its first lines. */
+function openFile(file) {
   const pairs = state.view.measures.map((one, at) => [one.name, `${count(file.costs[at] || 0)}, ${percent(file.costs[at] || 0, one.total)}`]);
   pairs.push(["reason", file.reason], ["shown as", levelName(file.level)]);
   if (file.score !== undefined && file.score !== null) pairs.push(["score", file.score.toFixed(4)]);
@@ -134,25 +164,28 @@ function openFile(index) {
   if (file.redacted) pairs.push(["redacted", plural(file.redacted, "secret")]);
   if (file.hidden) pairs.push(["hidden text", plural(file.hidden, "character made visible", "characters made visible")]);
   if (file.sha256) pairs.push(["SHA-256", file.sha256]);
-  const close = make("button", { type: "button", text: "Close", onclick: () => sheet.close() });
-  const title = make("h2", { id: "detail-title", text: file.path, dir: "ltr" });
-  refill(sheet, make("div", { class: "sheet" }, make("header", {}, title, close),
-    make("dl", { class: "facts" }, ...pairs.flatMap(([name, value]) => [make("dt", { text: name }), make("dd", { text: value, class: name === "SHA-256" ? "mono" : "" })])),
-    ...whyOf(file), ...detailOf(file)));
-  sheet.showModal();
-  close.focus();
+  openSheet(file.path, pairs, [...whyOf(file, "Why it is in"), ...matchesOf(file), ...detailOf(file)]);
 }
 
-/** Why a file is in, for a goal: the sentences of the ranking, and the score by signal. */
-function whyOf(file) {
+/** The lines of a file that hold a word of the goal, with the words marked. */
+function matchesOf({ detail, words }) {
+  if (!detail?.matches?.length) return [];
+  const pattern = new RegExp(`(${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})`, "i");
+  const marked = (text) => text.split(pattern).map((part, at) => (at % 2 ? make("mark", { text: part }) : part));
+  const rows = detail.matches.map(([line, text]) => make("li", {}, make("span", { text: line }), ...marked(text)));
+  return [make("h3", { text: `Lines with ${words.join(", ")}` }), make("ol", { class: "outline", tabindex: "0", "aria-label": "Matched lines" }, ...rows)];
+}
+
+/** What the ranking says of a file: its sentences, and the score by signal. */
+function whyOf(file, title) {
   if (!file.reasons?.length && !file.signals?.length) return [];
   const whole = (file.signals || []).reduce((sum, [, share]) => sum + share, 0);
   const rows = (file.signals || []).map(([name, share]) => {
     const bar = make("i");
     bar.style.width = `${(100 * share) / (whole || 1)}%`;
-    return make("li", {}, make("div", { class: "cost" }, `${name.replaceAll("_", " ")} ${share.toFixed(3)}`, bar));
+    return make("li", {}, make("div", { class: "cost" }, `${SIGNAL[signalName(name)] || name} ${share.toFixed(3)}`, bar));
   });
-  return [make("h3", { text: "Why it is in" }),
+  return [make("h3", { text: title }),
     make("ul", { class: "reasons", "aria-label": "Reasons" }, ...(file.reasons || []).map((text) => make("li", { text }))),
     ...(rows.length ? [make("h3", { text: "Score by signal" }), make("ul", { class: "signals", "aria-label": "Score by signal" }, ...rows)] : [])];
 }

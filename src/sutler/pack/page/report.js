@@ -19,15 +19,18 @@ function showHead() {
   refill(byId("stats"), ...stats.map(([value, name]) => make("div", {}, make("dt", { text: name }), make("dd", { text: value }))));
   byId("goal").textContent = view.goal;
   byId("goal").hidden = !view.goal;
-  refill(byId("notes"), ...view.notes.map((note) => make("li", { text: note })));
-  byId("notes").hidden = !view.notes.length;
-  byId("foot").textContent = `sutler ${view.version}. This page is one file and talks to nobody${document.body.hasAttribute("data-live") ? " but its own server" : ""}.`;
+  const notes = view.files.length ? view.notes : [EMPTY, ...view.notes];
+  refill(byId("notes"), ...notes.map((note) => make("li", { text: note })));
+  byId("notes").hidden = !notes.length;
+  byId("foot").textContent = `sutler ${view.version}. This page is one file and makes no request${document.body.hasAttribute("data-live") ? " but to its own server" : ""}.`;
 }
 
-function sumsByWhy(at = state.measure) {
-  const sums = new Map(Object.keys(WHY).map((why) => [why, { files: 0, cost: 0 }]));
+/** Files and cost by what the map is coloured by, in the order of the legend; the frame last. */
+function sumsByKind(at = state.measure) {
+  const kinds = state.bySignal ? [...state.view.strongest, "no signal", "frame"] : Object.keys(WHY);
+  const sums = new Map(kinds.map((kind) => [kind, { files: 0, cost: 0 }]));
   for (const file of state.view.files) {
-    const sum = sums.get(file.why);
+    const sum = sums.get(kindOf(file));
     sum.files += 1;
     sum.cost += file.costs[at] || 0;
   }
@@ -39,16 +42,16 @@ function sumsByWhy(at = state.measure) {
 function showMeter() {
   const { budget, measures } = state.view;
   const at = Math.max(0, measures.findIndex((one) => one.name === budget.unit));
-  const sums = sumsByWhy(at);
+  const sums = sumsByKind(at);
   const filled = budget.limit === null ? 1 : Math.min(1, budget.used / Math.max(budget.limit, 1));
   const share = (sum) => (filled * sum.cost) / Math.max(measures[at].total, 1);
-  const parts = sums.map(([why, sum]) => {
-    const part = make("i", { class: `why-${why}` });
+  const parts = sums.map(([kind, sum]) => {
+    const part = make("i", { class: `why-${colourOf(kind)}` });
     part.style.width = `${100 * share(sum)}%`;
     return part;
   });
-  const words = sums.map(([why, sum]) => `${WHY[why]} ${percent(share(sum), 1)}`);
-  refill(byId("meter"), ...parts).setAttribute("aria-label", `Budget by reason: ${words.join(", ")}`);
+  const words = sums.map(([kind, sum]) => `${kindTitle(kind)} ${percent(share(sum), 1)}`);
+  refill(byId("meter"), ...parts).setAttribute("aria-label", `Budget by ${state.bySignal ? "strongest signal" : "reason"}: ${words.join(", ")}`);
 }
 
 function toggle(set, value) {
@@ -58,17 +61,17 @@ function toggle(set, value) {
 
 function showLegend() {
   const { files } = state.view;
-  const chips = sumsByWhy().map(([why, sum]) => why === "frame"
+  const chips = sumsByKind().map(([kind, sum]) => kind === "frame"
     ? make("span", { class: "chip" }, dot("why-frame"), WHY.frame, make("b", { text: percent(sum.cost, measure().total) }))
-    : make("button", { type: "button", "aria-pressed": String(state.why.has(why)), "data-why": why, onclick: () => toggle(state.why, why) },
-      dot(`why-${why}`), WHY[why], make("b", { text: `${count(sum.files)} · ${percent(sum.cost, measure().total)}` })));
+    : make("button", { type: "button", "aria-pressed": String(state.kinds.has(kind)), "data-why": kind, onclick: () => toggle(state.kinds, kind) },
+      dot(`why-${colourOf(kind)}`), kindTitle(kind), make("b", { text: `${count(sum.files)} · ${percent(sum.cost, measure().total)}` })));
+  if (state.omitted) chips.push(make("span", { class: "chip" }, dot("why-omitted"), WHY.omitted));
   const marks = [["cut", "shown in part", files.filter((file) => file.cut).length], ["redacted", "redacted", files.filter((file) => file.redacted).length]];
   for (const [mark, title, size] of marks) {
     if (size) chips.push(make("button", { type: "button", "aria-pressed": String(state.marks.has(mark)), "data-mark": mark, onclick: () => toggle(state.marks, mark) }, dot(`mark-${mark}`), title, make("b", { text: count(size) })));
   }
-  if (state.bySignal) chips.splice(0, chips.length, ...signalChips());
   if (state.view.strongest.length) {
-    chips.push(make("button", { type: "button", "aria-pressed": String(Boolean(state.bySignal)), "data-mark": "signal", text: "colour by strongest signal", onclick: () => { state.bySignal = !state.bySignal; changed(); } }));
+    chips.push(make("button", { type: "button", "aria-pressed": String(state.bySignal), "data-mark": "signal", text: "colour by strongest signal", onclick: () => { state.bySignal = !state.bySignal; state.kinds.clear(); changed(); } }));
   }
   const focused = document.activeElement?.dataset;
   const key = focused && (focused.why ? `[data-why="${focused.why}"]` : focused.mark ? `[data-mark="${focused.mark}"]` : "");
@@ -76,16 +79,9 @@ function showLegend() {
   if (key) byId("legend").querySelector(key)?.focus();
 }
 
-/** What each colour means where files are coloured by the signal that did most for them. */
-function signalChips() {
-  const { files, strongest } = state.view;
-  return strongest.map((name, at) => make("span", { class: "chip" }, dot(`why-${COLOURS[at % COLOURS.length]}`), name.replaceAll("_", " "),
-    make("b", { text: count(files.filter((file) => file.signals?.[0]?.[0] === name).length) })));
-}
-
 function strongestSignals(files) {
   const tally = new Map();
-  for (const { signals } of files) if (signals?.length) tally.set(signals[0][0], (tally.get(signals[0][0]) || 0) + 1);
+  for (const file of files) if (file.signals?.length) tally.set(strongestOf(file), (tally.get(strongestOf(file)) || 0) + 1);
   return [...tally].sort(([a, i], [b, j]) => j - i || (a < b ? -1 : 1)).map(([name]) => name);
 }
 
@@ -163,13 +159,16 @@ function start(view) {
   state.view = view;
   const panes = [filesPane(openFile), leftPane(), comparePane(), receiptPane()];
   if (typeof livePanes === "function") panes.push(...livePanes());
-  startMap(openFile);
+  startMap((cell) => (inPack(cell) ? openFile(inPack(cell)) : openLeft(leftOut(cell))));
   startTheme();
   const tell = startTabs(panes);
   state.listeners.push(() => { showMeter(); showLegend(); showCrumbs(); showMeasures(); });
   state.fresh = (next) => {
     next.strongest = strongestSignals(next.files);
     next.best = next.files.reduce((best, file) => Math.max(best, file.score || 0), 0);
+    if (next.goal !== state.goal || !next.strongest.length) state.bySignal = next.strongest.length > 0;
+    state.goal = next.goal;
+    state.kinds.clear();
     Object.assign(state, { view: next, measure: Math.min(state.measure, next.measures.length - 1) });
     showHead();
     tell();
@@ -177,7 +176,7 @@ function start(view) {
   };
   state.fresh(view);
   // For tests and for the curious: what is drawn, as numbers.
-  window.sutler = Object.freeze({ cells: () => treemap.cells.map((cell) => ({ ...cell, path: cell.file >= 0 ? state.view.files[cell.file].path : "" })), view: () => state.view });
+  window.sutler = Object.freeze({ cells: () => treemap.cells.map((cell) => ({ ...cell, path: (inPack(cell) || leftOut(cell))?.path || "" })), view: () => state.view });
 }
 
 start(JSON.parse(byId("view").textContent));

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
 from sutler.formats import section_text, shape
+from sutler.formats.assembly import labels
 from sutler.formats.document import Format, Pack
 from sutler.pack.diff import AnyPack, diff_packs
 from sutler.pack.page.shapes import (
@@ -22,7 +24,7 @@ from sutler.pack.page.shapes import (
     Measure,
     Why,
 )
-from sutler.paths import RelPath, quote, unquote, wire_path
+from sutler.paths import RelPath, Span, quote, unquote, wire_path
 from sutler.scan.classify import facts_of
 from sutler.secrets.hidden import visible
 from sutler.secrets.markers import MARKER
@@ -34,6 +36,7 @@ WHOLE = ("full", "summary")
 EXCERPT_LINES = 30
 LINE = 180
 OUTLINE_LINES = 60
+MATCHES = 40
 
 Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
 """Path and text to structural lines: (line, level, text)."""
@@ -93,22 +96,57 @@ def plain(text: str) -> str:
     return visible(text).text.encode("utf-8", "backslashreplace").decode()
 
 
-def detail_of(path: str, text: str, outline: Outline) -> Detail:
-    """The outline and the first lines of a text that was redacted already."""
-    found = outline(path, text)
+def detail_of(
+    path: str, text: str, outline: Outline, spans: Sequence[Span] = (), words: Sequence[str] = ()
+) -> Detail:
+    """The outline, the first lines and the lines with one of `words` of a text that was redacted
+    already. `spans` are the lines of the file that a cut text shows.
+    """
+    structure = outline(path, text)
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    numbers = line_numbers(spans, len(lines))
     rows = tuple(
-        (number, level, plain(line)[:LINE]) for number, level, line in found[:OUTLINE_LINES]
+        (numbers[number - 1] or number, level, plain(line)[:LINE])
+        for number, level, line in structure[:OUTLINE_LINES]
     )
     return Detail(
-        rows,
-        excerpt_of(text),
-        text.count("\n") + (not text.endswith("\n") and bool(text)),
-        _over(found),
+        rows, excerpt_of(text), len(lines), _over(structure), _matches(lines, numbers, words)
     )
 
 
-def _over(found: Sequence[object]) -> int:
-    return max(0, len(found) - OUTLINE_LINES)
+def line_numbers(spans: Sequence[Span], count: int) -> list[int]:
+    """The file's line number of each of `count` lines of a packed text; 0 for the markers."""
+    if not spans:
+        return list(range(1, count + 1))
+    return [int(label[:5]) if label[:5].strip() else 0 for label in labels(spans, count)]
+
+
+def _matches(
+    lines: Sequence[str], numbers: Sequence[int], words: Sequence[str]
+) -> tuple[tuple[int, str], ...]:
+    if not words:
+        return ()
+    pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    hits = ((n, line) for n, line in zip(numbers, lines, strict=True) if n and pattern.search(line))
+    return tuple((n, plain(line)[:LINE]) for n, line in islice(hits, MATCHES))
+
+
+_MATCHED = re.compile(r"matches ((?:`[^`]+`(?:, )?)+)")
+
+
+def words_of(reason: str) -> tuple[str, ...]:
+    """The words of the goal that a reason says a file matches."""
+    return tuple(
+        dict.fromkeys(
+            word for hit in _MATCHED.findall(reason) for word in hit.strip("`").split("`, `")
+        )
+    )
+
+
+def _over(outline: Sequence[object]) -> int:
+    return max(0, len(outline) - OUTLINE_LINES)
 
 
 def excerpt_of(text: str) -> str:

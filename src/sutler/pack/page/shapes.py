@@ -40,13 +40,14 @@ class Measure(Struct, frozen=True):
 
 class Detail(Struct, frozen=True, omit_defaults=True):
     """What a click shows of a file: structural lines as (line, level, text), and its first lines as
-    packed.
+    packed. Line numbers are the file's.
     """
 
     outline: tuple[tuple[int, int, str], ...] = ()
     excerpt: str = ""
     lines: int = 0  # of the text in the pack
     more: int = 0  # outline lines that were left out
+    matches: tuple[tuple[int, str], ...] = ()  # lines with a word of the goal
 
 
 class FileRow(Struct, frozen=True, omit_defaults=True):
@@ -61,6 +62,7 @@ class FileRow(Struct, frozen=True, omit_defaults=True):
     reason: str
     cut: bool = False
     score: float | None = None
+    words: tuple[str, ...] = ()  # of the goal that the file matches
     reasons: tuple[str, ...] = ()  # of the ranking
     signals: tuple[tuple[str, float], ...] = ()  # shares of the score, the strongest first
     language: str = ""
@@ -71,8 +73,10 @@ class FileRow(Struct, frozen=True, omit_defaults=True):
 
 
 class LeftRow(Struct, frozen=True, omit_defaults=True):
-    """What stayed out, and the rule that decided. A folder counts what lies below it. Score and
-    size are known for files that might have entered.
+    """What stayed out, and the rule that decided. A folder counts what lies below it. The fields
+    from `score` on are known for files that might have entered: `cost` estimates the file in the
+    first measure, `ceiling` the limit at which it would enter. No ceiling helps a file that the
+    stop rule left out.
     """
 
     path: str
@@ -82,6 +86,10 @@ class LeftRow(Struct, frozen=True, omit_defaults=True):
     more: bool = False
     score: float | None = None
     bytes: int = 0
+    cost: int = 0
+    ceiling: int = 0
+    reasons: tuple[str, ...] = ()
+    signals: tuple[tuple[str, float], ...] = ()
 
 
 class ChangeRow(Struct, frozen=True, omit_defaults=True):

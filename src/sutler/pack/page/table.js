@@ -9,13 +9,14 @@ let tables = 0;
  */
 function table({ label, columns, open, sort, empty }) {
   const id = `t${(tables += 1)}`;
-  const widths = columns.map((column) => column.width).join(" ");
+  const widths = (some) => some.map((column) => column.width).join(" ");
   const tall = make("div", { class: "tall", "aria-hidden": "true" });
   const body = make("div", { class: "body", role: "rowgroup" }, tall);
   const head = make("div", { class: "head", role: "row", "aria-rowindex": "1" });
   const node = make("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": label }, make("div", { role: "rowgroup" }, head), body);
   const self = { all: [], sorted: [], active: -1, sort: sort || { key: columns[0].key, way: "ascending" }, drawn: new Map() };
-  head.style.gridTemplateColumns = widths;
+  node.style.setProperty("--wide", widths(columns));
+  node.style.setProperty("--slim", widths(columns.filter((column) => !column.narrow)));
 
   function heading(column) {
     const button = make("button", { type: "button", tabindex: "-1", text: column.title, onclick: () => turn(column) });
@@ -64,7 +65,6 @@ function table({ label, columns, open, sort, empty }) {
     const made = make("div", { class: "row", role: "row", id: `${id}-${index}`, "aria-rowindex": index + 2 });
     for (const column of columns) made.append(make("div", { role: "gridcell", class: classes(column) }, column.cell(row)));
     made.style.top = `${index * ROW}px`;
-    made.style.gridTemplateColumns = widths;
     made.classList.toggle("active", index === self.active);
     made.addEventListener("click", (event) => {
       if (event.target.closest("button, input")) return;

@@ -1,13 +1,17 @@
 // The map: a squarified treemap on a canvas, so that ten thousand files cost one drawing and no elements.
 
 const HEADER = 17;
+const FRAME = -2;
+const OMITTED = -3;
+/** What a cell stands for: a file of the pack, a row that was left out, or the frame. */
+const inPack = (cell) => (cell.file >= 0 ? state.view.files[cell.file] : null);
+const leftOut = (cell) => (cell.file <= OMITTED ? state.view.left[OMITTED - cell.file] : null);
 const treemap = { cells: [], folders: [], active: -1, hover: -1, tree: null };
 
 /** Files as a tree of folders; a folder with one folder in it is drawn as one. */
-function treeOf(files, measure) {
+function treeOf(files, measure, omitted) {
   const root = { name: "", path: "", children: new Map(), value: 0, file: -1 };
-  files.forEach((file, index) => {
-    const value = file.costs[measure] || 0;
+  const add = (file, index, value) => {
     if (value <= 0) return;
     const quoted = file.path[0] === '"';
     const parts = quoted ? [file.path] : file.path.split("/");
@@ -26,7 +30,10 @@ function treeOf(files, measure) {
       child.value += value;
       node = child;
     });
-  });
+  };
+  files.forEach((file, index) => add(file, index, file.costs[measure] || 0));
+  const estimate = state.view.measures[measure].name === "bytes" ? "bytes" : "cost";
+  omitted.forEach((row, index) => add(row, OMITTED - index, row[estimate] || 0));
   return settle(root);
 }
 
@@ -102,7 +109,7 @@ function squarify(children, box, place) {
 function layOut(root, width, height, frame) {
   const cells = [];
   const folders = [];
-  const top = frame > 0 && !root.path ? [...root.children, { name: "", path: "", children: null, value: frame, file: -2 }] : root.children;
+  const top = frame > 0 && !root.path ? [...root.children, { name: "", path: "", children: null, value: frame, file: FRAME }] : root.children;
   const work = [[top.slice().sort((a, b) => b.value - a.value), { x: 0, y: 0, w: width, h: height }, 0]];
   while (work.length) {
     const [children, box, depth] = work.pop();
@@ -166,17 +173,10 @@ function toned(hex, ground, step) {
   return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-const COLOURS = ["ranked", "neighbour", "issue", "key", "source", "documentation", "config", "test", "entry", "changed", "derived"];
-
-/** The colour of a file: its reason, or the signal that did most for its score. */
-function colourOf(file) {
-  if (!state.bySignal) return file.why;
-  const at = state.view.strongest.indexOf(file.signals?.[0]?.[0]);
-  return at < 0 ? "other" : COLOURS[at % COLOURS.length];
-}
-
 const STEPS = 16;
 const stepOf = (file) => (file && file.score > 0 ? Math.round((STEPS * file.score) / state.view.best) : STEPS);
+
+const EMPTY = "This pack holds no file. \u201cLeft out\u201d below names the rule for each.";
 
 /** Black or white text, whichever can be read on a colour. */
 function readable(hex) {
@@ -201,9 +201,9 @@ function drawMap() {
   const { pen, width, height } = prepared(byId("map"));
   if (!width || !height) return;
   const colours = palette();
-  const key = `${state.measure}`;
+  const key = `${state.measure} ${state.omitted}`;
   if (!treemap.tree || treemap.key !== key || treemap.files !== view.files) {
-    Object.assign(treemap, { tree: treeOf(view.files, state.measure), key, files: view.files });
+    Object.assign(treemap, { tree: treeOf(view.files, state.measure, state.omitted ? view.left : []), key, files: view.files });
   }
   const place = [key, state.folder, width, height].join("\n");
   if (treemap.place !== place || treemap.drawn !== view.files) {
@@ -217,12 +217,12 @@ function drawMap() {
   if (!view.files.length) {
     pen.fillStyle = colours.quiet;
     pen.font = "14px system-ui, sans-serif";
-    pen.fillText("This pack holds no file: see \u201cLeft out\u201d below for the reasons.", 16, 28);
+    pen.fillText(fitted(pen, EMPTY, width - 32), 16, 28);
   }
   const canvas = byId("map");
   canvas.dataset.cells = treemap.cells.length;
   canvas.dataset.total = treemap.cells.reduce((sum, cell) => sum + cell.value, 0);
-  canvas.setAttribute("aria-label", !view.files.length ? "This pack holds no file" : `Map of ${plural(view.files.length, "file")}, ${count(measure().total)} ${measure().name} in all`);
+  canvas.setAttribute("aria-label", !view.files.length ? EMPTY : `Map of ${plural(view.files.length, "file")}, ${count(measure().total)} ${measure().name} in all`);
   drawOver();
 }
 
@@ -248,36 +248,44 @@ function drawFolders(pen, colours) {
 }
 
 function drawCells(pen, colours) {
-  const { files } = state.view;
   const passes = fileFilter();
+  const matches = matcher(state.query);
   const hatch = pen.createPattern(hatching(colours.hatch), "repeat");
   const tones = new Map();
   pen.font = "11.5px system-ui, sans-serif";
   for (const cell of treemap.cells) {
-    const file = cell.file >= 0 ? files[cell.file] : null;
-    const why = file ? colourOf(file) : "frame";
-    const tone = `${why} ${stepOf(file)}`;
+    const file = inPack(cell);
+    const row = leftOut(cell);
+    const colour = file ? colourOf(kindOf(file)) : row ? "omitted" : "frame";
+    const tone = `${colour} ${stepOf(file)}`;
     if (!tones.has(tone)) {
-      const mixed = toned(colours.of(why), colours.ground, stepOf(file));
+      const mixed = toned(colours.of(colour), colours.ground, stepOf(file));
       tones.set(tone, [mixed, readable(mixed)]);
     }
     const [fill, ink] = tones.get(tone);
     const gap = cell.w > 4 && cell.h > 4 ? 1 : 0.25;
     const box = [cell.x + gap / 2, cell.y + gap / 2, Math.max(cell.w - gap, 0.4), Math.max(cell.h - gap, 0.4)];
-    const dim = file ? !passes(file) : state.query || state.why.size || state.marks.size;
+    const dim = file ? !passes(file) : state.kinds.size || state.marks.size || (row ? !matches(row.path.toLowerCase()) : state.query);
     pen.globalAlpha = dim ? 0.16 : 1;
     pen.fillStyle = fill;
     pen.fillRect(...box);
-    if ((!file || file.cut) && cell.w > 3 && cell.h > 3) {
+    if (((!file && !row) || file?.cut) && cell.w > 3 && cell.h > 3) {
       pen.fillStyle = hatch;
       pen.fillRect(...box);
+    }
+    if (row && cell.w > 5 && cell.h > 5) {
+      pen.strokeStyle = colours.quiet;
+      pen.lineWidth = 1;
+      pen.setLineDash([3, 3]);
+      pen.strokeRect(box[0] + 1, box[1] + 1, box[2] - 2, box[3] - 2);
+      pen.setLineDash([]);
     }
     if (file && file.redacted && cell.w > 5 && cell.h > 5) {
       pen.strokeStyle = colours.seal;
       pen.lineWidth = 2;
       pen.strokeRect(box[0] + 1.5, box[1] + 1.5, box[2] - 3, box[3] - 3);
     }
-    if (cell.w > 40 && cell.h > 17) label(pen, cell, file, ink);
+    if (cell.w > 40 && cell.h > 17) label(pen, cell, file || row, ink);
   }
   pen.globalAlpha = 1;
 }
@@ -312,6 +320,8 @@ const cellAt = (x, y) => treemap.cells.findIndex((cell) => x >= cell.x && x < ce
 const folderAt = (x, y) => treemap.folders.findLast((box) => box.roomy && x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + HEADER);
 
 function describe(cell) {
+  const row = leftOut(cell);
+  if (row) return { path: row.path, text: `left out, about ${count(cell.value)} ${measure().name}`, more: `${row.rule}; ${entersAt(row)}` };
   if (cell.file < 0) return { path: "frame of the pack", text: `${count(cell.value)} ${measure().name}, ${percent(cell.value, measure().total)}: opening, tree, names, manifest` };
   const file = state.view.files[cell.file];
   const marks = [levelName(file.level), file.redacted ? plural(file.redacted, "secret redacted", "secrets redacted") : ""].filter(Boolean);
@@ -367,8 +377,8 @@ function walkMap(event, open) {
     say(`${about.path}, ${about.text}${about.more ? `, ${about.more}` : ""}`);
     showTip(treemap.active, now.x + now.w / 2, now.y + now.h / 2);
     drawOver();
-  } else if (event.key === "Enter" && cell && cell.file >= 0) open(cell.file);
-  else if (event.key.toLowerCase() === "z" && cell && cell.file >= 0) enterFolder(state.view.files[cell.file].path.split("/").slice(0, -1).join("/"));
+  } else if (event.key === "Enter" && cell && cell.file !== FRAME) open(cell);
+  else if (event.key.toLowerCase() === "z" && cell && cell.file !== FRAME) enterFolder((inPack(cell) || leftOut(cell)).path.split("/").slice(0, -1).join("/"));
   else if (event.key === "Escape" || event.key === "Backspace") enterFolder(state.folder.split("/").slice(0, -1).join("/"));
   else return;
   event.preventDefault();
@@ -392,7 +402,7 @@ function startMap(open) {
   canvas.addEventListener("click", (event) => {
     const folder = folderAt(event.offsetX, event.offsetY);
     const cell = treemap.cells[cellAt(event.offsetX, event.offsetY)];
-    if (cell && cell.file >= 0) open(cell.file);
+    if (cell && cell.file !== FRAME) open(cell);
     else if (folder) enterFolder(folder.path);
   });
   canvas.addEventListener("keydown", (event) => walkMap(event, open));
