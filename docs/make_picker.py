@@ -22,8 +22,11 @@ async def drawn(folder: str) -> str:
     task = Task(Project(folder), Console(quiet=True))
     budget = task.set_budget(["20k"])
     caller = Caller("docs", "picture", PROFILES["person"])
-    app = Picker(folder, caller, task.plan(()), budget, task.deeds(argparse.Namespace(null=False)))
+    app = Picker(
+        folder, caller, task.plan(()), budget, task.actions(argparse.Namespace(null=False))
+    )
     async with app.run_test(size=(100, 26)) as pilot:
+        await app.workers.wait_for_complete()
         await pilot.press(*KEYS)
         await pilot.pause(1.0)
         await app.workers.wait_for_complete()

@@ -5,34 +5,55 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.pick import Task
 from sutler.fronts.tui.app import Picker
+from sutler.fronts.tui.plan import Plan, Weight
 from sutler.pack import picks
 from sutler.pack.project import Project
 from sutler.store.records import PROFILES, Caller
+from tests.limits import LIMIT
 
 Act = Callable[[Picker, Pilot[bool]], Awaitable[None]]
 
 
 def drive(
-    folder: Path, act: Act, *, size: tuple[int, int] = (80, 24), limit: int = 1_000
+    folder: Path,
+    act: Act,
+    *,
+    size: tuple[int, int] = (80, 24),
+    limit: int = 1_000,
+    gate: threading.Event | None = None,
 ) -> Picker:
-    """Open a picker on `folder`, let `act` play with it, and return it as it was left."""
+    """Open a picker on `folder`, let `act` play with it, and return it as it was left. With a
+    `gate`, files are weighed only after it is set.
+    """
 
     async def play() -> Picker:
         task = Task(Project(str(folder)), Console(quiet=True))
         budget = task.set_budget([str(limit)])
-        plan = task.plan(picks.kept(task.root, os.environ))
+        plan = Plan({}, picks.kept(task.root, os.environ), weighed=False)
         caller = Caller("test:person", "pick", PROFILES["person"])
-        app = Picker(task.root, caller, plan, budget, task.deeds(argparse.Namespace(null=False)))
+        actions = task.actions(argparse.Namespace(null=False))
+        if gate is not None:
+
+            def weigh(progress: Callable[[int, int], None]) -> Mapping[str, Weight]:
+                gate.wait(LIMIT)
+                return task.weigh(progress)
+
+            actions = replace(actions, weigh=weigh)
+        app = Picker(task.root, caller, plan, budget, actions)
         async with app.run_test(size=size) as pilot:
+            if gate is None:
+                await until(pilot, lambda: app.plan.weighed)
             await pilot.pause()
             await act(app, pilot)
         return app

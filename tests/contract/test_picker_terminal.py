@@ -100,7 +100,14 @@ def opened(plant: Plant) -> Iterator[Open]:
 
 
 @pytest.mark.parametrize(
-    ("size", "term"), [((80, 24), "screen"), ((200, 50), "screen-256color"), ((40, 10), "vt100")]
+    ("size", "term"),
+    [
+        ((80, 24), "screen"),
+        ((160, 50), "screen-256color"),
+        ((200, 50), "screen-256color"),
+        ((40, 15), "screen"),
+        ((40, 10), "vt100"),
+    ],
 )
 def test_pick_and_quit_prints_the_selection(opened: Open, size: tuple[int, int], term: str) -> None:
     """Without true colour, without 256 colours, without any: pick a folder, quit, read the list on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from textual.pilot import Pilot
 
 from sutler.access.audit import Ledger
 from sutler.fronts.tui.app import Picker
-from sutler.fronts.tui.asking import Question
 from sutler.fronts.tui.commands import SLASHES
 from sutler.fronts.tui.plan import bar_line
+from sutler.fronts.tui.question import Question
 from sutler.pack import picks
 from sutler.store.records import unseal
 from sutler.tools import open_store
@@ -67,6 +68,48 @@ def test_space_picks_and_the_bar_follows(project: Path) -> None:
         assert app.plan.chosen() == []
 
     drive(project, act)
+
+
+def test_the_screen_opens_before_the_files_are_weighed(project: Path) -> None:
+    """The tree is there with estimates; picks made before the weights arrive stay."""
+    gate = threading.Event()
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await until(pilot, lambda: "▸ src/" in screen(app))
+        assert "weighing" in screen(app)
+        assert "~" in screen(app)
+        await pilot.press("space")
+        assert app.plan.chosen() == ["src/axle.py", "src/cart.py", "src/deep/hub.py"]
+        gate.set()
+        await until(pilot, lambda: app.plan.weighed)
+        assert "weighing" not in screen(app)
+        assert "~" not in screen(app)
+        assert app.plan.chosen() == ["src/axle.py", "src/cart.py", "src/deep/hub.py"]
+
+    drive(project, act, gate=gate)
+
+
+def test_why_names_the_reason(project: Path) -> None:
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        assert "src/cart.py: in (full)" in await say(app, pilot, "/why src/cart.py")
+        (project / "gone.txt").write_text("x\n")
+        (project / ".gitignore").write_text("*.txt\n")
+        assert "rule: .gitignore:1: *.txt" in await say(app, pilot, "/why gone.txt")
+
+    drive(project, act)
+
+
+def test_closing_does_not_wait_for_the_weights(project: Path) -> None:
+    gate = threading.Event()
+
+    async def act(app: Picker, pilot: Pilot[bool]) -> None:
+        await until(pilot, lambda: "▸ src/" in screen(app))
+        await pilot.press("space", "q")
+
+    app = drive(project, act, gate=gate)
+    assert not app.plan.weighed
+    assert picks.kept(str(project), os.environ) == tuple(app.plan.chosen())
+    gate.set()
 
 
 def test_the_bar_is_close_to_what_a_pack_costs(project: Path, tmp_path: Path) -> None:

@@ -20,17 +20,22 @@ from sutler.fronts.cli.console import Console
 from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE
-from sutler.paths import quote
+from sutler.pack.why import verdict
+from sutler.paths import RelPath, quote, unquote
 from sutler.scan.place import locate, project_config
-from sutler.secrets.cleaner import told
+from sutler.scan.root import Root
+from sutler.secrets.cleaner import told, told_all
 from sutler.store.atomic import write_atomic
 from sutler.store.records import PROFILES, Caller
 from sutler.system import fs
 from sutler.tokens.counter import counter_for
 
 if TYPE_CHECKING:
-    from sutler.fronts.tui.deeds import Deeds
+    from sutler.fronts.tui.actions import Actions
     from sutler.fronts.tui.plan import Budget, Plan, Weight
+
+BYTES_PER_TOKEN = 4
+"""For estimates that stand until a file is read."""
 
 
 def configure_pick(parser: argparse.ArgumentParser) -> None:
@@ -78,17 +83,17 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
     if args.kept:
         return task.finish(args, task.plan(before), task.budget_now())
     _need_screen()
-    plan = task.plan(before)
-    if args.all:
-        plan.pick_all(plan.below(""))
     from sutler.fronts.tui.app import Picker
+    from sutler.fronts.tui.plan import Plan
 
     caller = Caller(
         f"cli:uid{fs.getuid()}", os.environ.get("SUTLER_SESSION", "pick"), PROFILES["person"]
     )
-    app = Picker(place.root, caller, plan, task.budget_now(), task.deeds(args))
-    if args.all or args.fresh:
-        app.changed_before()
+    unweighed = Plan({}, before, weighed=False)
+    app = Picker(place.root, caller, unweighed, task.budget_now(), task.actions(args))
+    app.pick_everything = args.all
+    if args.fresh:
+        app.keep_from_start()
     with _screen_at_stdout():
         done = app.run()
     app.raise_fault()
@@ -97,7 +102,8 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
             f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them"
         )
         return 130
-    return task.finish(args, app.plan, app.budget)
+    plan = app.plan if app.plan.weighed else task.plan(app.plan.kept())
+    return task.finish(args, plan, app.budget)
 
 
 def _need_screen() -> None:
@@ -173,24 +179,37 @@ class Task:
             count, packing.request, Preamble(self.project.name, CleanText(""), CleanText(""))
         )
 
-    def deeds(self, args: argparse.Namespace) -> Deeds:
-        from sutler.fronts.tui.deeds import Deeds
+    def listed(self) -> Mapping[str, Weight]:
+        """The files a pack without limit would hold, by names and sizes alone."""
+        from sutler.fronts.tui.plan import Weight
 
-        return Deeds(
+        project = self.project
+        selection = project.select(project.scan(), project.pack(max_bytes=0).request)
+        in_tokens = project.settings.limit()[1] == "tokens"
+        weights = {}
+        for choice in selection.choices:
+            tokens = choice.entry.size // BYTES_PER_TOKEN
+            weights[choice.path] = Weight(tokens, tokens if in_tokens else choice.entry.size)
+        return weights
+
+    def actions(self, args: argparse.Namespace) -> Actions:
+        from sutler.fronts.tui.actions import Actions
+
+        return Actions(
+            listed=self.listed,
             weigh=self.weigh,
             frame=lambda: self.frame,
             keep=lambda paths: picks.keep(self.root, os.environ, paths),
             pack=self.pack,
             copy=self.copy,
-            export=lambda paths, target: self.export(paths, target, args.null),
+            export=lambda paths, target: self.export(paths, target, null=args.null),
             profiles=lambda: picks.profiles(self.root, os.environ),
             profile=self.selected_by,
             add_profile=self.add_profile,
             budget=self.set_budget,
-            told=told,
+            why=self.why,
+            redacted=told,
         )
-
-    # deeds
 
     def set_budget(self, words: Sequence[str]) -> Budget:
         """`20k`, `60000 chars`, `0`: the budget from now on; tokens unless another unit is
@@ -222,11 +241,18 @@ class Task:
         path = picks.add_profile(self.root, os.environ, name, folded(plan))
         return f"profile {name} is in {path}: sutler pack --profile {name}"
 
-    def export(self, paths: Sequence[str], target: str, null: bool) -> str:
-        write_atomic(target, [self.listed(paths, null)])
+    def why(self, path: str) -> str:
+        """Whether a pack with the present budget holds a file, and by which rule."""
+        with Root(self.root) as root:
+            answer = told_all(verdict(self.project, root, RelPath(unquote(path)), "pack", ""))
+        rule = f"\nrule: {answer['rule']}" if answer.get("rule") else ""
+        return f"{answer['path']}: {answer['state']}\nreason: {answer['reason']}{rule}"
+
+    def export(self, paths: Sequence[str], target: str, *, null: bool) -> str:
+        write_atomic(target, [self.names(paths, null=null)])
         return f"{len(paths):,} names -> {quote(target)}"
 
-    def listed(self, paths: Sequence[str], null: bool) -> bytes:
+    def names(self, paths: Sequence[str], *, null: bool) -> bytes:
         """Names as `sutler pack --stdin` reads them, from where the user stands; a name that would
         be two lines makes NUL the end of all.
         """
@@ -288,11 +314,11 @@ class Task:
         """The picks go where the user wanted them."""
         paths = plan.chosen()
         if args.output or args.copy:
-            said = self.pack(paths, args.output) if args.output else self.copy(paths)
+            outcome = self.pack(paths, args.output) if args.output else self.copy(paths)
             self.console.answer_json(
-                {"paths": [quote(path) for path in paths], "said": said}
+                {"paths": [quote(path) for path in paths], "said": outcome}
             ) if args.json else None
-            self.console.note(said)
+            self.console.note(outcome)
         elif args.json:
             figures = {
                 "tokens": plan.tokens,
@@ -302,7 +328,7 @@ class Task:
             }
             self.console.answer_json({"paths": [quote(path) for path in paths], **figures})
         elif args.list:
-            self.console.note(self.export(paths, args.list, args.null))
+            self.console.note(self.export(paths, args.list, null=args.null))
         else:
-            self.console.stream([self.listed(paths, args.null)])
+            self.console.stream([self.names(paths, null=args.null)])
         return 0

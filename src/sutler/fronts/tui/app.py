@@ -7,27 +7,20 @@ import signal
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 
-from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.timer import Timer
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input
 
 from sutler.errors import SutlerError, UsageError
-from sutler.fronts.cli.console import harmless
 from sutler.fronts.tui import commands
-from sutler.fronts.tui.asking import Asker
+from sutler.fronts.tui.actions import Actions
 from sutler.fronts.tui.commands import Reply, Scene
-from sutler.fronts.tui.deeds import Deeds
-from sutler.fronts.tui.desk import Desk
-from sutler.fronts.tui.faults import ReportingApp
-from sutler.fronts.tui.panes import TextPane, TreePane
-from sutler.fronts.tui.plan import Budget, Plan, bar_line
+from sutler.fronts.tui.door_thread import DoorThread, Stopped
+from sutler.fronts.tui.panes import TreePane
+from sutler.fronts.tui.plan import Budget, Plan
+from sutler.fronts.tui.question import Asker
+from sutler.fronts.tui.screen import PickerScreen
 from sutler.store.records import Caller
 
-NARROW = 70
-"""Columns below which tree and text do not stand side by side."""
 WIDE = 120
 """Columns from which an answer to a command does not need the whole width."""
 PAUSE = 0.2
@@ -36,79 +29,31 @@ kept.
 """
 
 
-class Picker(ReportingApp):
+class Picker(PickerScreen):
     """`run()` returns True when the user is done and the selection is wanted, False when it is only
-    kept.
+    kept. `raise_fault` after it raises the exception that ended the screen.
+
+    The screen opens empty. Names and sizes follow as soon as the tree is walked; the exact weights
+    replace the estimates when all files are read, with the picks made in the meantime.
     """
 
-    ENABLE_COMMAND_PALETTE = False
-    TITLE = "sutler"
-    CSS = """
-    Screen { layout: vertical; }
-    #bar { height: 1; }
-    #panes { height: 1fr; }
-    #tree { width: 1fr; }
-    #tree, #text { scrollbar-size: 1 1; }
-    #text { width: 1fr; border-left: solid $primary; padding-left: 1; }
-    #status { height: 1; text-style: reverse; }
-    #line, #line:focus { height: 1; border: none; padding: 0; }
-    .narrow #text, .hidden #text { display: none; }
-    .reading #text { display: block; border-left: none; padding-left: 0; }
-    .reading #tree { display: none; }
-    .low Footer { display: none; }
-    """
-    BINDINGS = [  # noqa: RUF012  # Textual reads it from the class
-        Binding("space", "pick", "pick"),
-        Binding("enter", "enter", "open", show=False),
-        Binding("right,l", "open(True)", "open", show=False),
-        Binding("left,h", "open(False)", "close", show=False),
-        Binding("a", "all", "all"),
-        Binding("f", "find", "find", priority=True),
-        Binding("slash", "type('/')", "command", priority=True),
-        Binding("s", "sort", "sort"),
-        Binding("v", "view", "view"),
-        Binding("w", "type('/pack ')", "write", priority=True),
-        Binding("c", "say('/copy')", "copy"),
-        Binding("e", "type('/export ')", "export", show=False, priority=True),
-        Binding("p", "profiles", "profiles", priority=True),
-        Binding("escape", "escape", "back", show=False, priority=True),
-        Binding("question_mark", "say('/help')", "help", show=False),
-        Binding("q", "done", "done"),
-        Binding("ctrl+c,ctrl+q", "leave", "leave", show=False, priority=True),
-    ]
-
-    def __init__(self, root: str, caller: Caller, plan: Plan, budget: Budget, deeds: Deeds) -> None:
-        super().__init__()
-        # the terminal's own sixteen colours: nothing more is needed, over SSH as well
-        self.theme = "ansi-dark"
-        self.plan, self.budget, self.deeds = plan, budget, deeds
+    def __init__(
+        self, root: str, caller: Caller, plan: Plan, budget: Budget, actions: Actions
+    ) -> None:
+        super().__init__(plan, budget, actions.redacted)
+        self.actions = actions
+        self.pick_everything = False  # as soon as the files are listed
         self.ask = Asker(self)
-        self.desk = Desk(root, caller, self.ask)
-        self.open_folders: set[str] = set()
-        self.word = ""
-        self.heaviest = False
+        self.door_thread = DoorThread(root, caller, self.ask)
         self._to_keep = False
         self._rest: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        yield Static(id="bar", markup=False)
-        with Horizontal(id="panes"):
-            yield TreePane()
-            yield TextPane()
-        yield Static(id="status", markup=False)
-        yield Input(
-            id="line", placeholder="/ for a command, f to find, ? for help", select_on_focus=False
-        )
-        yield Footer(compact=True, show_command_palette=False)
-
     async def on_mount(self) -> None:
-        self.files_pane, self.text_pane = self.query_one(TreePane), self.query_one(TextPane)
-        self.line = self.query_one("#line", Input)
-        self.files_pane.focus()
+        self.find_panes()
         self.redraw()
-        gone = f", {len(self.plan.unseen):,} picked before are not here" if self.plan.unseen else ""
-        self.status(f"{len(self.plan.files):,} files, {len(self.plan.picked):,} picked{gone}")
+        self.status("reading the tree …")
         self.set_interval(PAUSE, self.keep_picks)
+        self.run_worker(self.guarded(self.load()), group="weigh")
         with suppress(
             NotImplementedError, RuntimeError, ValueError
         ):  # not in the main thread: a test's affair
@@ -116,40 +61,36 @@ class Picker(ReportingApp):
                 asyncio.get_running_loop().add_signal_handler(number, self.action_leave)
 
     async def on_unmount(self) -> None:
-        self.ask.nobody()
+        self.ask.withdraw()
+        self.weighing.stop()
         self.keep_picks()
-        await self.desk.close()
+        await self.door_thread.close()
 
-    # what is seen
+    # the files and their weights
 
-    def redraw(self) -> None:
+    async def load(self) -> None:
+        """List the files, then weigh them; picks are kept throughout."""
+        listed = await self.door_thread.do(self.actions.listed)
+        self.plan = Plan(listed, self.plan.kept(), weighed=False)
+        if self.pick_everything:
+            self.plan.pick_all(self.plan.below(""))
+            self._to_keep = True
+        self.redraw()
+        self.status(f"{len(listed):,} files, {len(self.plan.picked):,} picked")
+        await self.weigh()
+        if unseen := len(self.plan.unseen):
+            self.status(f"{unseen:,} files picked before are not here")
+
+    async def weigh(self) -> None:
+        timer = self.set_interval(PAUSE, self.show_bar)
         try:
-            plan = self.plan
-            rows = (
-                plan.found(self.word)
-                if self.word
-                else plan.rows(self.open_folders, heaviest=self.heaviest)
-            )
-        except UsageError as wrong:
-            self.status(wrong.what)
-            rows = []
-        self.files_pane.show_rows(rows)
-        self.show_bar()
-
-    def show_bar(self) -> None:
-        self.say_at("#bar", bar_line(self.plan, self.budget, self.size.width))
-
-    def status(self, text: str) -> None:
-        self.say_at("#status", harmless(self.deeds.told(text)).replace("\n", "; "))
-
-    def say_at(self, place: str, line: str) -> None:
-        for shown in self.query(place).results(Static):  # none while the screen is being taken down
-            shown.update(line)
-
-    def on_resize(self, event: events.Resize) -> None:
-        self.screen.set_class(event.size.width < NARROW, "narrow")
-        self.screen.set_class(event.size.height < 12, "low")
-        self.call_after_refresh(self.show_bar)
+            files = await self.weighing.call(self.actions.weigh)
+        except Stopped:
+            return
+        finally:
+            timer.stop()
+        self.plan = Plan(files, self.plan.kept(), self.actions.frame())
+        self.redraw()
 
     # keeping
 
@@ -157,8 +98,8 @@ class Picker(ReportingApp):
         self._to_keep = True
         self.redraw()
 
-    def changed_before(self) -> None:
-        """The picks are not those of last time, even if nothing more happens to them."""
+    def keep_from_start(self) -> None:
+        """Save the picks even if nothing changes: they are not those of last time."""
         self._to_keep = True
 
     def keep_picks(self) -> None:
@@ -167,7 +108,7 @@ class Picker(ReportingApp):
         """
         if self._to_keep:
             self._to_keep = False
-            if trouble := self.deeds.keep(self.plan.kept()):
+            if trouble := self.actions.keep(self.plan.kept()):
                 self.status(trouble)
 
     # keys
@@ -272,7 +213,7 @@ class Picker(ReportingApp):
         self.exit(True)
 
     def action_leave(self) -> None:
-        self.ask.nobody()
+        self.ask.withdraw()
         self.keep_picks()
         self.exit(False)
 
@@ -304,7 +245,7 @@ class Picker(ReportingApp):
         except SutlerError as error:
             steps = [error.what, error.rule and f"rule: {error.rule}", error.next_step]
             self.status("; ".join(step for step in steps if step))
-            self.text_pane.show_text(self.deeds.told(str(error)))
+            self.text_pane.show_text(self.actions.redacted(str(error)))
         except OSError as error:
             self.status(f"{error.strerror or error}")
 
@@ -318,7 +259,7 @@ class Picker(ReportingApp):
             return
         act, scene = slash.act, self.scene()
         self.status(f"/{name} …")
-        self.answer(await self.desk.at_door(lambda door: act(door, words, scene)))
+        self.answer(await self.door_thread.at_door(lambda door: act(door, words, scene)))
 
     def answer(self, reply: Reply) -> None:
         self.text_pane.show_text(reply.text)
@@ -328,7 +269,7 @@ class Picker(ReportingApp):
             self.read(True)
         self.screen.remove_class("hidden")
         if reply.wrote:
-            self.run_worker(self.guarded(self.weigh_again()), group="command")
+            self.run_worker(self.guarded(self.weigh()), group="command")
 
     def scene(self) -> Scene:
         row, plan = self.files_pane.row, self.plan
@@ -338,14 +279,9 @@ class Picker(ReportingApp):
             here, self.budget.unit, self.budget.limit, plan.used, len(plan.picked), weights
         )
 
-    async def weigh_again(self) -> None:
-        files = await self.desk.do(self.deeds.weigh)
-        self.plan = Plan(files, self.plan.kept(), self.deeds.frame())
-        self.redraw()
-
     async def command_budget(self, words: Sequence[str]) -> None:
-        self.budget = self.deeds.budget(words)
-        await self.weigh_again()
+        self.budget = self.actions.budget(words)
+        await self.weigh()
         self.status(f"the budget is {self.budget.limit or 'no limit'} {self.budget.unit}")
 
     async def command_add(self, words: Sequence[str]) -> None:
@@ -361,7 +297,7 @@ class Picker(ReportingApp):
 
     async def command_profile(self, words: Sequence[str]) -> None:
         if not words:
-            names = self.deeds.profiles()
+            names = self.actions.profiles()
             self.answer(
                 Reply(
                     f"{len(names):,} profiles; /profile NAME picks what one selects",
@@ -369,20 +305,24 @@ class Picker(ReportingApp):
                 )
             )
             return
-        chosen = set(await self.desk.do(lambda: self.deeds.profile(words[0])))
+        chosen = set(await self.door_thread.do(lambda: self.actions.profile(words[0])))
         self.plan.pick_all(self.plan.below(""), False)
         self.change([path for path in self.plan.below("") if path in chosen], True)
 
+    async def command_why(self, words: Sequence[str]) -> None:
+        path = commands.named(self.scene(), words)
+        self.answer(Reply(path, await self.door_thread.do(lambda: self.actions.why(path))))
+
     async def command_keep(self, words: Sequence[str]) -> None:
-        self.status(self.deeds.add_profile(words[0] if words else "", self.plan))
+        self.status(self.actions.add_profile(words[0] if words else "", self.plan))
 
     async def command_export(self, words: Sequence[str]) -> None:
-        self.status(self.deeds.export(self.plan.chosen(), _one(words, "/export")))
+        self.status(self.actions.export(self.plan.chosen(), _one(words, "/export")))
 
     async def command_pack(self, words: Sequence[str]) -> None:
         paths, target = self.plan.chosen(), _one(words, "/pack")
         self.status("packing …")
-        self.status(await self.desk.do(lambda: self.deeds.pack(paths, target)))
+        self.status(await self.door_thread.do(lambda: self.actions.pack(paths, target)))
 
     async def command_copy(self, words: Sequence[str]) -> None:
         paths = self.plan.chosen()
@@ -391,7 +331,7 @@ class Picker(ReportingApp):
             self.call_from_thread(self.copy_to_clipboard, text)
 
         self.status("packing …")
-        self.status(await self.desk.do(lambda: self.deeds.copy(paths, by_terminal)))
+        self.status(await self.door_thread.do(lambda: self.actions.copy(paths, by_terminal)))
 
     async def command_quit(self, words: Sequence[str]) -> None:
         self.action_done()
@@ -415,7 +355,7 @@ class Picker(ReportingApp):
             self.run_worker(self.guarded(self.preview(row.path)), group="preview", exclusive=True)
 
     async def preview(self, path: str) -> None:
-        reply = await self.desk.at_door(lambda door: commands.preview(door, path))
+        reply = await self.door_thread.at_door(lambda door: commands.preview(door, path))
         if self.files_pane.row and self.files_pane.row.path == path:
             self.text_pane.show_text(reply.text)
             self.status(reply.title)

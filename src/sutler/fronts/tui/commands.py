@@ -239,6 +239,7 @@ SLASHES = (
     Slash("patch", "/patch FILE", "apply a patch, after approval", patch),
     Slash("diff", "/diff [PATH [FROM [TO]]]", "what changed in a file", diff),
     Slash("history", "/history [PATH]", "its known versions", history),
+    Slash("why", "/why [PATH]", "why a pack would hold it, or leave it out"),
     Slash("stats", "/stats files", "files by ending; what was read and written", stats),
     Slash("budget", "/budget [SIZE [UNIT]]", "show the budget, or set it: 20k tokens", budget),
     Slash("add", "/add GLOB …", "pick what matches"),

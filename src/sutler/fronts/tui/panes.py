@@ -24,15 +24,15 @@ LONGEST = 2_000
 """Characters of a line that are drawn."""
 
 
-def row_text(row: Row, width: int) -> str:
-    """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right. A name
-    that is too long is cut.
+def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
+    """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right, with a tilde
+    while they are an estimate. A name that is too long is cut.
     """
     arrow = ("▾ " if row.open else "▸ ") if row.folder else "  "
     name = f"{quote(row.name)}{'/' if row.folder else ''}"
     indent = " " * min(INDENT * row.depth, max(width // 3, 0))
     left = f"{BOXES[row.mark]} {indent}{arrow}{name}"
-    right = f" {row.tokens:,}"
+    right = f" {'~' if estimated else ''}{row.tokens:,}"
     room = width - cell_len(right)
     if room < 8:
         return set_cell_size(left, width)
@@ -45,8 +45,8 @@ def plain_lines(text: str) -> list[str]:
     """A text as a terminal may show it, line by line: no control character but the end of a line
     survives.
     """
-    shown = harmless(text.replace("\r\n", "\n"))
-    return [line.expandtabs(4)[:LONGEST] for line in shown.split("\n")]
+    lines = harmless(text.replace("\r\n", "\n")).split("\n")
+    return [line.expandtabs(4)[:LONGEST] for line in lines]
 
 
 class TreePane(ScrollView, can_focus=True):
@@ -76,18 +76,19 @@ class TreePane(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="tree")
         self.rows: list[Row] = []
+        self.estimated = False
         self.cursor = 0
 
     @property
     def row(self) -> Row | None:
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
-    def show_rows(self, rows: list[Row]) -> None:
+    def show_rows(self, rows: list[Row], *, estimated: bool = False) -> None:
         """Other rows; the cursor stays on its path if that is still there, else on the nearest
         folder above.
         """
         at = self.row.path if self.row else ""
-        self.rows = rows
+        self.rows, self.estimated = rows, estimated
         places = {row.path: index for index, row in enumerate(rows)}
         while at and at not in places:
             at = at.rpartition("/")[0]
@@ -140,7 +141,8 @@ class TreePane(ScrollView, can_focus=True):
         style = base + Style(bold=row.mark != "none", dim=row.mark == "none" and not row.folder)
         if index == self.cursor:
             style += Style(reverse=True, dim=False, bold=self.has_focus)
-        return Strip([Segment(row_text(row, width), style)], width).adjust_cell_length(width, style)
+        text = row_text(row, width, estimated=self.estimated)
+        return Strip([Segment(text, style)], width).adjust_cell_length(width, style)
 
 
 class TextPane(ScrollView, can_focus=True):

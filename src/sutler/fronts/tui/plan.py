@@ -57,13 +57,20 @@ class Total(Struct):
 class Plan:
     """The files, and which of them are picked. Figures of folders are kept as picks change, so that
     a tree of many thousand files answers at once. `unseen` are picks of an earlier time that are
-    not among the files now; `frame` is what a pack costs before any file is in it.
+    not among the files now; `frame` is what a pack costs before any file is in it. Until the files
+    are `weighed`, their figures are estimates from their sizes.
     """
 
     def __init__(
-        self, files: Mapping[str, Weight], picked: Iterable[str] = (), frame: int = 0
+        self,
+        files: Mapping[str, Weight],
+        picked: Iterable[str] = (),
+        frame: int = 0,
+        *,
+        weighed: bool = True,
     ) -> None:
         self.frame = frame
+        self.weighed = weighed
         self.files = dict(sorted(files.items()))
         self._paths = list(self.files)
         self.totals: dict[str, Total] = {"": Total()}

@@ -91,7 +91,7 @@ const signalName = (name) => (name === "frame" ? "stack" : name);
 const strongestOf = (file) => (file.signals?.length ? signalName(file.signals[0][0]) : "no signal");
 /** What a file is coloured and filtered by: the signal that did most for its score, or its reason. */
 const kindOf = (file) => (state.bySignal ? strongestOf(file) : file.why);
-const kindTitle = (kind) => WHY[kind] || SIGNAL[kind] || kind.replaceAll("_", " ");
+const kindTitle = (kind) => (state.bySignal && SIGNAL[kind]) || WHY[kind] || kind.replaceAll("_", " ");
 
 function colourOf(kind) {
   if (!state.bySignal || kind === "frame") return kind;

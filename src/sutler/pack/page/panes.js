@@ -141,7 +141,7 @@ function openLeft(row) {
   if (row.score !== undefined && row.score !== null) pairs.push(["score", row.score.toFixed(4)]);
   if (row.bytes) pairs.push(["size", `${count(row.bytes)} bytes`]);
   if (row.count > 1) pairs.push(["files", `${count(row.count)}${row.more ? "+" : ""}`]);
-  openSheet(row.path, pairs, whyOf(row, "Why it was near"));
+  openSheet(row.path, pairs, [...reasonsOf(row, "Why it was near"), ...signalsOf(row)]);
 }
 
 function openSheet(name, pairs, parts) {
@@ -164,7 +164,7 @@ function openFile(file) {
   if (file.redacted) pairs.push(["redacted", plural(file.redacted, "secret")]);
   if (file.hidden) pairs.push(["hidden text", plural(file.hidden, "character made visible", "characters made visible")]);
   if (file.sha256) pairs.push(["SHA-256", file.sha256]);
-  openSheet(file.path, pairs, [...whyOf(file, "Why it is in"), ...matchesOf(file), ...detailOf(file)]);
+  openSheet(file.path, pairs, [...reasonsOf(file, "Why it is in"), ...matchesOf(file), ...signalsOf(file), ...detailOf(file)]);
 }
 
 /** The lines of a file that hold a word of the goal, with the words marked. */
@@ -176,18 +176,21 @@ function matchesOf({ detail, words }) {
   return [make("h3", { text: `Lines with ${words.join(", ")}` }), make("ol", { class: "outline", tabindex: "0", "aria-label": "Matched lines" }, ...rows)];
 }
 
-/** What the ranking says of a file: its sentences, and the score by signal. */
-function whyOf(file, title) {
-  if (!file.reasons?.length && !file.signals?.length) return [];
-  const whole = (file.signals || []).reduce((sum, [, share]) => sum + share, 0);
-  const rows = (file.signals || []).map(([name, share]) => {
+function reasonsOf({ reasons }, title) {
+  if (!reasons?.length) return [];
+  return [make("h3", { text: title }), make("ul", { class: "reasons", "aria-label": "Reasons" }, ...reasons.map((text) => make("li", { text })))];
+}
+
+/** What each signal of the ranking adds to the score of a file, the strongest first. */
+function signalsOf({ signals }) {
+  if (!signals?.length) return [];
+  const whole = signals.reduce((sum, [, share]) => sum + share, 0);
+  const rows = signals.map(([name, share]) => {
     const bar = make("i");
     bar.style.width = `${(100 * share) / (whole || 1)}%`;
     return make("li", {}, make("div", { class: "cost" }, `${SIGNAL[signalName(name)] || name} ${share.toFixed(3)}`, bar));
   });
-  return [make("h3", { text: title }),
-    make("ul", { class: "reasons", "aria-label": "Reasons" }, ...(file.reasons || []).map((text) => make("li", { text }))),
-    ...(rows.length ? [make("h3", { text: "Score by signal" }), make("ul", { class: "signals", "aria-label": "Score by signal" }, ...rows)] : [])];
+  return [make("h3", { text: "Score by signal" }), make("ul", { class: "signals", "aria-label": "Score by signal" }, ...rows)];
 }
 
 function detailOf(file) {

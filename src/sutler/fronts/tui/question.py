@@ -60,17 +60,19 @@ class Asker:
         self._waiting = waiting
 
         def put() -> None:
-            self._app.push_screen(Question(describe(approval)), lambda said: _settle(waiting, said))
+            self._app.push_screen(
+                Question(describe(approval)), lambda answer: _settle(waiting, answer)
+            )
 
         self._app.call_from_thread(put)
         return waiting.result()
 
-    def nobody(self) -> None:
-        """The screen goes away: what waits for an answer will not get one, and stays pending."""
+    def withdraw(self) -> None:
+        """Leave an open question unanswered, because the screen closes; it stays pending."""
         if self._waiting is not None:
             _settle(self._waiting, None)
 
 
-def _settle(waiting: Future[bool | None], said: bool | None) -> None:
+def _settle(waiting: Future[bool | None], answer: bool | None) -> None:
     if not waiting.done():
-        waiting.set_result(said)
+        waiting.set_result(answer)

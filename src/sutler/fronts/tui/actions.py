@@ -1,4 +1,4 @@
-"""What the picker can have done by others."""
+"""The functions that the picker calls: weighing, packing, copying, keeping picks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from msgspec import Struct
 from sutler.fronts.tui.plan import Budget, Plan, Weight
 
 
-class Deeds(Struct, frozen=True):
-    """What the picker can have done, given by the front that starts it. Each returns a sentence for
-    the status line; they are called in the door's thread.
+class Actions(Struct, frozen=True):
+    """Functions of the command that starts the picker. Those that return a string return a sentence
+    for the status line; `listed` answers from names and sizes alone, before `weigh` has read the
+    files. All but `weigh` run in the door's thread.
     """
 
-    weigh: Callable[[], Mapping[str, Weight]]
+    listed: Callable[[], Mapping[str, Weight]]
+    weigh: Callable[[Callable[[int, int], None]], Mapping[str, Weight]]
     frame: Callable[[], int]
     keep: Callable[[Iterable[str]], str]
     pack: Callable[[Sequence[str], str], str]
@@ -24,4 +26,5 @@ class Deeds(Struct, frozen=True):
     profile: Callable[[str], Iterable[str]]
     add_profile: Callable[[str, Plan], str]
     budget: Callable[[Sequence[str]], Budget]
-    told: Callable[[str], str]
+    why: Callable[[str], str]
+    redacted: Callable[[str], str]
