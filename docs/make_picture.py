@@ -34,7 +34,7 @@ def transcript(folder: str) -> list[tuple[str, str]]:
             capture_output=True,
             text=True,
             check=True,
-            env=os.environ,
+            env={**os.environ, "COLUMNS": "96"},
         )
         rows.append(("c", "$ " + " ".join(command)))
         printed = (done.stderr or done.stdout).rstrip("\n").split("\n")

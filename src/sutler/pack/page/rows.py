@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from heapq import nsmallest
 
 from msgspec import Struct
 
@@ -36,7 +36,7 @@ WHOLE = ("full", "summary")
 EXCERPT_LINES = 30
 LINE = 180
 OUTLINE_LINES = 60
-MATCHES = 40
+MATCHES = 20
 
 Outline = Callable[[str, str], Sequence[tuple[int, int, str]]]
 """Path and text to structural lines: (line, level, text)."""
@@ -126,11 +126,16 @@ def line_numbers(spans: Sequence[Span], count: int) -> list[int]:
 def _matches(
     lines: Sequence[str], numbers: Sequence[int], words: Sequence[str]
 ) -> tuple[tuple[int, str], ...]:
+    """The lines that hold most of the words, in the order of the file."""
     if not words:
         return ()
     pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
-    hits = ((n, line) for n, line in zip(numbers, lines, strict=True) if n and pattern.search(line))
-    return tuple((n, plain(line)[:LINE]) for n, line in islice(hits, MATCHES))
+    hits = []
+    for number, line in zip(numbers, lines, strict=True):
+        distinct = {match.lower() for match in pattern.findall(line)} if number else ()
+        if distinct:
+            hits.append((-len(distinct), number, line))
+    return tuple(sorted((n, plain(line)[:LINE]) for _, n, line in nsmallest(MATCHES, hits)))
 
 
 _MATCHED = re.compile(r"matches ((?:`[^`]+`(?:, )?)+)")
