@@ -186,7 +186,7 @@ class Task:
         project = self.project
         selection = project.select(project.scan(), project.pack(max_bytes=0).request)
         in_tokens = project.settings.limit()[1] == "tokens"
-        weights = {}
+        weights: dict[str, Weight] = {}
         for choice in selection.choices:
             tokens = choice.entry.size // BYTES_PER_TOKEN
             weights[choice.path] = Weight(tokens, tokens if in_tokens else choice.entry.size)
