@@ -22,6 +22,7 @@ _SIBLING = re.compile(
     re.IGNORECASE,
 )
 _PARENT = re.compile(r"(?P<name>[\w.-]{2,80})[\"'\])]{0,3}[ \t]*(?::|=|=>)?\s*\Z")
+_OPTION = re.compile(r"\(\s*[\"']-{0,2}(?P<name>[\w.-]{2,80})[\"']\s*,[^()]*\Z")
 _YAML_PARENT = re.compile(r"[\s-]*[\"']?(?P<name>[\w.-]{2,80})[\"']?:[ \t]*\Z")
 _SECURE_FLAG = re.compile(r"-\w{3,12}[ ]{1,4}")
 _MACHINE = re.compile(
@@ -81,6 +82,8 @@ def _names(text: str, start: int, stop: int) -> Iterator[str]:
         if parent := _PARENT.search(before[:opening]):
             yield parent["name"]
         return
+    if option := _OPTION.search(before):
+        yield option["name"]
     yield from _yaml_names(before, after)
 
 

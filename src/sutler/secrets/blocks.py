@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 _BEGIN = re.compile(
-    r"-{4,5}[ ]?BEGIN(?:[ +]|%20)(?P<label>[\w .+%-]{0,40}(?:PRIVATE(?:[ +]|%20)KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
+    r"-{4,5}[ ]?BEGIN(?:[ +]|%20)(?P<label>[\w .+%-]{0,40}?(?:PRIVATE(?:[ +]|%20)KEY(?:[ ]BLOCK)?|STATIC[ ]KEY[ \w]{0,6}|NKEY[ ]SEED|PRIVATE[ \w]{1,20}))[ ]?-{4,5}"
     r"|(?P<putty>PuTTY-User-Key-File-[0-9])",
     re.ASCII,
 )

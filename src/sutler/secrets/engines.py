@@ -117,10 +117,11 @@ _NAMED = (
     rf"|\bsid(?:[a-df-z0-9_.-]{_MORE})?"
     rf"|auth(?:o|(?:[a-np-z0-9_.-]|o(?:[a-qs-z0-9_.-]|rization)){_MORE})?)"
 )
-_NAME = rf"{_NAMED}(?:[\\\"'`\])*\x7d]|&quot;|&#3[49];|&apos;)*[ \t]*"
+_CLOSERS = r"(?:[\\\"'`\])*\x7d]|\[[0-9]*\]|&quot;|&#3[49];|&apos;)*"
+_NAME = rf"{_NAMED}{_CLOSERS}[ \t]*"
 # From a separator to the first character of an opening quote: what may stand there is not looked at
 # closely.
-_SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*)?[:=!?]*[:=]>?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
+_SEP = r"(?:(?::[\w<>\[\]?&*.| \t]*|(?:\*?string|\[\]byte)[ ]+)?[:=!?|]*[:=][>-]?|->|\(|[\"'`;][\])*\x7d\\\"'`]*[ \t]*,)"
 _TO_QUOTE = r"[\w.:$@ \t()\[\]{|?]*[\"'`&\\]"
 
 _T, _Q = r"[\w/+=~-]", "[\"'`]"
@@ -128,13 +129,16 @@ _END = rf"[^\\]{_T}"  # of a part, and no escape: `\n` ends the lines of many te
 _HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
-    grammar.QUOTED: (rf"{_NAME}{_SEP}{_TO_QUOTE}",),
+    grammar.QUOTED: (
+        rf"{_NAME}{_SEP}{_TO_QUOTE}",
+        rf"{_NAMED}{_CLOSERS}[ \t]+(?:to[ ]{_TO_QUOTE}|[\"'`])",
+    ),
     grammar.BARE: (
-        rf"{_NAME}[:=?]=?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",
+        rf"{_NAME}[:=?][=-]?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",
     ),  # such a value begins with no quote or bracket
     grammar.HEADER: (rf"{grammar.SCHEMES}(?:[ +:]|%20|[\"'],[ ]?[\"'])+[\w+/=.~%-]{{6}}",),
     grammar.FLAG: (
-        rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:{grammar.FLAG_WORDS}))[\"' =]|p)",
+        rf"[\s\"'(`]--?(?:(?:[uaw]|user|pw|pass[\w-]*|[\w-]*(?:pass|{grammar.FLAG_WORDS}))[\"' =]|p)",
     ),
     grammar.ELEMENT: (rf"{_NAMED}(?:[ ][^<>\n]*)?>[ ]?[^<>\s]",),
     grammar.PAIR: (

@@ -71,6 +71,7 @@ _BACK = 8
 """No head looks back further than this."""
 _NAME_LETTERS = string.ascii_letters + string.digits + "_.$@-"
 BARE_VALUE = re.compile(r"[^\s\"'`<>|\\]{1,4096}")
+_NEXT_PAIR = re.compile(r";[A-Za-z_ ]{1,40}=|;\Z")  # in a connection string
 _MORE_WORDS = re.compile(r"[.,;:!?)]?[ \t]{1,8}[A-Za-z.$(]")
 _HEADER_VALUE = re.compile(r"[\w+/=.~%:-]{6,4096}", re.ASCII)
 _URL_VALUE = re.compile(r"[^\s@/\"'<>]{1,200}(?=@)")
@@ -140,7 +141,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             found["open"],
             found.end() + at.base,
         )
-        if separator == "," and (not found["close"].strip("])*}") or found["name"] == "pass"):
+        if separator == "," and (not found["close"].strip("])*}") or name.lower() == "pass"):
             continue
         how: How = (
             "compare"
@@ -148,6 +149,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             else "call"
             if separator in ("(", ",")
             else "quoted"
+            if separator
+            else "apart"
         )
         more = (
             re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
@@ -159,6 +162,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             if following is None:
                 break
             here = following.end()
+        # A value can be a name itself: `getenv("PASSWORD", "…")`, `"type": "password", "value": …`
+        here = found.end() + at.base
 
 
 def _read_bare(at: Stretch) -> Iterator[Candidate]:
@@ -170,6 +175,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
             continue
         raw = value.group()
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
+        if following := _NEXT_PAIR.search(raw):
+            raw = raw[: following.start()]
         raw = raw.rstrip(",;)}].")
         if raw:
             how: How = "prose" if _is_prose(at, found, here + len(raw)) else "bare"

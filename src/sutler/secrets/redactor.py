@@ -262,6 +262,8 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     kind = verdict.kind_of(candidate.name)
     if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
         return 0.0, ""
+    if kind == "weak" and candidate.how == "apart":  # `the key "…"` is prose
+        return 0.0, ""
     loose = candidate.how in ("bare", "prose") and strict
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
@@ -284,7 +286,7 @@ def _may_hold(text: str, line: int, stop: int) -> bool:
     )
 
 
-_LONG_RUN = re.compile(r"[:=][ \t]{0,24}(?=[A-Za-z/+=_-]{0,40}[0-9])[\w/+=-]{14}")
+_LONG_RUN = re.compile(r"[:=][ \t]{0,24}(?=[A-Za-z/+=_-]{0,40}[0-9])[\w/+=@.!-]{11}")
 
 
 def _inside_string(text: str, at: int) -> bool:

@@ -223,7 +223,12 @@ def is_random(value: str, least: int) -> bool:
         return len(value) >= max(least, 12) and digits > 0 and letters > 0
     odd = strangeness(value)
     if digits and letters:
-        return odd >= 4.4 or digits * 5 >= len(value) or (classes(value) >= 3 and odd >= 4.1)
+        return (
+            odd >= 4.4
+            or digits * 5 >= len(value)
+            or (classes(value) >= 3 and odd >= 4.1)
+            or (len(value) >= 16 and _is_mixed(value, 2.2))
+        )
     return odd >= 4.6 and letters >= max(8, least - 4)
 
 
@@ -231,13 +236,14 @@ def is_scrambled(value: str) -> bool:
     """Plainly generated, so that it cannot be a name in code: letters of either case and digits in
     turns, or a long run of hex that has many digits.
     """
-    if len(value) < 14 or not value.isascii() or _CODE_MARK.search(value):
+    if len(value) < 11 or not value.isascii() or _CODE_MARK.search(value):
         return False
+    if len(value) < 14:
+        return _is_mixed(value, 1.8)
     if _HEXLIKE.match(value):
         digits = sum(char.isdigit() for char in value)
         return len(value) >= 24 and digits * 5 >= len(value) and digits < len(value)
-    runs = len(re.findall(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", value))
-    return classes(value) >= 3 and bool(re.search("[0-9]", value)) and runs * 2.6 >= len(value)
+    return _is_mixed(value, 2.6)
 
 
 _CODE_MARK = re.compile(r"[()\[\]{},;.:<>|&?*\"'`$@#\\]|->|::")
@@ -261,9 +267,7 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
         return 0.0
     if value.isdigit():
         return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
-    if _CODE.match(value) and not (
-        how == "quoted" and any(is_random(part, 10) for part in value.split("."))
-    ):
+    if _CODE.match(value) and not _is_dotted_value(value, kind, how):
         return 0.0
     if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
         return 0.0
@@ -278,6 +282,21 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     if kind == "secret":
         return 0.8 if is_random(value, 8 if not loose else 16) else 0.0
     return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
+
+
+def _is_dotted_value(value: str, kind: Kind, how: str) -> bool:
+    """Whether what could be `object.attribute` is a value with a dot in it."""
+    if how == "quoted" and any(is_random(part, 10) for part in value.split(".")):
+        return True
+    if kind != "password" or how == "prose" or "(" in value or not any(map(str.isdigit, value)):
+        return False
+    return strangeness(value) >= 4.5 or any(_is_mixed(part, 2.6) for part in value.split("."))
+
+
+def _is_mixed(value: str, pace: float) -> bool:
+    """Letters of either case and digits in turns: a change of class every `pace` characters."""
+    runs = len(re.findall(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]+", value))
+    return classes(value) >= 3 and bool(re.search("[0-9]", value)) and runs * pace >= len(value)
 
 
 _DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
