@@ -17,8 +17,8 @@ from msgspec import Struct
 
 import sutler.config as config
 from sutler.errors import UsageError
+from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.examples import EXAMPLES
-from sutler.fronts.cli.main import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.options import COMMON, load, usage_of, value_of
 from sutler.version import VERSION
 
@@ -157,13 +157,13 @@ def markdown() -> str:
 
 
 def _markdown_page(page: Page) -> str:
-    text = f"### {page.command.name}\n\n{_sentence(page.command)}\n\n```text\n{page.usage}\n```\n\n{_examples(page)}"
+    text = f"### {page.command[0]}\n\n{_sentence(page.command)}\n\n```text\n{page.usage}\n```\n\n{_examples(page)}"
     rows = [_row(one) for _, options in page.groups for one in options]
     return f"{text}\n{_table(('argument', 'meaning'), rows)}" if rows else text
 
 
 def _examples(page: Page) -> str:
-    first, second = (f"`{line}`" for line in EXAMPLES[page.command.name])
+    first, second = (f"`{line}`" for line in EXAMPLES[page.command[0]])
     return f"For example {first} or {second}.\n"
 
 
@@ -172,7 +172,7 @@ def _row(one: Option) -> tuple[str, str]:
 
 
 def _sentence(command: Command) -> str:
-    return f"{command.help[0].upper()}{command.help[1:]}."
+    return f"{command[2][0].upper()}{command[2][1:]}."
 
 
 def _default(key: config.Key) -> str:
@@ -202,7 +202,7 @@ def man() -> str:
         lines.append(f'.SH "{title.upper()}"')
         for page in map(page_of, group):
             lines += [f'.SS "{_roff(page.usage)}"', _roff(_sentence(page.command))]
-            lines += [_roff(f"For example: {'; '.join(EXAMPLES[page.command.name])}")]
+            lines += [_roff(f"For example: {'; '.join(EXAMPLES[page.command[0]])}")]
             lines += _described(
                 (one.spelling, one.help) for _, options in page.groups for one in options
             )
@@ -227,7 +227,7 @@ def llms() -> str:
         "## Commands\n\nstdout is data, stderr is notes; `--json` and `--help` work everywhere.\n"
     ]
     parts += [
-        "\n".join(f"- `{page_of(one).usage}`: {one.help}" for _, group in COMMANDS for one in group)
+        "\n".join(f"- `{page_of(one).usage}`: {one[2]}" for _, group in COMMANDS for one in group)
         + "\n"
     ]
     parts += [f"## Exit codes\n\n{' '.join(EXIT_CODES.split()).removeprefix('exit codes: ')}\n"]

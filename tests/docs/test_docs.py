@@ -123,9 +123,10 @@ def test_the_guide_names_every_ai_ignore_file() -> None:
 
 
 def test_every_command_has_help_and_is_in_the_usage() -> None:
-    from sutler.fronts.cli.main import BY_NAME, usage
+    from sutler.fronts.cli.command_table import BY_NAME
+    from sutler.fronts.cli.main import usage
     from sutler.fronts.cli.options import load
 
     for command in BY_NAME.values():
-        assert f"  {command.name} " in usage()
+        assert f"  {command[0]} " in usage()
         assert "exit codes" in load(command)[0].format_help()

@@ -13,7 +13,7 @@ import pytest
 from docs.make_reference import DOCUMENTS, PAGES, page_of
 from docs.site import PAGES as SITE
 from docs.site import build, slug
-from sutler.fronts.cli.main import BY_NAME
+from sutler.fronts.cli.command_table import BY_NAME
 from tests.docs.blocks import REPOSITORY
 from tests.limits import LIMIT
 

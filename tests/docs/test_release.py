@@ -35,7 +35,7 @@ def test_a_version_without_notes_is_refused() -> None:
 
 def test_the_action_names_options_that_exist() -> None:
     """Every sutler command of action.yml and of the hooks is one that the parser takes."""
-    from sutler.fronts.cli.main import BY_NAME
+    from sutler.fronts.cli.command_table import BY_NAME
     from sutler.fronts.cli.options import load
 
     action = yaml.safe_load((REPOSITORY / "action.yml").read_text())

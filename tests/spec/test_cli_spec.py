@@ -537,7 +537,7 @@ def test_doctor_names_what_is_wrong(plant: Plant, sutler: Sutler) -> None:
 
 
 def test_help_and_version(sutler: Sutler) -> None:
-    from sutler.fronts.cli.main import BY_NAME
+    from sutler.fronts.cli.command_table import BY_NAME
 
     overview = sutler("--help").text
     assert sutler().text == sutler("help").text == overview

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from sutler.errors import UsageError
+from sutler.fronts.cli.command_table import BY_NAME
 from sutler.fronts.cli.examples import EXAMPLES
-from sutler.fronts.cli.main import BY_NAME
 from sutler.fronts.cli.options import load
 from sutler.fronts.cli.peers import PEERS
 

@@ -10,9 +10,10 @@ import time
 
 TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sutler.errors import SutlerError
+    from sutler.scan.snapshot import Problem
 
 SCHEMA_VERSION = 1
 
@@ -235,3 +236,22 @@ def _carried(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def asker() -> Callable[[Sequence[Problem]], bool] | None:
+    """Ask a person, if one is there to answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from sutler.paths import quote
+
+    def ask(problems: Sequence[Problem]) -> bool:
+        for problem in problems:
+            sys.stderr.write(
+                harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
+                + "\n"
+            )
+        sys.stderr.write("Continue with the files that are left? (y/n): ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    return ask

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import cast
 
 from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.errors import UsageError
-from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.pack import asker, leave_receipt, run_rendered, without_outputs
-from sutler.fronts.cli.pack_words import summary
+from sutler.fronts.cli.console import Console, asker
+from sutler.fronts.cli.pack_words import leave_receipt, summary, without_outputs
 from sutler.pack import documents, receipts
 from sutler.pack.delivery import Sending, send
 from sutler.pack.project import Project
@@ -29,9 +29,16 @@ _SUMMARY = ("markdown", *_WIRE)
 
 
 def run_document(
-    args: argparse.Namespace, console: Console, project: Project, goal: str, wanted: str | None
+    args: argparse.Namespace,
+    console: Console,
+    project: Project,
+    goal: str,
+    wanted: str | None,
+    rendered: Callable[[argparse.Namespace, Console, Project, str, str], int],
 ) -> int:
-    """One rule: with --type or --task, json and msgpack are the wire documents."""
+    """One rule: with --type or --task, json and msgpack are the wire documents; another full pack
+    is `rendered`.
+    """
     project = without_outputs(args, project)
     if args.task:
         _refuse_flags(args, console, wanted or "")
@@ -51,7 +58,7 @@ def run_document(
     if kind == "auto":
         kind, reason = project.select_pack()
     if kind == "full" and shown_as not in _WIRE:
-        return run_rendered(args, console, project, goal, reason)
+        return rendered(args, console, project, goal, reason)
     _refuse_flags(args, console, shown_as)
     sending = _document(project, str(kind), shown_as, goal, console)
     return _leave(

@@ -1,6 +1,4 @@
-"""Dispatch: a table of commands, each imported when called, and the one place that turns errors
-into exit codes.
-"""
+"""Dispatch to a command, imported when called; the one place that turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -8,170 +6,14 @@ import os
 import sys
 
 from sutler.errors import SutlerError, UsageError
+from sutler.fronts.cli.command_table import BY_NAME, COMMANDS, EXIT_CODES
 from sutler.fronts.cli.console import Console, forget_stdout
 from sutler.version import VERSION
 
-TYPE_CHECKING = (
-    False  # `--help` needs neither typing nor argparse, and each costs more than the interpreter
-)
+# `--help` needs neither typing nor argparse, and each costs more than the interpreter.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class Command:
-    """`module` holds `configure_<name>(parser)` and `run_<name>(args, console) -> exit code`."""
-
-    __slots__ = ("help", "module", "name")
-
-    def __init__(self, name: str, module: str, help: str) -> None:
-        self.name = name
-        self.module = module
-        self.help = help
-
-
-COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    (
-        "Pack",
-        (
-            Command("pack", "pack", "make one pack of a project, to stdout or -o FILE"),
-            Command("unpack", "unpack", "write the files of a pack back into a directory"),
-            Command("secrets", "secrets", "list the secrets that a pack redacts, masked"),
-            Command("receipt", "secrets", "list, show and verify receipts of packs"),
-            Command("diff-packs", "packs", "list what entered, left or changed between two packs"),
-            Command("contract", "contract", "check a change against a task's file contract"),
-            Command("pick", "pick", "choose files on the terminal, then list, pack or copy them"),
-            Command("tokens", "pack", "print the number of tokens of a pack, without the pack"),
-        ),
-    ),
-    (
-        "Inspect",
-        (
-            Command(
-                "scan",
-                "look",
-                "list the files that a scan admits, or the exclusions with their rules",
-            ),
-            Command("tree", "look", "show tokens for each directory and file"),
-            Command("why", "look", "explain why a path is in a pack or out of it"),
-            Command("rank", "ranking", "rank the files for a task, with reasons"),
-            Command(
-                "outline",
-                "ranking",
-                "show imports, signatures and first documentation lines of a file",
-            ),
-        ),
-    ),
-    (
-        "Report",
-        (
-            Command("report", "report", "write an HTML page that shows how a pack uses its budget"),
-            Command(
-                "ui",
-                "ui",
-                "serve that page live on this machine: select files, approve calls, read the"
-                " ledger",
-            ),
-        ),
-    ),
-    (
-        "Read and write files as an agent does",
-        (
-            Command("ls", "door", "list the files that may be read"),
-            Command("read", "door", "read a file or lines of it: PATH or PATH:A-B"),
-            Command("search", "door", "search the text of all files, redacted"),
-            Command("summarize", "door", "summarize a file from its structure"),
-            Command("write", "writing", "write a file from stdin: whole, appended or new"),
-            Command(
-                "patch", "writing", "apply a patch from a file or stdin, to all its files or none"
-            ),
-            Command("edit", "writing", "replace a text that occurs exactly once in a file"),
-            Command(
-                "apply",
-                "writing",
-                "apply a model's chat reply: files, diffs and edit blocks, all or none",
-            ),
-            Command("diff", "writing", "show changes between two versions, or since one"),
-            Command("history", "writing", "list the stored versions of a file"),
-            Command(
-                "rollback",
-                "writing",
-                "restore an earlier version of a file, or undo a call or a session",
-            ),
-            Command("replay", "writing", "repeat a session's writes on a copy"),
-            Command(
-                "session", "door", "show the files that this session has read, and which are stale"
-            ),
-        ),
-    ),
-    (
-        "Agents",
-        (
-            Command(
-                "mcp",
-                "agents",
-                "serve tools to agents over stdio or HTTP; 'mcp install' configures a client",
-            ),
-            Command("call", "agents", "call one tool with JSON arguments"),
-        ),
-    ),
-    (
-        "Many repositories",
-        (
-            Command("fleet", "fleet", "index, check, survey, pack and search many repositories"),
-            Command("worker", "fleet", "do units of a fleet's queue on this machine"),
-        ),
-    ),
-    (
-        "A team",
-        (
-            Command(
-                "store", "shared_store", "make, move and back up a store, and name its members"
-            ),
-            Command("token", "shared_store", "make, list and revoke tokens for HTTP"),
-        ),
-    ),
-    (
-        "Ledger",
-        (
-            Command("log", "door", "show, export or rotate the ledger"),
-            Command("verify", "door", "check the ledger for changes, or a pack against its files"),
-            Command("approve", "door", "approve one pending call, exactly as it was made"),
-            Command("deny", "door", "deny one pending call"),
-            Command("stats", "door", "count calls by tool and outcome, and usage by caller"),
-        ),
-    ),
-    (
-        "Goals",
-        (
-            Command("run", "goals", "render a goal with files and send it to a model command"),
-            Command("dry-run", "goals", "print the prompt that 'run' would send"),
-            Command("goals", "known_goals", "list, show and add goals"),
-            Command("gather", "gathering", "let a model request the files it needs, in rounds"),
-            Command("pass", "goals", "run the model command without a prompt"),
-            Command(
-                "trust", "known_goals", "allow this project's own scripts and model command to run"
-            ),
-        ),
-    ),
-    (
-        "Set up",
-        (
-            Command("config", "setup", "print every setting with its value and origin"),
-            Command("init", "setup", "write a commented sutler.toml"),
-            Command("schema", "setup", "print a JSON Schema of a document or of the tools"),
-            Command("doctor", "setup", "check this installation and this machine"),
-            Command("cache", "cache", "show the size of the cache, or clear it"),
-            Command("completion", "setup", "print a completion script for a shell"),
-        ),
-    ),
-)
-BY_NAME = {command.name: command for _, group in COMMANDS for command in group}
-
-EXIT_CODES = (
-    "exit codes: 0 done, 1 failure, 2 usage or config, 3 refused (limit, strict\n"
-    "            mode, budget, secret, nothing to pack), 4 conflict, 5 denied or\n"
-    "            approval needed, 6 the model command failed, 130 interrupted"
-)
 
 
 def run(words: Sequence[str]) -> int:
@@ -338,7 +180,7 @@ def usage() -> str:
     ]
     for title, group in COMMANDS:
         lines += ["", f"{title}:"]
-        lines += [f"  {command.name:<11} {command.help}" for command in group]
+        lines += [f"  {name:<11} {what}" for name, _, what in group]
     lines += [
         "",
         "'sutler COMMAND --help' explains one command; 'sutler --version' prints the version.",

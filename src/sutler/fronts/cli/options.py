@@ -17,8 +17,8 @@ import sutler.config as config
 from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
+from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.console import Console
-from sutler.fronts.cli.main import COMMANDS, EXIT_CODES, Command
 from sutler.paths import RelPath, quote, unquote
 from sutler.scan.place import project_config
 from sutler.version import VERSION
@@ -291,7 +291,7 @@ def _columns() -> int:
 def load(command: Command) -> tuple[Parser, Act]:
     """Import a command's module and build its parser."""
     parser = Parser(
-        prog=f"sutler {command.name}",
+        prog=f"sutler {command[0]}",
         epilog=EXIT_CODES,
         formatter_class=_formatter,
         allow_abbrev=False,
@@ -307,15 +307,16 @@ def described(command: Command) -> str:
 
     from sutler.fronts.cli.examples import EXAMPLES
 
-    sentence = textwrap.fill(f"{command.help[0].upper()}{command.help[1:]}.", _columns() - 2)
-    lines = [f"  {line}" for line in EXAMPLES.get(command.name, ())]
+    name, _, what = command
+    sentence = textwrap.fill(f"{what[0].upper()}{what[1:]}.", _columns() - 2)
+    lines = [f"  {line}" for line in EXAMPLES.get(name, ())]
     return "\n".join((sentence, "", "examples:", *lines) if lines else (sentence,))
 
 
 def usage_of(parser: argparse.ArgumentParser, command: Command) -> str:
     """The usage line: options are explained below it, arguments are named."""
     placed = [one for one in parser._actions if not one.option_strings]
-    return " ".join((f"sutler {command.name}", "[OPTION ...]", *map(_placed, placed)))
+    return " ".join((f"sutler {command[0]}", "[OPTION ...]", *map(_placed, placed)))
 
 
 def _placed(action: argparse.Action) -> str:
@@ -333,8 +334,9 @@ def value_of(action: argparse.Action) -> str:
 
 
 def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
-    module = importlib.import_module(f"sutler.fronts.cli.{command.module}")
-    slug = command.name.replace("-", "_")
+    name, home, _ = command
+    module = importlib.import_module(f"sutler.fronts.cli.{home}")
+    slug = name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
     common = parser.add_argument_group(COMMON)
     common.add_argument("-h", "--help", action="help", help="explain the command and exit")
@@ -360,6 +362,7 @@ def whole_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND")
     for _, group in COMMANDS:
         for command in group:
-            own = commands.add_parser(command.name, help=command.help, add_help=False)
+            name, _, what = command
+            own = commands.add_parser(name, help=what, add_help=False)
             _configure(command, own)
     return parser

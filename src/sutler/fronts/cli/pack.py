@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -15,14 +14,20 @@ import sutler.config as config
 from sutler.errors import UsageError
 from sutler.formats.document import Section
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, harmless
-from sutler.fronts.cli.pack_words import OTHER_FORMATS, add_pack_options, summary
+from sutler.fronts.cli.console import Console, asker, harmless
+from sutler.fronts.cli.pack_words import (
+    OTHER_FORMATS,
+    add_pack_options,
+    leave_receipt,
+    outputs,
+    summary,
+    without_outputs,
+)
 from sutler.pack import receipts
 from sutler.pack.project import Packing, Project
-from sutler.pack.report import Ask, Report
+from sutler.pack.report import Report
 from sutler.paths import Span, quote, wire_path
 from sutler.scan.place import locate
-from sutler.scan.snapshot import Problem
 from sutler.store.atomic import write_atomic
 from sutler.tokens.counter import token_counter
 
@@ -59,7 +64,7 @@ def _pack_once(args: argparse.Namespace, console: Console, wanted: str | None) -
     elif args.task or project.settings.values["type"] or args.format != wanted:
         from sutler.fronts.cli.documents import run_document
 
-        return run_document(args, console, project, goal, wanted)
+        return run_document(args, console, project, goal, wanted, run_rendered)
     return run_rendered(args, console, project, goal)
 
 
@@ -233,36 +238,6 @@ def spelled(report: Report) -> object:
     return body
 
 
-def leave_receipt(
-    project: Project, receipt: receipts.Receipt, file: str | None, console: Console
-) -> receipts.Receipt:
-    """Store the receipt of what has left, and write it to `file` too if one is named."""
-    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
-    if trouble:
-        console.note(trouble)
-    if file:
-        write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
-    return receipt
-
-
-def without_outputs(args: argparse.Namespace, project: Project) -> Project:
-    """The project without what this run writes: its pack, its receipt and its page."""
-    names = outputs(args.output, args.split) if args.output and args.output != "-" else []
-    names += [name for name in (args.report, args.receipt) if name]
-    return project.writing_to(*names) if names else project
-
-
-def outputs(output: str, split: str | None) -> list[str]:
-    """The files this run writes, and those that an earlier run with more parts left behind."""
-    if not split:
-        return [output]
-    folder = os.path.dirname(output) or "."
-    stem, ending = os.path.splitext(os.path.basename(output))
-    parts = re.compile(rf"{re.escape(stem)}\.\d+{re.escape(ending)}(\.\w+)?")
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    return [os.path.join(folder, name) for name in names if parts.fullmatch(name)]
-
-
 def configure_tokens(parser: argparse.ArgumentParser) -> None:
     options.add_paths(parser)
     options.add_selection(parser)
@@ -347,21 +322,3 @@ def names_from(data: bytes) -> list[str]:
     """File names as tools print them: NUL-separated if there is a NUL, else one a line."""
     separator = b"\0" if b"\0" in data else b"\n"
     return [os.fsdecode(name.rstrip(b"\r")) for name in data.split(separator) if name.strip()]
-
-
-def asker() -> Ask | None:
-    """Ask a person, if one is there to answer."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-
-    def ask(problems: Sequence[Problem]) -> bool:
-        for problem in problems:
-            sys.stderr.write(
-                harmless(f"  {quote(problem.path)}: {problem.kind} {problem.detail}".rstrip())
-                + "\n"
-            )
-        sys.stderr.write("Continue with the files that are left? (y/n): ")
-        sys.stderr.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-    return ask

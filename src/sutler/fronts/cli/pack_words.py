@@ -1,19 +1,25 @@
 """What `sutler pack` prints for people: its summary, within the width of the terminal, and its
-options, in the groups of its help.
+options, in the groups of its help; and the files and receipts that a run leaves.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable
+
+import msgspec
 
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, harmless
+from sutler.pack import receipts
+from sutler.pack.project import Project
 from sutler.pack.report import WHOLE, Report, capped
 from sutler.paths import counted, quote
+from sutler.store.atomic import write_atomic
 from sutler.tokens.counter import ESTIMATES
 
 TITLE = 10
@@ -344,3 +350,33 @@ def _add_safety(parser: argparse.ArgumentParser) -> None:
         help="bytes that are not text in any known encoding: replace them, or skip the file",
     )
     safe.add_argument("--receipt", metavar="FILE", help="write the receipt to FILE too")
+
+
+def leave_receipt(
+    project: Project, receipt: receipts.Receipt, file: str | None, console: Console
+) -> receipts.Receipt:
+    """Store the receipt of what has left, and write it to `file` too if one is named."""
+    receipt, trouble = receipts.recorded(receipt, project.place.root, os.environ)
+    if trouble:
+        console.note(trouble)
+    if file:
+        write_atomic(file, [msgspec.json.format(msgspec.json.encode(receipt), indent=2), b"\n"])
+    return receipt
+
+
+def without_outputs(args: argparse.Namespace, project: Project) -> Project:
+    """The project without what this run writes: its pack, its receipt and its page."""
+    names = outputs(args.output, args.split) if args.output and args.output != "-" else []
+    names += [name for name in (args.report, args.receipt) if name]
+    return project.writing_to(*names) if names else project
+
+
+def outputs(output: str, split: str | None) -> list[str]:
+    """The files this run writes, and those that an earlier run with more parts left behind."""
+    if not split:
+        return [output]
+    folder = os.path.dirname(output) or "."
+    stem, ending = os.path.splitext(os.path.basename(output))
+    parts = re.compile(rf"{re.escape(stem)}\.\d+{re.escape(ending)}(\.\w+)?")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if parts.fullmatch(name)]
