@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-import sutler.config as config
 from sutler.errors import UsageError
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.examples import EXAMPLES
 from sutler.fronts.cli.options import COMMON, load, usage_of, value_of
+from sutler.setting_table import KEYS, Key
 from sutler.version import VERSION
 
 SENTENCE = (
@@ -145,7 +145,7 @@ def markdown() -> str:
             _code(_default(key)),
             _cell(key.help) + (" (never from a project)" * key.own),
         )
-        for key in config.KEYS
+        for key in KEYS
     ]
     parts.append("## Settings\n\n" + _table(("key", "kind", "default", "meaning"), keys))
     parts.append(
@@ -175,7 +175,7 @@ def _sentence(command: Command) -> str:
     return f"{command[2][0].upper()}{command[2][1:]}."
 
 
-def _default(key: config.Key) -> str:
+def _default(key: Key) -> str:
     if key.default is None:
         return "unset"
     if isinstance(key.default, tuple):

@@ -17,7 +17,7 @@ from bench.selection.data import Blob, Blobs, Instance, text_of
 from sutler.budget.fit import Ledger, Loaded, Material, fit_whole_text
 from sutler.budget.selection import Budget, Choice, Cut, Request, choose
 from sutler.budget.task_fit import Ranking, fit_task, task_order
-from sutler.config import Unit, resolve
+from sutler.config import resolve
 from sutler.errors import RefusedError
 from sutler.formats import parse
 from sutler.formats.document import CleanText, Preamble, Section
@@ -29,6 +29,7 @@ from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule
 from sutler.secrets.cleaner import cleaner
+from sutler.setting_table import Unit
 from sutler.tokens.counter import counter_for
 
 _MARKER = re.compile(r"\[… (\d+)(?:-(\d+))?\]")

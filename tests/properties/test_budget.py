@@ -10,7 +10,6 @@ import pytest
 
 from sutler.budget.fit import Ledger, Loaded, Material, WholeText, fit_whole_text, worth_loading
 from sutler.budget.selection import Budget, Choice, Cut, Request
-from sutler.config import Unit
 from sutler.errors import RefusedError
 from sutler.formats import FORMATS as TABLE
 from sutler.formats import parse
@@ -18,6 +17,7 @@ from sutler.formats.document import CleanText, Format, Preamble
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import FileEntry
+from sutler.setting_table import Unit
 from sutler.tokens.counter import Counter, counter_for
 
 FUZZ = int(os.environ.get("SUTLER_FUZZ", "1"))

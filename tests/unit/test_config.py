@@ -4,6 +4,7 @@ import pytest
 
 from sutler import config
 from sutler.errors import UsageError
+from sutler.setting_table import KEYS
 
 
 def resolved(*layers: config.Layer) -> config.Settings:
@@ -12,7 +13,7 @@ def resolved(*layers: config.Layer) -> config.Settings:
 
 def test_every_key_has_a_default_and_an_origin() -> None:
     settings = resolved()
-    assert set(settings.values) == set(settings.origins) == {key.name for key in config.KEYS}
+    assert set(settings.values) == set(settings.origins) == {key.name for key in KEYS}
     assert set(settings.origins.values()) == {"default"}
 
 
@@ -101,7 +102,7 @@ def test_an_unknown_key_comes_with_a_suggestion() -> None:
         config.layer_from_table({"formt": "xml"}, "flag")
 
 
-@pytest.mark.parametrize("key", [key.name for key in config.KEYS if key.own])
+@pytest.mark.parametrize("key", [key.name for key in KEYS if key.own])
 def test_a_project_may_not_switch_a_protection_off(key: str) -> None:
     """A cloned repository's file can only narrow what leaves."""
     with pytest.raises(UsageError, match="may not be set by a project"):

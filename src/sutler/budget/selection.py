@@ -12,13 +12,13 @@ from typing import Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.config import Unit
 from sutler.errors import UsageError
 from sutler.formats.document import Format
 from sutler.paths import RelPath, quote
 from sutler.scan.classify import key_files
 from sutler.scan.globs import GlobSet
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule
+from sutler.setting_table import Unit
 
 ENTRY_DOCUMENTS = (
     "agents.md",
@@ -251,18 +251,7 @@ def choose(
     depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to the
     reason why they precede every other.
     """
-    include, exclude = GlobSet(request.include), GlobSet(request.exclude)
-    excluded: list[Excluded] = []
-    kept: list[tuple[FileEntry, FileFacts]] = []
-    if not include and not exclude:
-        kept.extend(entries)
-        entries = ()
-    for entry, facts in entries:
-        dropped = None if entry.named else _dropped(entry, include, exclude)
-        if dropped:
-            excluded.append(dropped)
-        else:
-            kept.append((entry, facts))
+    kept, excluded = _matching(entries, request)
     keys = standing.keys if standing is not None else None
     choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)
     if pins:
@@ -281,6 +270,24 @@ def choose(
             key=lambda choice: (choice.priority != _PINNED, -choice.score, choice.priority)
         )
     return _detailed(_capped(choices, excluded, request.max_files), request)
+
+
+def _matching(
+    entries: Iterable[tuple[FileEntry, FileFacts]], request: Request
+) -> tuple[list[tuple[FileEntry, FileFacts]], list[Excluded]]:
+    """The files that the globs of a request leave, and the others; named files always stay."""
+    if not request.include and not request.exclude:
+        return list(entries), []
+    include, exclude = GlobSet(request.include), GlobSet(request.exclude)
+    matching: list[tuple[FileEntry, FileFacts]] = []
+    excluded: list[Excluded] = []
+    for entry, facts in entries:
+        dropped = None if entry.named else _dropped(entry, include, exclude)
+        if dropped:
+            excluded.append(dropped)
+        else:
+            matching.append((entry, facts))
+    return matching, excluded
 
 
 def _detailed(selection: Selection, request: Request) -> Selection:

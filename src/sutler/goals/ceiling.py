@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from sutler.config import Unit
 from sutler.errors import RefusedError
+from sutler.setting_table import Unit
 from sutler.tokens.counter import counter_for
 
 UNIT_NAMES: dict[Unit, str] = {"tokens": "tokens", "chars": "characters", "bytes": "bytes"}

@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.config import Mode
 from sutler.goals.yamltext import Field, read_yaml
+from sutler.setting_table import Mode
 
 Receiver = Literal["Generic", "ClaudeCli"]
 Symlinks = Literal["skip", "follow"]

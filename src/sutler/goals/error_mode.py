@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sutler.config import Mode
 from sutler.errors import RefusedError, SutlerError
 from sutler.goals.context_files import Ask, Gathered
+from sutler.setting_table import Mode
 
 
 def judge(

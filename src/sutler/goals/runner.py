@@ -9,7 +9,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sutler.config import Mode, Settings
+from sutler.config import Settings
 from sutler.errors import ModelCommandError, UsageError
 from sutler.formats.document import Finding
 from sutler.goals import context, context_compat
@@ -27,6 +27,7 @@ from sutler.goals.template import environment_read, referenced, render
 from sutler.goals.trust import TrustStore, goal_trusted, require_command, require_goal
 from sutler.paths import quote
 from sutler.scan.judge import rules_for
+from sutler.setting_table import Mode
 
 
 class Chosen(Struct, frozen=True, kw_only=True):

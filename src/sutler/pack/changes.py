@@ -21,10 +21,10 @@ from sutler.scan.git import (
     Repository,
     Tracked,
     find_repository,
-    read_tracked,
     repository_config,
     user_config,
 )
+from sutler.scan.git_index import read_tracked
 from sutler.scan.objects import Change, blob_id, changes, contents, resolve, tree_of
 from sutler.scan.root import Reader, Root
 from sutler.scan.snapshot import FileEntry, FileFacts, Problem, Snapshot

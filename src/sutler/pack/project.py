@@ -172,7 +172,8 @@ class Project(Scope):
         require_true_lines(request)
         require_detail(request)
         # A faulty glob is refused before the tree is scanned.
-        require_globs((*request.include, *request.exclude))
+        if globs := (*request.include, *request.exclude):
+            require_globs(globs)
         return Packing(project, request, ask=ask, count_tokens=counting)
 
     def snapshot(self) -> ProjectSnapshot:

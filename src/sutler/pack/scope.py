@@ -19,7 +19,7 @@ from sutler.budget.selection import (
     choose,
     parse_detail,
 )
-from sutler.config import Settings, Unit
+from sutler.config import Settings
 from sutler.formats.document import CleanText
 from sutler.pack.cache import PackCache, cache_for
 from sutler.pack.tree_secrets import TreeSecrets
@@ -31,6 +31,7 @@ from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
 from sutler.scan.walk import scan
 from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, names_of, numbered, told
+from sutler.setting_table import Unit
 from sutler.store import home
 
 if TYPE_CHECKING:

@@ -354,7 +354,7 @@ class PackRun:
             tokens,
             self._listing,
             (*self._snapshot.excluded, *selection.excluded),
-            tuple(lines_of(self._by_name)),
+            tuple(lines_of(self._by_name)) if self._by_name else (),
         )
         self.save()
 

@@ -46,7 +46,9 @@ class Descent:
         self.root = root
         self.rules = rules
         self.judge = Judge(rules)
-        self.by_name = not self.judge.allow  # whether a name alone may decide, in whichever folder
+        self.by_name = (
+            self.judge.allow is None
+        )  # whether a name alone may decide, in whichever folder
         self.owner = fs.fstat(root.fd).st_uid
         self.found = Findings(rules, self.owner)
         self.directories = 0

@@ -33,6 +33,7 @@ from msgspec.structs import replace
 
 from sutler.config import Settings
 from sutler.scan import git
+from sutler.scan.git_index import read_tracked
 from sutler.scan.globs import GlobSet
 from sutler.scan.ignore import (
     GIT,
@@ -132,9 +133,7 @@ class Ground:
 
     def tracked(self) -> git.Tracked:
         if self._tracked is None:
-            found = (
-                git.read_tracked(self.repository, self.settings) if self.repository else git.NOTHING
-            )
+            found = read_tracked(self.repository, self.settings) if self.repository else git.NOTHING
             if isinstance(found, Problem):
                 self.problem, found = found, git.NOTHING
             self._tracked = found
@@ -165,7 +164,7 @@ class Judge:
 
     def __init__(self, rules: ScanRules) -> None:
         self.rules = rules
-        self.allow = GlobSet(rules.allow)
+        self.allow = GlobSet(rules.allow) if rules.allow else None
         self._starts = tuple(_literal_start(glob) for glob in rules.allow)
         self.problems: list[Problem] = []
         self._directories = frozenset(rules.excluded_directories)
@@ -175,7 +174,7 @@ class Judge:
 
     def allowed(self, path: str, directory: bool = False) -> bool:
         """Whether the user's `allow` lifts built-in name rules from this path."""
-        return bool(self.allow) and self.allow.match(path, directory) is not None
+        return self.allow is not None and self.allow.match(path, directory) is not None
 
     def allows_below(self, directory: str) -> bool:
         """Whether `allow` may lift a path below this directory: by the literal start of a glob."""

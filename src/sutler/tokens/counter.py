@@ -19,8 +19,8 @@ from sys import byteorder
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from sutler.config import Unit
 from sutler.errors import UsageError
+from sutler.setting_table import Unit
 
 if TYPE_CHECKING:
     import splintr

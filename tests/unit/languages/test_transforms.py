@@ -4,14 +4,14 @@ import base64
 
 import pytest
 
-import sutler.config as config
+import sutler.setting_table as settings
 from sutler.languages.transforms import TRANSFORMS, transformed
 
 BLOB = base64.b64encode(bytes(range(256)) * 2).decode()
 
 
 def test_the_table_has_the_names_of_the_setting() -> None:
-    assert set(TRANSFORMS) == set(config.TRANSFORMS)
+    assert set(TRANSFORMS) == set(settings.TRANSFORMS)
 
 
 @pytest.mark.parametrize(

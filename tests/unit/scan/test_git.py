@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sutler.scan import git
-from sutler.scan.git import Tracked, parse_config, read_tracked
+from sutler.scan.git import Tracked, parse_config
+from sutler.scan.git_index import read_tracked
 from sutler.scan.snapshot import Problem
 
 

@@ -15,7 +15,8 @@ from sutler.fronts.cli.documents import read_text
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
 from sutler.paths import normalize_path, quote
-from sutler.scan.git import find_repository, read_tracked, repository_config
+from sutler.scan.git import find_repository, repository_config
+from sutler.scan.git_index import read_tracked
 from sutler.scan.snapshot import Problem
 from sutler.tasks.contract import contract_check, idle_globs
 from sutler.tasks.spec import parse_contract

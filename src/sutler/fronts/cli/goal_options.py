@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import sutler.config as config
 from sutler.goals import send
+from sutler.setting_table import TIERS
 
 GOAL_NAMES = {"bash": "_sutler_goals", "zsh": "_sutler_goals", "tcsh": "`sutler goals --names`"}
 """Completion of a goal's name: functions of the preamble below."""
@@ -114,7 +115,7 @@ def add_ceiling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-chars", metavar="N", help="maximum characters")
     group.add_argument(
         "--tier",
-        choices=tuple(config.TIERS),
+        choices=tuple(TIERS),
         help="maximum of 120,000, 60,000 or 25,000 characters",
     )
     group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base)")

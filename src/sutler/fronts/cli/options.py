@@ -21,6 +21,7 @@ from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.console import Console
 from sutler.paths import RelPath, quote, unquote
 from sutler.scan.place import project_config
+from sutler.setting_table import TIERS
 from sutler.version import VERSION
 
 _FLAGS = {
@@ -138,7 +139,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-bytes", metavar="N", help="maximum bytes of UTF-8")
     group.add_argument(
         "--tier",
-        choices=tuple(config.TIERS),
+        choices=tuple(TIERS),
         help="maximum of 120,000, 60,000 or 25,000 characters",
     )
     group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")

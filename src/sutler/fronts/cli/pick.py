@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import sutler.config as config
 from sutler.budget.fit import frame_cost
-from sutler.config import Settings, Unit
+from sutler.config import Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.formats.document import CleanText, Preamble
@@ -25,6 +25,7 @@ from sutler.paths import RelPath, quote, unquote
 from sutler.scan.place import locate, project_config
 from sutler.scan.root import Root
 from sutler.secrets.cleaner import told, told_all
+from sutler.setting_table import Unit
 from sutler.store.atomic import write_atomic
 from sutler.store.records import PROFILES, Caller
 from sutler.system import fs

@@ -20,6 +20,7 @@ from sutler.pack.report import Report
 from sutler.paths import quote
 from sutler.scan.place import locate
 from sutler.secrets.cleaner import told, told_all
+from sutler.setting_table import KEYS, Value
 from sutler.version import VERSION
 
 
@@ -42,7 +43,7 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
             f"unknown key '{unknown[0]}'",
             next_step=f"did you mean '{close[0]}'?" if close else "see 'sutler config'",
         )
-    names = args.keys or [key.name for key in config.KEYS]
+    names = args.keys or [key.name for key in KEYS]
     if args.json:
         body = {
             name: {
@@ -64,7 +65,7 @@ def run_config(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _toml(value: config.Value | list[str]) -> str:
+def _toml(value: Value | list[str]) -> str:
     if value is None:
         return "unset"
     if isinstance(value, tuple | list):
@@ -113,7 +114,7 @@ def template(*, own: bool) -> str:
         "# sutler's settings. 'sutler config' prints the values in force and where they come from.",
         "",
     ]
-    for key in config.KEYS:
+    for key in KEYS:
         if key.own and not own:
             continue
         lines += [f"# {key.help}" + (f" ({', '.join(key.choices)})" if key.choices else "")]
