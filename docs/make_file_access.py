@@ -232,7 +232,7 @@ without a trace.
 GUIDELINES = """\
 - Be explicit: give a path and a line range. Do not assume that the whole project is available.
 - List or search before you read; ask for an outline or a summary before a whole file.
-- Keep the version of what you read, and pass it as `known` in the next read: the answer may be "unchanged".
+- Keep the version of what you read, and pass it as `since` in the next read: the answer may be "unchanged".
 - A long file comes in parts: pass `next` as `cursor`.
 - `[REDACTED…]` stands for a secret. Leave such a line exactly as it is and it stays what it was; a changed line with
   a marker is refused. Do not ask for what it hides.
@@ -261,7 +261,7 @@ Ask again later with that version; `"unchanged": true` means that these lines ar
 ```json
 {
   "name": "read_lines",
-  "arguments": {"path": "src/app.py", "start": 50, "end": 80, "known": "0a93b3f8836a72b011243a72c6fb43a2"}
+  "arguments": {"path": "src/app.py", "start": 50, "end": 80, "since": "0a93b3f8836a72b011243a72c6fb43a2"}
 }
 ```
 

@@ -33,6 +33,10 @@ class SutlerError(Exception):
             lines.append(f"next: {self.next_step}")
         return "\n".join(lines)
 
+    def with_text(self, what: str) -> SutlerError:
+        """The same error with other words, as where a secret was removed from them."""
+        return type(self)(what, rule=self.rule, next_step=self.next_step)
+
 
 class UsageError(SutlerError):
     exit_code = 2
@@ -62,6 +66,9 @@ class ConflictError(SutlerError):
         self.conflict = conflict
         self.sides = sides
 
+    def with_text(self, what: str) -> ConflictError:
+        return ConflictError(what, rule=self.rule, next_step=self.next_step, conflict=self.conflict)
+
 
 class DeniedError(SutlerError):
     """`approval` is the id of the approval that waits for a person, if one does."""
@@ -73,6 +80,9 @@ class DeniedError(SutlerError):
     ) -> None:
         super().__init__(what, rule=rule, next_step=next_step)
         self.approval = approval
+
+    def with_text(self, what: str) -> DeniedError:
+        return DeniedError(what, rule=self.rule, next_step=self.next_step, approval=self.approval)
 
 
 class ModelCommandError(SutlerError):

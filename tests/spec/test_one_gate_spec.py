@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sutler.access.door import Door
-from sutler.errors import DeniedError, RefusedError, SutlerError
+from sutler.errors import DeniedError, RefusedError, SutlerError, UsageError
 from sutler.pack.project import Project
 from sutler.pack.report import Shown
 from sutler.store.records import CLOUD, Caller
@@ -145,6 +145,34 @@ def test_settings_that_became_unreadable_close_the_door(plant: Plant, tmp_path: 
         (root / "sutler.toml").write_text("deny = [\n")
         with pytest.raises(SutlerError):
             call(door, "read_file", {"path": "a.py"})
+
+
+def test_a_change_of_the_same_size_within_a_tick_is_seen(plant: Plant, tmp_path: Path) -> None:
+    """The policy's files are looked at by their state; one that is too young to trust is read."""
+    root = plant({"a.py": "a = 1\n", "b.py": "b = 1\n"})
+    with served(root, tmp_path) as door:
+        for denied, free in [("a.py", "b.py"), ("b.py", "a.py")] * 10:
+            (root / "sutler.toml").write_text(f'deny = ["{denied}"]\n')
+            call(door, "read_file", {"path": free})
+            with pytest.raises(DeniedError):
+                call(door, "read_file", {"path": denied})
+
+
+def test_the_configuration_of_a_new_repository_above_holds(plant: Plant, tmp_path: Path) -> None:
+    top = plant({"sutler.toml": 'deny = ["a.py"]\n', "root/a.py": "a = 1\n"})
+    with served(top / "root", tmp_path) as door:
+        call(door, "read_file", {"path": "a.py"})
+        subprocess.run(["git", "init", "-q", str(top)], check=True, timeout=60)
+        with pytest.raises(DeniedError):
+            call(door, "read_file", {"path": "a.py"})
+
+
+def test_a_malformed_glob_of_the_policy_is_named(plant: Plant, tmp_path: Path) -> None:
+    with (
+        pytest.raises(UsageError, match=r"glob src/\[a"),
+        served(plant({"a.py": "a = 1\n"}), tmp_path, 'writable = ["src/[a"]\n'),
+    ):
+        pass
 
 
 def test_an_approval_of_another_policy_is_void(plant: Plant, tmp_path: Path) -> None:

@@ -49,3 +49,8 @@ def reading_of(path: RelPath, page: Page, *, truncated: bool = False, next: str 
         redactions=page.findings,
         notes=page.notes,
     )
+
+
+def marker(version: str, what: str) -> str:
+    """Our own word inside a text. It names the version, which a file cannot know about itself."""
+    return f"[sutler {version[:12]}: {what}]"

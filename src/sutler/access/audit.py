@@ -9,7 +9,7 @@ interruption leaves a checkpoint missing or one that the chain does not hold. Th
 HMAC: key and file belong to the same user on the same machine, where a public-key signature would
 prove no more, since its private half would lie in the same place.
 
-What it claims: tampering is evident to whoever holds the checkpoints and the key. Rows younger than
+What it claims: tampering is evident with the checkpoints and the key. Rows younger than
 the last checkpoint (at most 64 and those of one call) can be cut off by someone who can write both
 tables of the database. Nothing more.
 """
@@ -124,12 +124,11 @@ class Ledger:
         """All checkpoints, each with a valid signature; one that does not hold is tampering."""
         try:
             with open(self._path, "rb") as file:
-                lines = file.read().split(b"\n")[
-                    :-1
-                ]  # what follows the last line end was torn by a power cut
+                # what follows the last line end was torn by a power cut
+                lines = file.read().split(b"\n")[:-1]
         except FileNotFoundError:
             return []
-        found = []
+        checkpoints: list[Checkpoint] = []
         for number, line in enumerate(lines, 1):
             try:
                 checkpoint = msgspec.json.decode(line, type=Checkpoint)
@@ -140,8 +139,8 @@ class Ledger:
                     checkpoint.seq, f"checkpoint {number} is not signed by this installation"
                 )
             if checkpoint.project == self.store.project:
-                found.append(checkpoint)
-        return found
+                checkpoints.append(checkpoint)
+        return checkpoints
 
     def check(self) -> None:
         """Hold the newest checkpoint against the store: cheap enough for every start, and it shows
@@ -177,18 +176,19 @@ class Ledger:
             tail = os.pread(fd, _TAIL, max(0, size - _TAIL)).splitlines()
         finally:
             fs.close(fd)
-        found: Checkpoint | None = None
+        newest: Checkpoint | None = None
         for line in tail if size <= _TAIL else tail[1:]:
             try:
-                one = msgspec.json.decode(line, type=Checkpoint)
+                checkpoint = msgspec.json.decode(line, type=Checkpoint)
             except msgspec.DecodeError:
                 continue  # `verify` names it; a torn line must not lock anyone out
             signed = (
-                hmac.compare_digest(one.mac, self._mac(one)) and one.project == self.store.project
+                hmac.compare_digest(checkpoint.mac, self._mac(checkpoint))
+                and checkpoint.project == self.store.project
             )
-            if signed and (found is None or one.seq >= found.seq):
-                found = one
-        return found
+            if signed and (newest is None or checkpoint.seq >= newest.seq):
+                newest = checkpoint
+        return newest
 
     def close(self, at: str) -> None:
         """Sign the head, unless it is signed already."""
@@ -204,9 +204,13 @@ class Ledger:
         seen: dict[int, str] = {}
         try:
             checkpoints = self.checkpoints()
-            signed = max((one.seq for one in checkpoints), default=0)
-            wanted = {one.seq for one in checkpoints}
-            bases = {one.seq: one.hash for one in checkpoints if one.kind == "base"}
+            signed = max((checkpoint.seq for checkpoint in checkpoints), default=0)
+            wanted = {checkpoint.seq for checkpoint in checkpoints}
+            bases = {
+                checkpoint.seq: checkpoint.hash
+                for checkpoint in checkpoints
+                if checkpoint.kind == "base"
+            }
             for last in chain(self._rows(), {0: GENESIS} | bases):
                 rows += 1
                 if last[0] in wanted:
@@ -226,7 +230,9 @@ class Ledger:
         head = (
             self.store.head()
         )  # asked for last: others may go on writing, and then it is further than we came
-        base = max((one.seq for one in checkpoints if one.kind == "base"), default=0)
+        base = max(
+            (checkpoint.seq for checkpoint in checkpoints if checkpoint.kind == "base"), default=0
+        )
         if head[0] < last[0]:
             raise _BrokenError(
                 head[0] + 1, f"the chain goes on to row {last[0]} but the store counts {head[0]}"
@@ -237,20 +243,20 @@ class Ledger:
             raise _BrokenError(
                 last[0] + 1, f"the store counts {head[0]} rows but the chain ends at {last[0]}"
             )
-        for one in checkpoints:
-            if one.seq > last[0]:
+        for checkpoint in checkpoints:
+            if checkpoint.seq > last[0]:
                 raise _BrokenError(
-                    last[0] + 1, f"the chain ends before the checkpoint at row {one.seq}"
+                    last[0] + 1, f"the chain ends before the checkpoint at row {checkpoint.seq}"
                 )
-            if one.seq in seen and seen[one.seq] != one.hash:
-                raise _BrokenError(one.seq, "the chain differs from a signed checkpoint")
-            if one.seq not in seen and one.seq > base:
-                raise _BrokenError(one.seq, "a row that a checkpoint names is missing")
+            if checkpoint.seq in seen and seen[checkpoint.seq] != checkpoint.hash:
+                raise _BrokenError(checkpoint.seq, "the chain differs from a signed checkpoint")
+            if checkpoint.seq not in seen and checkpoint.seq > base:
+                raise _BrokenError(checkpoint.seq, "a row that a checkpoint names is missing")
         if not self._shared:
-            self._due(max((one.seq for one in checkpoints), default=0), last[0])
+            self._due(max((checkpoint.seq for checkpoint in checkpoints), default=0), last[0])
 
     def _due(self, newest: int, last: int) -> None:
-        """Whoever appended a row that was due a checkpoint signed the row before its own first
+        """The call that appended a row that was due a checkpoint signed the row before its own first
         one.
         """
         due = last - last % EVERY
@@ -369,12 +375,12 @@ class _Line(Struct):
 
 
 def _exported(line: str) -> AuditRow:
-    found = msgspec.json.decode(line, type=_Line)
-    entry, body = (
-        found.entry,
-        line[len('{"hash":"') + len(found.hash) + len('","entry":') :].rstrip("\n")[:-1],
+    exported = msgspec.json.decode(line, type=_Line)
+    entry, start = exported.entry, len('{"hash":"') + len(exported.hash) + len('","entry":')
+    body = line[start:].rstrip("\n")[:-1]
+    return AuditRow(
+        entry.seq, entry.call, entry.phase, entry.session, entry.path, exported.hash, body
     )
-    return AuditRow(entry.seq, entry.call, entry.phase, entry.session, entry.path, found.hash, body)
 
 
 Clock = Callable[[], float]

@@ -1,45 +1,44 @@
 """The read side of the door: every tool an agent may call, each one a Call through the gate.
 
-What comes back is clean, bounded by the caller's profile, names its version and is marked as
+An answer is clean, bounded by the caller's profile, names its version and is marked as
 untrusted data. A tool never looks at what a file says to decide what may happen.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from hashlib import sha256
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from sutler.access import outline as structure
 from sutler.access.admission import Admission
-from sutler.access.answering import as_many, reading_of, within
+from sutler.access.answering import as_many, marker, reading_of, within
 from sutler.access.gate import Gate
-from sutler.access.pages import WHOLE, Bounds, Page, Pages, place_of
+from sutler.access.pages import Bounds, Page, Pages, place_of
 from sutler.access.search import (
     MAX_QUERIES,
-    Finders,
     Found,
-    Hit,
     Kind,
     Progress,
+    Source,
     finders,
     gather,
-    search_text,
+    hits_in,
+    matching,
 )
 from sutler.access.session import fold, received, stale
 from sutler.access.setup import Aside, SessionView, Setup, run_here
+from sutler.access.setup import Progress as Report
 from sutler.errors import ConflictError, RefusedError, SutlerError, UsageError
 from sutler.languages.table import facts_version
 from sutler.paths import ROOT, RelPath, Span, quote, unquote
-from sutler.scan.globs import CALL_GLOBS, GlobSet, require_globs
+from sutler.scan.globs import CALL_GLOBS, require_globs
 from sutler.scan.root import Root
-from sutler.scan.snapshot import FileEntry, Problem, Snapshot
-from sutler.scan.steady import Patience, fresh
+from sutler.scan.snapshot import FileEntry, Snapshot
 from sutler.scan.text import decode, lines_of
 from sutler.scan.walk import scan
 from sutler.store.records import (
@@ -58,7 +57,6 @@ T = TypeVar("T")
 Args = tuple[tuple[str, str], ...]
 
 MAX_HITS = 200
-MAX_SEARCHED = 256 << 20
 
 
 class Door:
@@ -97,9 +95,9 @@ class Door:
             path = self.admission.relpath(raw)
         except SutlerError as refusal:
             self.gate.refused(call, refusal.rule, refusal.what)
-            shown = self.gate.clean(refusal.what, "").text
+            what = self.gate.clean(refusal.what, "").text
             next_step = refusal.next_step or "give a path relative to the project"
-            raise RefusedError(shown[:200], rule=refusal.rule, next_step=next_step) from None
+            raise RefusedError(what[:200], rule=refusal.rule, next_step=next_step) from None
         standing = self.admission.standing(path)
         call = msgspec.structs.replace(call, path=path, lines=lines, standing=standing)
         return self.gate.enter(call, lambda: perform(path))
@@ -107,10 +105,12 @@ class Door:
     enter = _enter  # for tools that are not about one file
 
     def _outcome(self, page: Page) -> Outcome:
-        size, tokens = len(page.text.encode("utf-8", "replace")), self.setup.count(page.text)
-        return Outcome(
-            after=page.digest, first=page.first, last=page.last, bytes=size, tokens=tokens
-        )
+        sent = self._sent(page.text, page.digest)
+        return msgspec.structs.replace(sent, first=page.first, last=page.last)
+
+    def _sent(self, text: str, digest: str = "") -> Outcome:
+        size = len(text.encode("utf-8", "replace"))
+        return Outcome(after=digest, bytes=size, tokens=self.setup.count(text))
 
     # listing
 
@@ -123,17 +123,20 @@ class Door:
             *((("cursor", cursor),) if cursor else ()),
         )
 
+        def look(_: Report) -> _Look:
+            snapshot = self.snapshot()
+            wanted = matching(snapshot, globs)
+            return _Look(snapshot, wanted, self.readable(wanted))
+
         def perform(_: RelPath) -> tuple[Listing, Outcome]:
             require_globs(globs, CALL_GLOBS)
-            snapshot = self.snapshot()
-            wanted = _matching(snapshot, globs)
-            readable = self.readable(wanted)
+            snapshot, wanted, readable = self.aside(look, _Look, fork=False)
             after = self.admission.relpath(cursor) if cursor else ""
-            shown = tuple(quote(entry.path) for entry in readable if entry.path > after)
-            count, text, tokens = as_many(shown, self._profile, self.setup.count)
-            more = shown[count - 1] if count < len(shown) else ""
+            names = tuple(quote(entry.path) for entry in readable if entry.path > after)
+            count, text, tokens = as_many(names, self._profile, self.setup.count)
+            more = names[count - 1] if count < len(names) else ""
             withheld = len(wanted) - len(readable) if self._profile == PERSON else None
-            listing = Listing(shown[:count], withheld, len(snapshot.problems), more)
+            listing = Listing(names[:count], withheld, len(snapshot.problems), more)
             return listing, Outcome(bytes=len(text.encode()), tokens=tokens)
 
         return self._enter("list_files", "", args, perform, effect="list")
@@ -146,20 +149,19 @@ class Door:
         go.
         """
         allowed = self.admission.readable(entries)
-        shown = [quote(entry.path) for entry in allowed]
-        clean = self.gate.clean("\n".join(shown), "").text.split("\n")
-        return [entry for entry, was, now in zip(allowed, shown, clean, strict=False) if was == now]
+        names = [quote(entry.path) for entry in allowed]
+        clean = self.gate.clean("\n".join(names), "").text.split("\n")
+        return [entry for entry, was, now in zip(allowed, names, clean, strict=False) if was == now]
 
     # reading
 
-    def read_file(self, path: str, *, cursor: str = "", known: str = "") -> Reading:
+    def read_file(self, path: str, *, cursor: str = "", since: str = "") -> Reading:
         """A file from its beginning, or from where a cursor left off, as much as the profile allows
         at once.
         """
         bounds = Bounds(self._profile.free_lines, self._profile.max_chars)
-        args = tuple(
-            (name, value) for name, value in (("cursor", cursor), ("known", known)) if value
-        )
+        words = ("cursor", cursor), ("since", since)
+        args = tuple(word for word in words if word[1])
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             first, version = place_of(cursor)
@@ -169,19 +171,19 @@ class Door:
                     f"{quote(where)} has changed since the cursor was given",
                     next_step="read it again",
                 )
-            return self._answer(where, page, known)
+            return self._answer(where, page, since)
 
         return self._enter("read_file", path, args, perform)
 
-    def read_lines(self, path: str, start: int, end: int, *, known: str = "") -> Reading:
+    def read_lines(self, path: str, start: int, end: int, *, since: str = "") -> Reading:
         """Lines `start` to `end`, 1-based and inclusive."""
         bounds = Bounds(self._profile.max_lines, self._profile.max_chars)
-        args = (("start", str(start)), ("end", str(end)), *((("known", known),) if known else ()))
+        args = (("start", str(start)), ("end", str(end)), *((("since", since),) if since else ()))
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if not 1 <= start <= end:
                 raise UsageError(f"lines {start} to {end}", rule="ranges are 1-based and inclusive")
-            return self._answer(where, self._page(where, start, end, bounds), known, end)
+            return self._answer(where, self._page(where, start, end, bounds), since, end)
 
         return self._enter("read_lines", path, args, perform, max(0, end - start + 1))
 
@@ -190,15 +192,15 @@ class Door:
         return within(read, bounds, self._profile.max_tokens, self.setup.count)
 
     def _answer(
-        self, path: RelPath, page: Page, known: str, end: int | None = None
+        self, path: RelPath, page: Page, since: str, end: int | None = None
     ) -> tuple[Reading, Outcome]:
         """A page as an answer; or the word that nothing changed, to a session that received these
         very lines.
         """
         span = Span(page.first, page.last)
         if (
-            known
-            and known == page.version
+            since
+            and since == page.version
             and page.text
             and self._received(path, page.digest, span)
         ):
@@ -294,66 +296,32 @@ class Door:
         asked = (("query", query) for query in queries[:MAX_QUERIES])
         args = (*asked, ("kind", kind), *(("glob", glob) for glob in globs[:CALL_GLOBS]))
 
-        def perform(_: RelPath) -> tuple[Found, Outcome]:
+        def work(report: Report) -> Found:
             find = finders(queries, kind, ignore_case=ignore_case)
+            require_globs(globs, CALL_GLOBS)
             context = self._profile.context_lines
             room = max(1, min(MAX_HITS, self._profile.free_lines // (2 * context + 1)))
-            progress = Progress()
-            hits, more = gather(self._hits(find, globs, context, progress), room)
+            progress, source = Progress(report), Source(self.root, self.pages, self.gate)
+            entries = self.readable(matching(self.snapshot(), globs))
+            hits, more = gather(hits_in(source, entries, find, context, progress), room)
             stopped = f"{room} hits" if more else progress.stopped
-            text = "\n".join(hit.text for hit in hits)
-            found = Found(tuple(hits), progress.files, progress.skipped, stopped)
-            return found, Outcome(
-                bytes=len(text.encode("utf-8", "replace")), tokens=self.setup.count(text)
-            )
+            # Of files that may not be read not even the number is in the answer.
+            return Found(tuple(hits), progress.files, progress.skipped, stopped)
+
+        def perform(_: RelPath) -> tuple[Found, Outcome]:
+            answer = self.aside(work, Found, fork=False)
+            return answer, self._sent("\n".join(hit.text for hit in answer.hits))
 
         return self._enter("search", "", args, perform)
-
-    def _hits(
-        self,
-        find: Finders,
-        globs: tuple[str, ...],
-        context: int,
-        progress: Progress,
-    ) -> Iterator[Hit]:
-        require_globs(globs, CALL_GLOBS)
-        readable = self.readable(
-            _matching(self.snapshot(), globs)
-        )  # of the rest not even the number is told
-        left, patience = MAX_SEARCHED, Patience()
-        with self.root.reader() as reader:
-            for entry in readable:
-                blob = reader.read(entry.path, WHOLE)
-                if not isinstance(blob, Problem) and fresh(blob.mtime_ns):
-                    blob = self.pages.blob(entry.path, patience)
-                decoded = None if isinstance(blob, Problem) else decode(blob.data)
-                if not isinstance(blob, Problem) and blob.links > 1 and blob.inode != entry.inode:
-                    decoded = None  # replaced by a link since the scan, which nothing has checked
-                if isinstance(blob, Problem) or decoded is None:
-                    progress.skipped += 1
-                    continue
-                progress.files += 1
-                left -= len(blob.data)
-                if left < 0:
-                    progress.stopped = f"{MAX_SEARCHED} bytes"
-                    return
-                if all(next(matches(decoded.text), None) is None for matches in find.values()):
-                    continue
-                digest = sha256(blob.data).hexdigest()
-                clean = self.gate.clean_text(entry.path, decoded.text, digest)
-                yield from search_text(quote(entry.path), clean.text, find, context)
 
     def outline(self, path: str) -> tuple[structure.Symbol, ...]:
         """The definitions and headings of a file with their lines."""
 
         def perform(where: RelPath) -> tuple[tuple[structure.Symbol, ...], Outcome]:
             page = self.pages.whole(where)
-            found = structure.outline(where, page.text)[: self._profile.max_lines]
-            text = "\n".join(symbol.text for symbol in found)
-            outcome = Outcome(
-                after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text)
-            )
-            return found, outcome
+            symbols = structure.outline(where, page.text)[: self._profile.max_lines]
+            text = "\n".join(symbol.text for symbol in symbols)
+            return symbols, self._sent(text, page.digest)
 
         return self._enter("outline", path, (), perform)
 
@@ -373,11 +341,8 @@ class Door:
             key = f"{rules} {max_tokens} {quote(where)}"
             cached = self.gate.store.fact(page.digest, "summary", key)
             if cached is None:
-                total = (
-                    f"{page.total} lines"
-                    if page.total is not None
-                    else f"more than {page.last} lines"
-                )
+                more = page.total is None
+                total = f"more than {page.last} lines" if more else f"{page.total} lines"
                 head = f"{quote(where)}: {total}, {page.size} bytes, version {page.version}"
                 words = self.gate.clean(self.setup.teller.tell(page.text, max_tokens), "").text
                 symbols = () if words else structure.outline(where, page.text)
@@ -386,9 +351,7 @@ class Door:
                 ).encode()
                 self.gate.store.put_fact(page.digest, "summary", key, cached)
             text = self.gate.clean(cached.decode(), "").text
-            return text, Outcome(
-                after=page.digest, bytes=len(text.encode()), tokens=self.setup.count(text)
-            )
+            return text, self._sent(text, page.digest)
 
         return self._enter("summarize_file", path, (("max_tokens", str(max_tokens)),), perform)
 
@@ -408,10 +371,10 @@ class Door:
         """A stored content as clean text: as it was handed out, or from the bytes that a write
         kept.
         """
-        kept = self.gate.store.fact(digest, "clean", self._clean_key(path))
-        if kept is not None:
+        text = self.gate.store.fact(digest, "clean", self._clean_key(path))
+        if text is not None:
             # A file may have given away since then what was shown as it is.
-            return self.gate.clean(kept.decode("utf-8", "surrogatepass"), path).text
+            return self.gate.clean(text.decode("utf-8", "surrogatepass"), path).text
         data = self.gate.store.blob(digest)
         decoded = decode(data) if data is not None else None
         return self.gate.clean_text(path, decoded.text, digest).text if decoded else None
@@ -421,19 +384,17 @@ class Door:
 
         def perform(_: RelPath) -> tuple[SessionView, Outcome]:
             rows = self.gate.store.audit_of(self.gate.caller.session, None, 5_000)
-            found = fold(self.gate.caller.session, map(unseal, rows))
-            recent = msgspec.structs.replace(found, buffers=found.buffers[-100:])
-            behind = stale(recent, lambda shown: self.pages.digest(RelPath(unquote(shown))))
+            session = fold(self.gate.caller.session, map(unseal, rows))
+            recent = msgspec.structs.replace(session, buffers=session.buffers[-100:])
+            behind = stale(recent, lambda name: self.pages.digest(RelPath(unquote(name))))
             return SessionView(recent, tuple(buffer.path for buffer in behind)), Outcome()
 
         return self._enter("get_session", "", (), perform, effect="list")
 
 
-def _matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
-    wanted = GlobSet(globs)
-    return [entry for entry in snapshot.entries if not wanted or wanted.match(entry.path)]
+class _Look(NamedTuple):
+    """A scan, the files in it that a call asks for, and those among them that may be read."""
 
-
-def marker(version: str, what: str) -> str:
-    """Our own word inside a text. It names the version, which a file cannot know about itself."""
-    return f"[sutler {version[:12]}: {what}]"
+    snapshot: Snapshot
+    wanted: list[FileEntry]
+    readable: list[FileEntry]

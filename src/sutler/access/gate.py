@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +29,7 @@ from sutler.access import grants
 from sutler.access.audit import Clock, Ledger
 from sutler.access.grants import DECLINED, DO_NOT_RETRY, Ask
 from sutler.access.policy import Rules, decide, least
-from sutler.errors import ConflictError, DeniedError, SutlerError
+from sutler.errors import DeniedError, SutlerError
 from sutler.formats.document import CleanText
 from sutler.paths import quote
 from sutler.store.records import (
@@ -83,17 +84,6 @@ class Judged(NamedTuple):
     started: float
 
 
-class Permit(NamedTuple):
-    """A write that may happen: a call for each file with its decision, the approval that covers
-    them all (empty if none was needed), and when the write began.
-    """
-
-    calls: tuple[Call, ...]
-    decisions: tuple[Decision, ...]
-    approval: str
-    started: float
-
-
 class Gate:
     def __init__(
         self,
@@ -119,6 +109,7 @@ class Gate:
         self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
         self._size = 0
+        self._lock = threading.Lock()
         self.clock = clock
         self.ledger = ledger
         self._ask = ask
@@ -182,14 +173,15 @@ class Gate:
         return grants.lifted(self.store, self.caller, self._policy, call, now) or decision
 
     def intend(
-        self, permit: Permit, whole: Call, blobs: Iterable[tuple[str, bytes]]
+        self,
+        calls: Sequence[Call],
+        judged: Sequence[Judged],
+        whole: Call,
+        blobs: Iterable[tuple[str, bytes]],
     ) -> list[AuditEntry]:
         """Record, durably, what is about to happen and the contents that recovery would need."""
-        calls, decisions, approval, started = permit
-        intents = [
-            self._entry(call, "intent", Judged(decision, approval, started), _intended(call))
-            for call, decision in zip(calls, decisions, strict=True)
-        ]
+        pairs = zip(calls, judged, strict=True)
+        intents = [self._entry(call, "intent", why, _intended(call)) for call, why in pairs]
         try:
             self.store.record(intents, self.caller, blobs=blobs)
         except DeniedError as fault:
@@ -228,17 +220,10 @@ class Gate:
         return _one_line(self.clean(what, "").text)
 
     def cleaned(self, fault: SutlerError) -> SutlerError:
-        """An error as it may leave: it can quote what the caller sent, and that can be a secret."""
-        what = self.clean(fault.what, "").text
-        if isinstance(fault, ConflictError):  # what it carries was made of clean text
-            return ConflictError(
-                what, rule=fault.rule, next_step=fault.next_step, conflict=fault.conflict
-            )
-        if isinstance(fault, DeniedError):
-            return DeniedError(
-                what, rule=fault.rule, next_step=fault.next_step, approval=fault.approval
-            )
-        return type(fault)(what, rule=fault.rule, next_step=fault.next_step)
+        """An error as it may leave: it can quote what the caller sent, and that can be a secret.
+        What a conflict carries beside its words was made of clean text.
+        """
+        return fault.with_text(self.clean(fault.what, "").text)
 
     # consent
 
@@ -296,13 +281,17 @@ class Gate:
     def clean_text(self, path: str, text: str, digest: str) -> CleanText:
         """The text of a file as it may leave; `digest` is that of the file's bytes."""
         key = (path, digest)
-        if key in self._texts:
-            self._texts.move_to_end(key)
-            return self._texts[key]
-        clean = self._texts[key] = self.clean(text, path)
-        self._size += len(clean.text)
-        while len(self._texts) > _TEXTS or (self._size > _TEXT_SIZE and len(self._texts) > 1):
-            self._size -= len(self._texts.popitem(last=False)[1].text)
+        with self._lock:  # a search runs beside other calls
+            if key in self._texts:
+                self._texts.move_to_end(key)
+                return self._texts[key]
+        clean = self.clean(text, path)
+        with self._lock:
+            if key not in self._texts:
+                self._texts[key] = clean
+                self._size += len(clean.text)
+            while len(self._texts) > _TEXTS or (self._size > _TEXT_SIZE and len(self._texts) > 1):
+                self._size -= len(self._texts.popitem(last=False)[1].text)
         return clean
 
     def _record(self, call: Call, phase: Phase, judged: Judged, outcome: Outcome) -> AuditRow:

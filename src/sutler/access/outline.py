@@ -44,12 +44,12 @@ def summary(
     rows = [f"{symbol.line}: {'  ' * symbol.level}{symbol.text}" for symbol in symbols]
     rows = rows or [line.rstrip()[:_LONGEST] for line in text.split("\n", 40)[:40] if line.strip()]
 
-    def shown(number: int) -> str:
+    def render(number: int) -> str:
         left = [f"({len(rows) - number} more)"] if number < len(rows) else []
         return "\n".join([head, *rows[:number], *left])
 
     low, high = 0, len(rows)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(shown(middle)) <= max_tokens else (low, middle - 1)
-    return shown(low) if count(shown(low)) <= max_tokens else ""
+        low, high = (middle, high) if count(render(middle)) <= max_tokens else (low, middle - 1)
+    return render(low) if count(render(low)) <= max_tokens else ""

@@ -252,8 +252,8 @@ class Pages:
 
 
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
-    """A large file takes a while to read, and a log may have got more lines meanwhile: what is told
-    of it still holds. Any other change means that the lines may belong to another version than the
+    """A large file takes a while to read, and a log may have got more lines meanwhile, which
+    changes nothing of the answer. Any other change means that the lines may belong to another version than the
     one named.
     """
     if mark(before) == mark(after):
@@ -264,7 +264,7 @@ def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tupl
 
 
 def _hidden(clean: CleanText) -> tuple[str, ...]:
-    """A reader is told of text that was not meant to be seen."""
+    """The note about text that was not meant to be seen."""
     if not clean.hidden:
         return ()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in clean.hidden)
@@ -272,12 +272,12 @@ def _hidden(clean: CleanText) -> tuple[str, ...]:
 
 
 def _problem(problem: Problem) -> SutlerError:
-    shown = quote(problem.path)[:200]
+    name = quote(problem.path)[:200]
     if problem.kind in ("vanished", "missing"):
-        return SutlerError(f"no file {shown}", next_step="list the files, and mind the spelling")
+        return SutlerError(f"no file {name}", next_step="list the files, and mind the spelling")
     if problem.kind == "changing":
         return RefusedError(
-            f"{shown} is being written just now",
+            f"{name} is being written just now",
             rule=(
                 f"a file is read when it rests for {QUIET * 1e3:.0f} ms, within"
                 f" {PATIENCE * 1e3:.0f} ms of waiting"
@@ -293,7 +293,7 @@ def _problem(problem: Problem) -> SutlerError:
     }
     what = kinds.get(problem.kind, f"cannot be read ({problem.kind}: {problem.detail})")
     return RefusedError(
-        f"{shown} {what}", rule="only regular text files are read, never through links"
+        f"{name} {what}", rule="only regular text files are read, never through links"
     )
 
 

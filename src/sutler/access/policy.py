@@ -78,9 +78,9 @@ def narrow(base: Rules, project: Rules) -> Rules:
     """A project's own config joined to the user's: it can close, and its allowances are not even
     kept.
     """
-    kept = tuple(rule for rule in project.rules if rule.verdict != "allow")
+    stricter = tuple(rule for rule in project.rules if rule.verdict != "allow")
     return Rules(
-        rules=(*base.rules, *kept),
+        rules=(*base.rules, *stricter),
         read=_strictest(base.read, project.read),
         write=_strictest(base.write, project.write),
         limits=least(base.limits, project.limits),
@@ -90,19 +90,19 @@ def narrow(base: Rules, project: Rules) -> Rules:
     )
 
 
-def _strictest(one: Verdict, other: Verdict) -> Verdict:
-    return max(one, other, key=_SEVERITY.__getitem__)
+def _strictest(verdict: Verdict, other: Verdict) -> Verdict:
+    return max(verdict, other, key=_SEVERITY.__getitem__)
 
 
-def least(one: Limits, other: Limits) -> Limits:
+def least(limits: Limits, other: Limits) -> Limits:
     def smaller(a: int | None, b: int | None) -> int | None:
         return a if b is None else b if a is None else min(a, b)
 
     return Limits(
-        smaller(one.reads, other.reads),
-        smaller(one.writes, other.writes),
-        smaller(one.bytes, other.bytes),
-        smaller(one.tokens, other.tokens),
+        smaller(limits.reads, other.reads),
+        smaller(limits.writes, other.writes),
+        smaller(limits.bytes, other.bytes),
+        smaller(limits.tokens, other.tokens),
     )
 
 

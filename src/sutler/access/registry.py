@@ -45,18 +45,18 @@ def refresh(door: Door) -> tuple[tuple[RegistryRow, ...], int]:
     files are read.
     """
     store = door.gate.store
-    known = {row.path: row for row in store.registry()}
+    rows_before = {row.path: row for row in store.registry()}
     entries = door.readable(door.snapshot().entries)
     fresh: list[RegistryRow] = []
     with door.root.reader() as reader:
         for entry in entries:
-            row = known.get(entry.path)
+            row = rows_before.get(entry.path)
             if row is None or (row.size, row.mtime_ns) != (entry.size, entry.mtime_ns):
                 fresh.append(_row(reader, entry, door.gate.rules.allow))
     present = {entry.path for entry in entries}
-    gone = [path for path in known if path not in present]
+    gone = [path for path in rows_before if path not in present]
     _update(store, fresh, gone)
-    rows = {**known, **{row.path: row for row in fresh}}
+    rows = {**rows_before, **{row.path: row for row in fresh}}
     return tuple(rows[entry.path] for entry in entries), len(fresh) + len(gone)
 
 

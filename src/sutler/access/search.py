@@ -8,16 +8,26 @@ Regular expressions run on RE2, which is linear in the text whatever the pattern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from hashlib import sha256
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from sutler.access.gate import Gate
+from sutler.access.pages import WHOLE, Pages
 from sutler.errors import UsageError
+from sutler.paths import quote
+from sutler.scan.globs import GlobSet
+from sutler.scan.root import Root
+from sutler.scan.snapshot import FileEntry, Problem, Snapshot
+from sutler.scan.steady import Patience, fresh
+from sutler.scan.text import decode
 
 Kind = Literal["literal", "regex"]
 MAX_QUERY = 1_000
 MAX_QUERIES = 20
 MAX_LINE = 400
+MAX_SEARCHED = 256 << 20
 
 
 class Hit(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -46,9 +56,14 @@ class Found(Struct, frozen=True):
 class Progress:
     """How far a search came; filled while its hits are taken."""
 
-    files = 0
-    skipped = 0
-    stopped = ""
+    def __init__(self, report: Callable[[int, int], None]) -> None:
+        self.files = self.skipped = 0
+        self.stopped = ""
+        self._report = report
+
+    def step(self, total: int) -> None:
+        """Report the next file; a search that was cancelled ends here."""
+        self._report(self.files + self.skipped, total)
 
 
 Matcher = Callable[[str], Iterator[int]]
@@ -130,9 +145,9 @@ def search_text(path: str, text: str, find: Finders, context: int) -> Iterator[H
     lines = text.split("\n") if matched else []
     for number in sorted(matched):
         first = max(0, number - context)
-        shown = (_short(line) for line in lines[first : number + context + 1])
+        region = (_short(line) for line in lines[first : number + context + 1])
         queries = tuple(matched[number]) if len(find) > 1 else ()
-        yield Hit(path, number + 1, first + 1, "\n".join(shown), queries)
+        yield Hit(path, number + 1, first + 1, "\n".join(region), queries)
 
 
 def _lines_at(text: str, offsets: Iterable[int]) -> Iterator[int]:
@@ -152,9 +167,53 @@ def _short(line: str) -> str:
 
 def gather(hits: Iterable[Hit], room: int) -> tuple[list[Hit], bool]:
     """At most `room` hits, and whether there were more."""
-    kept: list[Hit] = []
+    nearest: list[Hit] = []
     for hit in hits:
-        if len(kept) == room:
-            return kept, True
-        kept.append(hit)
-    return kept, False
+        if len(nearest) == room:
+            return nearest, True
+        nearest.append(hit)
+    return nearest, False
+
+
+def matching(snapshot: Snapshot, globs: tuple[str, ...]) -> list[FileEntry]:
+    """The files that match one of the globs; without globs all of them."""
+    wanted = GlobSet(globs)
+    return [entry for entry in snapshot.entries if not wanted or wanted.match(entry.path)]
+
+
+class Source(NamedTuple):
+    """Where a search reads: files below a root, in pages, and their clean text."""
+
+    root: Root
+    pages: Pages
+    gate: Gate
+
+
+def hits_in(
+    source: Source, entries: Sequence[FileEntry], find: Finders, context: int, progress: Progress
+) -> Iterator[Hit]:
+    """The hits of all queries in the files, in their order."""
+    left, patience = MAX_SEARCHED, Patience()
+    with source.root.reader() as reader:
+        for entry in entries:
+            progress.step(len(entries))
+            blob = reader.read(entry.path, WHOLE)
+            if not isinstance(blob, Problem) and fresh(blob.mtime_ns):
+                blob = source.pages.blob(entry.path, patience)
+            decoded = None if isinstance(blob, Problem) else decode(blob.data)
+            if not isinstance(blob, Problem) and blob.links > 1 and blob.inode != entry.inode:
+                decoded = None  # replaced by a link since the scan, which nothing has checked
+            if isinstance(blob, Problem) or decoded is None:
+                progress.skipped += 1
+                continue
+            progress.files += 1
+            left -= len(blob.data)
+            if left < 0:
+                progress.stopped = f"{MAX_SEARCHED} bytes"
+                return
+            if all(next(matches(decoded.text), None) is None for matches in find.values()):
+                continue
+            # Most files do not match: only those that do are redacted, and then searched again.
+            digest = sha256(blob.data).hexdigest()
+            clean = source.gate.clean_text(entry.path, decoded.text, digest)
+            yield from search_text(quote(entry.path), clean.text, find, context)

@@ -51,7 +51,7 @@ class Session(Struct, frozen=True):
 
 def join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     joined: list[Span] = []
-    for span in sorted(spans, key=lambda one: (one.start, one.end)):
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
         if joined and span.start <= joined[-1].end + 1:
             joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
         else:
@@ -96,10 +96,10 @@ def fold(session: str, entries: Iterable[AuditEntry]) -> Session:
     )
 
 
-def _seen(known: Buffer | None, entry: AuditEntry) -> Buffer:
+def _seen(buffer: Buffer | None, entry: AuditEntry) -> Buffer:
     """A read of the same version adds to what is known; a read of another version replaces it."""
     fresh = Span(entry.first, entry.last)
-    spans = (*known.spans, fresh) if known and known.version == entry.after else (fresh,)
+    spans = (*buffer.spans, fresh) if buffer and buffer.version == entry.after else (fresh,)
     return Buffer(entry.path, entry.after, join_spans(spans), entry.seq)
 
 
@@ -116,7 +116,7 @@ def received(entries: Iterable[AuditEntry], version: str, span: Span) -> bool:
         and entry.after == version
         and entry.first
     )
-    return any(known.start <= span.start and span.end <= known.end for known in spans)
+    return any(seen.start <= span.start and span.end <= seen.end for seen in spans)
 
 
 def stale(session: Session, current: Callable[[str], str]) -> tuple[Buffer, ...]:

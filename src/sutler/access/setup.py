@@ -1,4 +1,4 @@
-"""What a door is made with, and what it says of a session."""
+"""Dependencies of Door, and the session view it returns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ Progress = Callable[[int, int], None]
 
 
 class Aside(Protocol):
-    """Runs long work that touches no store; a server does other things meanwhile. The result is of
-    type `kind`, which can travel between processes.
+    """Runs long work that touches no store; a server does other things meanwhile. With `fork` it
+    may run in another process: the result is of type `kind`, which can travel. The progress
+    callback raises if the call was cancelled.
     """
 
-    def __call__(self, work: Callable[[Progress], T], kind: type[T]) -> T: ...
+    def __call__(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T: ...
 
 
-def run_here(work: Callable[[Progress], T], kind: type[T]) -> T:
+def run_here(work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T:
     return work(lambda _done, _total: None)
 
 

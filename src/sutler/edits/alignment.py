@@ -61,8 +61,8 @@ def _worth_comparing(side: Side, other: list[int]) -> list[int]:
     count, limit = Counter(other).get, min(_root(len(side.lines)), _COMMON)
     counts = [count(line, 0) for line in side.lines[side.low : side.high]]
     if max(counts, default=0) < limit:
-        return [at for at, found in enumerate(counts, side.low) if found]
-    kinds = [0 if not found else 2 if found >= limit else 1 for found in counts]
+        return [at for at, count in enumerate(counts, side.low) if count]
+    kinds = [0 if not count else 2 if count >= limit else 1 for count in counts]
     noise = _noise(kinds)
     return [
         at
@@ -82,7 +82,7 @@ def _noise(kinds: list[int]) -> set[int]:
     for n, kind in enumerate(kinds):
         missing.append(missing[-1] + (kind == 0))
         plain.append(n if kind == 1 else plain[-1])
-    found, after = set[int](), len(kinds)
+    noise, after = set[int](), len(kinds)
     for n in range(len(kinds) - 1, -1, -1):
         if kinds[n] == 1:
             after = n
@@ -91,8 +91,8 @@ def _noise(kinds: list[int]) -> set[int]:
             before, behind = missing[n] - missing[first], missing[last] - missing[n + 1]
             common = last - first + 1 - before - behind
             if before and behind and common * 4 < common + before + behind:
-                found.add(n)
-    return found
+                noise.add(n)
+    return noise
 
 
 # the search
@@ -126,7 +126,7 @@ class _Search:
         """Runs of lines that belong together: where they begin on both sides and how long they
         are.
         """
-        a, b, found = self.a, self.b, list[tuple[int, int, int]]()
+        a, b, pairs = self.a, self.b, list[tuple[int, int, int]]()
         todo = [_Box(0, len(a), 0, len(b))]
         while todo:
             a0, a1, b0, b1, exact = todo.pop()
@@ -135,15 +135,15 @@ class _Search:
                 a0, b0 = a0 + 1, b0 + 1
             while a0 < a1 and b0 < b1 and a[a1 - 1] == b[b1 - 1]:
                 a1, b1 = a1 - 1, b1 - 1
-            found += [(start, b0 - (a0 - start), a0 - start), (a1, b1, end - a1)]
+            pairs += [(start, b0 - (a0 - start), a0 - start), (a1, b1, end - a1)]
             if a0 == a1 or b0 == b1:
                 continue
             box = _Box(a0, a1, b0, b1, exact)
             if self.left > 0 and (parts := self._split(box)):
                 todo += parts[::-1]
             else:
-                found += _anchored(a, b, box)
-        return found
+                pairs += _anchored(a, b, box)
+        return pairs
 
     def _split(self, box: _Box) -> tuple[_Box, _Box] | None:
         """The box in two at a point on a shortest path, or near one; None when the steps end

@@ -29,14 +29,14 @@ def versions_of(
     """The versions a write records: what each file was, if it was unknown, and what it has
     become.
     """
-    found: list[Version] = []
+    versions: list[Version] = []
     note = gate.clean(reason, "").text[:300] if reason else ""
     for plan, call in zip(plans, calls, strict=True):
         if plan.idle:
             continue
         before = plan.before
         if before.digest:  # the store keeps it if it is news
-            found.append(
+            versions.append(
                 Version(
                     id=version_id(before.digest),
                     path=plan.path,
@@ -50,7 +50,7 @@ def versions_of(
                 )
             )
         after = plan.after
-        found.append(
+        versions.append(
             Version(
                 id=version_id(plan.result) or "deleted",
                 path=plan.path,
@@ -64,7 +64,7 @@ def versions_of(
                 call=call.id,
             )
         )
-    return tuple(found)
+    return tuple(versions)
 
 
 def _clean(door: Door, path: RelPath, data: bytes, digest: str) -> str | None:
@@ -97,7 +97,7 @@ def shown_diff(door: Door, plans: Sequence[Plan]) -> str:
 
 
 def answer(door: Door, plans: Sequence[Plan], *, dry_run: bool = False) -> PatchResult:
-    """What the author of a write is told."""
+    """The answer of a write."""
     files = tuple(
         FileChange(
             path=quote(plan.path),
@@ -145,33 +145,33 @@ def preview(door: Door, plans: Sequence[Plan]) -> str:
     body = [line for line in lines if not line.startswith(("+++ ", "--- "))]
     added = sum(line.startswith("+") for line in body)
     removed = sum(line.startswith("-") for line in body)
-    shown = [_escaped(line) for line in lines[:SHOWN]]
-    left = len(lines) - len(shown)
+    head_lines = [_escaped(line) for line in lines[:SHOWN]]
+    left = len(lines) - len(head_lines)
     count = f"{added + removed} changed lines" + (
         f"; {left} lines of the diff are not shown" if left > 0 else f" (+{added} -{removed})"
     )
-    return "\n".join([*head, count, *shown])
+    return "\n".join([*head, count, *head_lines])
 
 
-def whole_call(calls: tuple[Call, ...], shown: str) -> Call:
+def whole_call(calls: tuple[Call, ...], preview: str) -> Call:
     """The one call that consent is about: for several files, a digest over all of them."""
     first = calls[0]
     if len(calls) == 1:
-        return msgspec.structs.replace(first, preview=shown)
-    marks = [(one.path, one.base, one.result) for one in calls]
-    names = ", ".join(quote(one.path) for one in calls)
+        return msgspec.structs.replace(first, preview=preview)
+    marks = [(call.path, call.base, call.result) for call in calls]
+    names = ", ".join(quote(call.path) for call in calls)
     return msgspec.structs.replace(
         first,
         args=(*first.args, ("files", names)),
         base=sha256(repr([mark[:2] for mark in marks]).encode()).hexdigest(),
         result=sha256(repr(marks).encode()).hexdigest(),
-        preview=shown,
+        preview=preview,
     )
 
 
 def _escaped(line: str) -> str:
     """No control, no bidi: what is seen is what is there, and what is not shown is counted."""
-    shown = "".join(
+    text = "".join(
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line[:LONGEST]
     )
-    return shown if len(line) <= LONGEST else f"{shown}{CUT.format(len(line) - LONGEST)}"
+    return text if len(line) <= LONGEST else f"{text}{CUT.format(len(line) - LONGEST)}"

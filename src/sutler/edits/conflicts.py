@@ -54,21 +54,21 @@ class Met(NamedTuple):
 def overlap(door: Door, path: RelPath, sides: Sides, clashes: Sequence[Clash]) -> ConflictError:
     """Two changes of the same place. The pieces are cut from texts that were redacted whole."""
     clean = [door.gate.clean_text(path, text, _digest(text)).text.split("\n") for text in sides[1:]]
-    found = []
+    texts = []
     for clash in clashes[:20]:
         parts = []
         for lines, at, piece in zip(clean, clash.lines, clash[1:], strict=True):
-            shown = lines[at - 1 : at - 1 + len(piece)]
-            more = [f"… {len(shown) - _SHOWN} more lines"] if len(shown) > _SHOWN else []
-            parts.append("\n".join([*shown[:_SHOWN], *more]))
-        found.append(ClashText(clash.lines[0], *parts))
+            region = lines[at - 1 : at - 1 + len(piece)]
+            more = [f"… {len(region) - _SHOWN} more lines"] if len(region) > _SHOWN else []
+            parts.append("\n".join([*region[:_SHOWN], *more]))
+        texts.append(ClashText(clash.lines[0], *parts))
     where = ", ".join(str(clash.lines[1]) for clash in clashes[:20])
     conflict = Conflict(
         path=quote(path),
         kind="overlap",
         base_version=sides.version,
         current_version=door.pages.digest(path)[:32],
-        clashes=tuple(found),
+        clashes=tuple(texts),
         region=_region("\n".join(clean[1]), clashes[0].lines[1]),
         proposals=_AGAIN,
     )
@@ -130,8 +130,10 @@ def several(faults: Sequence[ConflictError], files: int) -> ConflictError:
     """More than one file does not take its edit: all are named, so that one more try can mend them
     all.
     """
-    found = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
-    whole = msgspec.structs.replace(found[0], others=tuple(found[1:])) if found else None
+    conflicts = [fault.conflict for fault in faults if isinstance(fault.conflict, Conflict)]
+    whole = (
+        msgspec.structs.replace(conflicts[0], others=tuple(conflicts[1:])) if conflicts else None
+    )
     steps = "\n".join(
         f"{fault.what.splitlines()[0]}: {fault.next_step}" for fault in faults if fault.next_step
     )
@@ -149,17 +151,23 @@ def advised(door: Door, fault: ConflictError, met: Sequence[Met]) -> ConflictErr
     conflict = fault.conflict
     if not isinstance(conflict, Conflict) or not met:
         return fault
-    found = {quote(one.path): _suggestions(door, one) for one in met}
-    files = [_with(one, *found.get(one.path, ((), ()))) for one in (conflict, *conflict.others)]
+    advice = {quote(side.path): _suggestions(door, side) for side in met}
+    files = [
+        _with(conflicting, *advice.get(conflicting.path, ((), ())))
+        for conflicting in (conflict, *conflict.others)
+    ]
     whole = msgspec.structs.replace(files[0], others=tuple(files[1:]))
-    shown = "".join(
-        f"\nsuggested by {one.by}, not applied ({one.note});"
-        f" to take it, send it as a patch with base {file.current_version}:\n{one.diff}"
+    suggested = "".join(
+        f"\nsuggested by {suggestion.by}, not applied ({suggestion.note});"
+        f" to take it, send it as a patch with base {file.current_version}:\n{suggestion.diff}"
         for file in files
-        for one in file.suggestions
+        for suggestion in file.suggestions
     )
     return ConflictError(
-        fault.what, rule=fault.rule, next_step=fault.next_step + shown.rstrip("\n"), conflict=whole
+        fault.what,
+        rule=fault.rule,
+        next_step=fault.next_step + suggested.rstrip("\n"),
+        conflict=whole,
     )
 
 
@@ -174,19 +182,19 @@ def _suggestions(door: Door, met: Met) -> tuple[tuple[Suggestion, ...], tuple[st
     base, ours, theirs = (
         door.gate.clean_text(path, text, _digest(text)).text for text in met.sides[1:]
     )
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     notes: list[str] = []
     if proposal := propose(path, base, ours, theirs):
-        found += _shown("structure", path, ours, proposal.text, proposal.note)
+        suggestions += _suggestion("structure", path, ours, proposal.text, proposal.note)
     if door.setup.review is not None:
         try:
             text = _reviewed(door, path, (base, ours, theirs))
-            found += _shown(
+            suggestions += _suggestion(
                 "review", path, ours, door.gate.clean(text, path).text, "by the review command"
             )
         except SutlerError as fault:
             notes.append(door.gate.clean(fault.what, "").text[:300])
-    return tuple(found), tuple(notes)
+    return tuple(suggestions), tuple(notes)
 
 
 def _reviewed(door: Door, path: RelPath, texts: tuple[str, str, str]) -> str:
@@ -201,7 +209,7 @@ def _reviewed(door: Door, path: RelPath, texts: tuple[str, str, str]) -> str:
     return door.gate.enter(call, perform)
 
 
-def _shown(
+def _suggestion(
     by: Literal["structure", "review"], path: RelPath, ours: str, text: str, note: str
 ) -> list[Suggestion]:
     name = quote(path)
@@ -226,7 +234,7 @@ def _region(text: str, line: int) -> str:
     lines = text.split("\n")
     start = max(0, min(line - 1, len(lines)) - REGION // 2)
     return "\n".join(
-        f"{start + n + 1}: {one[:300]}" for n, one in enumerate(lines[start : start + REGION])
+        f"{start + n + 1}: {line[:300]}" for n, line in enumerate(lines[start : start + REGION])
     )
 
 

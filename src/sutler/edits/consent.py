@@ -38,11 +38,14 @@ class Waiting(Struct, frozen=True):
 
 def waiting(store: Store, now: float) -> list[Waiting]:
     """What waits for a person, oldest first."""
-    found = [one for one in store.approvals("pending") if stamp(now) < one.expires]
-    return [shown(one) for one in sorted(found, key=lambda one: (one.created, one.id))]
+    pending = [approval for approval in store.approvals("pending") if stamp(now) < approval.expires]
+    return [
+        as_shown(approval)
+        for approval in sorted(pending, key=lambda approval: (approval.created, approval.id))
+    ]
 
 
-def shown(approval: Approval) -> Waiting:
+def as_shown(approval: Approval) -> Waiting:
     return Waiting(approval, sha256(canonical(approval)), whole(approval.preview))
 
 
@@ -61,12 +64,12 @@ def settle(
     it.
     """
     store, gate = door.gate.store, door.gate
-    found = store.approval(id)
-    if found is None or found.state != "pending" or stamp(gate.clock()) >= found.expires:
+    approval = store.approval(id)
+    if approval is None or approval.state != "pending" or stamp(gate.clock()) >= approval.expires:
         raise UsageError(
             f"no approval {quote(id[:40])} waits", next_step="look again at what waits"
         )
-    now = shown(found)
+    now = as_shown(approval)
     if now.digest != seen:
         raise ConflictError(
             "this is not the approval that was shown", rule="what is shown is what is approved"
@@ -77,23 +80,23 @@ def settle(
                 "the change is too long to be shown whole here",
                 rule="what is not shown is not approved here",
                 next_step=(
-                    f"look at the change itself, then run 'sutler approve {found.id}' in a terminal"
+                    f"look at the change itself, then run 'sutler approve {approval.id}' in a terminal"
                 ),
             )
-        _still(door, found)
+        _still(door, approval)
     call = Call(
         id=secrets.token_hex(16),
         tool=f"approval_{state}",
         effect="list",
         path=ROOT,
-        args=(("id", found.id),),
+        args=(("id", approval.id),),
     )
-    done = gate.enter(call, lambda: (store.settle(found.id, state, by), Outcome()))
+    done = gate.enter(call, lambda: (store.settle(approval.id, state, by), Outcome()))
     if not done:
         raise ConflictError(
-            f"approval {found.id} was settled meanwhile", next_step="look again at what waits"
+            f"approval {approval.id} was settled meanwhile", next_step="look again at what waits"
         )
-    return found
+    return approval
 
 
 def _still(door: Door, approval: Approval) -> None:

@@ -91,11 +91,11 @@ class _Group(NamedTuple):
 
 
 def _groups(changed: list[tuple[int, int]]) -> list[_Group]:
-    found, lines = list[_Group](), 0
+    groups, lines = list[_Group](), 0
     for start, end in changed:
-        found.append(_Group(start - lines, start, end))
+        groups.append(_Group(start - lines, start, end))
         lines += end - start
-    return found
+    return groups
 
 
 def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Group]:
@@ -105,29 +105,29 @@ def _slid(lines: list[int], groups: list[_Group], others: set[int]) -> list[_Gro
     done: list[_Group] = []
     todo = groups[::-1]
     while todo:
-        one = todo.pop()
-        _, start, end = one
+        group = todo.pop()
+        _, start, end = group
         if not (start and lines[start - 1] == lines[end - 1]) and not (
             end < len(lines) and lines[start] == lines[end]
         ):
-            done.append(one)  # as most of them: there is nowhere to go
+            done.append(group)  # as most of them: there is nowhere to go
             continue
         while True:
-            size = one.end - one.start
-            one = _raised(lines, one, done)
-            top, match = one.above, one.above if one.above in others else -1
-            one, match = _lowered(lines, one, todo, others, match)
-            if one.end - one.start == size:
+            size = group.end - group.start
+            group = _raised(lines, group, done)
+            top, match = group.above, group.above if group.above in others else -1
+            group, match = _lowered(lines, group, todo, others, match)
+            if group.end - group.start == size:
                 break
-        if one.above != top and match >= 0:
-            back = one.above - match
-            one = _Group(match, one.start - back, one.end - back)
-        done.append(one)
+        if group.above != top and match >= 0:
+            back = group.above - match
+            group = _Group(match, group.start - back, group.end - back)
+        done.append(group)
     return done
 
 
-def _raised(lines: list[int], one: _Group, done: list[_Group]) -> _Group:
-    above, start, end = one
+def _raised(lines: list[int], group: _Group, done: list[_Group]) -> _Group:
+    above, start, end = group
     while start > 0 and lines[start - 1] == lines[end - 1]:
         above, start, end = above - 1, start - 1, end - 1
         if done and done[-1].end == start:
@@ -136,9 +136,9 @@ def _raised(lines: list[int], one: _Group, done: list[_Group]) -> _Group:
 
 
 def _lowered(
-    lines: list[int], one: _Group, todo: list[_Group], others: set[int], match: int
+    lines: list[int], group: _Group, todo: list[_Group], others: set[int], match: int
 ) -> tuple[_Group, int]:
-    above, start, end = one
+    above, start, end = group
     while end < len(lines) and lines[start] == lines[end]:
         above, start, end = above + 1, start + 1, end + 1
         if todo and todo[-1].start == end:
@@ -150,18 +150,18 @@ def _lowered(
 
 def _paired(left: list[_Group], right: list[_Group]) -> list[Hunk]:
     """Groups of both sides below the same common line are one hunk."""
-    found, i, j = list[Hunk](), 0, 0
-    gone = came = 0  # changed lines so far
+    paired, i, j = list[Hunk](), 0, 0
+    gone = added = 0  # changed lines so far
     while i < len(left) or j < len(right):
         mine = left[i].above if i < len(left) else right[j].above
         above = min(mine, right[j].above) if j < len(right) else mine
-        a0, b0 = above + gone, above + came
+        a0, b0 = above + gone, above + added
         if i < len(left) and left[i].above == above:
             gone, i = gone + left[i].end - left[i].start, i + 1
         if j < len(right) and right[j].above == above:
-            came, j = came + right[j].end - right[j].start, j + 1
-        found.append(Hunk(a0, above + gone, b0, above + came))
-    return found
+            added, j = added + right[j].end - right[j].start, j + 1
+        paired.append(Hunk(a0, above + gone, b0, above + added))
+    return paired
 
 
 # as text
@@ -169,33 +169,33 @@ def _paired(left: list[_Group], right: list[_Group]) -> list[Hunk]:
 
 def unified(old: list[str], new: list[str], old_name: str, new_name: str, context: int = 3) -> str:
     """A unified diff of two lists of lines with their ends; empty when they are equal."""
-    found = hunks(old, new)
-    if not found:
+    changes = hunks(old, new)
+    if not changes:
         return ""
     parts = [f"--- {old_name}\n", f"+++ {new_name}\n"]
-    for group in _near(found, context):
+    for group in _near(changes, context):
         start, end = max(0, group[0].a0 - context), min(len(old), group[-1].a1 + context)
         shift = group[0].b0 - group[0].a0
         below = group[-1].b1 - group[-1].a1
         parts.append(f"@@ -{_span(start, end)} +{_span(start + shift, end + below)} @@\n")
         at = start
-        for one in group:
-            parts += _marked(" ", old[at : one.a0])
-            parts += _marked("-", old[one.a0 : one.a1])
-            parts += _marked("+", new[one.b0 : one.b1])
-            at = one.a1
+        for change in group:
+            parts += _marked(" ", old[at : change.a0])
+            parts += _marked("-", old[change.a0 : change.a1])
+            parts += _marked("+", new[change.b0 : change.b1])
+            at = change.a1
         parts += _marked(" ", old[at:end])
     return "".join(parts)
 
 
-def _near(found: list[Hunk], context: int) -> list[list[Hunk]]:
+def _near(changes: list[Hunk], context: int) -> list[list[Hunk]]:
     """Hunks whose contexts touch belong under one header."""
-    groups = [[found[0]]]
-    for one in found[1:]:
-        if one.a0 - groups[-1][-1].a1 <= 2 * context:
-            groups[-1].append(one)
+    groups = [[changes[0]]]
+    for change in changes[1:]:
+        if change.a0 - groups[-1][-1].a1 <= 2 * context:
+            groups[-1].append(change)
         else:
-            groups.append([one])
+            groups.append([change])
     return groups
 
 
@@ -211,7 +211,7 @@ def _span(start: int, end: int) -> str:
 
 def _marked(mark: str, lines: list[str]) -> list[str]:
     """Lines as a diff shows them. Only the last one of a text can lack its end."""
-    found = [mark + line for line in lines]
-    if found and not found[-1].endswith("\n"):
-        found[-1] += "\n\\ No newline at end of file\n"
-    return found
+    marked = [mark + line for line in lines]
+    if marked and not marked[-1].endswith("\n"):
+        marked[-1] += "\n\\ No newline at end of file\n"
+    return marked

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Self, TypedDict
 
-from sutler.access.door import Door, marker
+from sutler.access.answering import marker
+from sutler.access.door import Door
 from sutler.edits.version_diff import get_diff
 from sutler.edits.writer import Mode, Writer
 from sutler.errors import ConflictError
@@ -46,11 +47,11 @@ class FileAccessInterface:
         self.close()
 
     def list_files(self, globs: list[str] | None = None) -> list[str]:
-        found = self._door.list_files(tuple(globs or ()))
-        paths = list(found.paths)
-        while found.next:
-            found = self._door.list_files(tuple(globs or ()), cursor=found.next)
-            paths += found.paths
+        listing = self._door.list_files(tuple(globs or ()))
+        paths = list(listing.paths)
+        while listing.next:
+            listing = self._door.list_files(tuple(globs or ()), cursor=listing.next)
+            paths += listing.paths
         return paths
 
     def read_file(self, filepath: str) -> str:

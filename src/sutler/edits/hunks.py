@@ -55,18 +55,18 @@ def _place(piece: Piece, plain: list[str], where: dict[str, list[int]], *, uniqu
     stated = piece.first - 1
     if not old:
         return _insertion(piece, plain, unique=unique)
-    found = _matches(old, plain, where)
+    places = _matches(old, plain, where)
     if piece.anchors:
         after = _after(piece, where)
-        found = [at for at in found if at > after]
+        places = [at for at in places if at > after]
     if piece.at_end:
-        found = [at for at in found if at + len(old) == len(plain)]
-    if len(found) == 1 or (not unique and stated in found):
-        return found[0] if len(found) == 1 else stated
-    if found:
-        shown = ", ".join(str(at + 1) for at in found[:20])
+        places = [at for at in places if at + len(old) == len(plain)]
+    if len(places) == 1 or (not unique and stated in places):
+        return places[0] if len(places) == 1 else stated
+    if places:
+        numbers = ", ".join(str(at + 1) for at in places[:20])
         raise ConflictError(
-            f"the hunk on patch line {piece.line} fits in {len(found)} places: lines {shown}",
+            f"the hunk on patch line {piece.line} fits in {len(places)} places: lines {numbers}",
             rule="an edit applies in one place only",
             next_step="add lines of context until only one place fits",
         )
@@ -96,18 +96,22 @@ def _after(piece: Piece, where: dict[str, list[int]]) -> int:
     """The line of the last anchor, each of which stands once below the one before."""
     at = -1
     for anchor in piece.anchors:
-        found = [
-            n for line, places in where.items() if line.strip() == anchor for n in places if n > at
+        places = [
+            n
+            for line, numbers in where.items()
+            if line.strip() == anchor
+            for n in numbers
+            if n > at
         ]
-        if len(found) != 1:
-            shown = ", ".join(str(n + 1) for n in sorted(found)[:20]) or "none"
+        if len(places) != 1:
+            numbers = ", ".join(str(n + 1) for n in sorted(places)[:20]) or "none"
             raise ConflictError(
                 f"the anchor {anchor[:80]!r} before patch line {piece.line + 1} stands on lines:"
-                f" {shown}",
+                f" {numbers}",
                 rule="an anchor stands once",
                 next_step="use another anchor, or context instead of it",
             )
-        at = found[0]
+        at = places[0]
     return at
 
 
@@ -138,11 +142,11 @@ def _mismatch(piece: Piece, old: list[str], plain: list[str], stated: int) -> st
             " is not in the file"
         )
     for n, line in enumerate(old):
-        found = repr(plain[start + n][:120]) if start + n < len(plain) else "the end of the file"
+        actual = repr(plain[start + n][:120]) if start + n < len(plain) else "the end of the file"
         if start + n >= len(plain) or plain[start + n] != line:
             return (
                 f"the hunk on patch line {piece.line} does not fit: "
-                f"line {start + n + 1} of the file is {found}, the patch has {line[:120]!r}"
+                f"line {start + n + 1} of the file is {actual}, the patch has {line[:120]!r}"
             )
     return f"the hunk on patch line {piece.line} does not fit after its anchor"
 
@@ -162,13 +166,13 @@ def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> li
     """The hunk's new lines. Kept lines stay as the file has them, and a new line ends as the one it
     replaces.
     """
-    kept = {new: old for old, new in piece.kept}
+    sources = {new: old for old, new in piece.unchanged}
     last = start + len(piece.old)
     near = next((ends[n] for n in (start, start - 1, 0) if 0 <= n < len(ends) and ends[n]), "\n")
     out: list[str] = []
     for n, line in enumerate(piece.new):
-        if n in kept:
-            at = start + kept[n]
+        if n in sources:
+            at = start + sources[n]
             out.append(plain[at] + ends[at])
             near = ends[at] or near
         elif line.endswith("\r"):
@@ -179,13 +183,12 @@ def _replaced(piece: Piece, plain: list[str], ends: list[str], start: int) -> li
         return _closed(out, last < len(plain), near)
     # the hunk reaches the end of the file: its last line ends as the patch says, else as the file
     # did
-    said = piece.bare_new or piece.bare_old
     bare = (
         piece.bare_new
-        if said
-        else bool(piece.old and not ends[-1] and len(piece.new) - 1 not in kept)
+        if piece.bare_new or piece.bare_old
+        else bool(piece.old and not ends[-1] and len(piece.new) - 1 not in sources)
     )
-    if bare or (len(piece.new) - 1 in kept and not out[-1].endswith("\n")):
+    if bare or (len(piece.new) - 1 in sources and not out[-1].endswith("\n")):
         out[-1] = out[-1].removesuffix("\n").removesuffix("\r")
         return [*_closed(out[:-1], True, near), out[-1]]
     return _closed(out, True, near)
@@ -227,13 +230,13 @@ def replace_once(text: str, old: str, new: str) -> str:
 
 
 def _lines_with(text: str, old: str) -> list[int]:
-    found: list[int] = []
+    places: list[int] = []
     at, line, seen = text.find(old), 1, 0
-    while at >= 0 and len(found) < 20:
+    while at >= 0 and len(places) < 20:
         line += text.count("\n", seen, at)
-        found.append(line)
+        places.append(line)
         seen, at = at, text.find(old, at + len(old))
-    return found
+    return places
 
 
 def _nearest(text: str, old: str) -> str:

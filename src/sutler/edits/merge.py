@@ -36,8 +36,8 @@ def lines_of(data: bytes) -> list[bytes]:
     """Lines with their ends; only `\\n` ends one, so every other byte stays with its line."""
     lines = data.split(b"\n")
     tail = lines.pop()
-    kept = [line + b"\n" for line in lines]
-    return [*kept, tail] if tail else kept
+    ended = [line + b"\n" for line in lines]
+    return [*ended, tail] if tail else ended
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None) -> Merged:
@@ -74,23 +74,23 @@ def merge(base: bytes, ours: bytes, theirs: bytes, settle: Settle | None = None)
 
 def _regions(left: list[Hunk], right: list[Hunk]) -> list[tuple[list[Hunk], list[Hunk]]]:
     """Hunks of both sides in base order; those that overlap or touch stand together."""
-    found: list[tuple[list[Hunk], list[Hunk]]] = []
+    groups: list[tuple[list[Hunk], list[Hunk]]] = []
     i = j = 0
     end = -1
     while i < len(left) or j < len(right):
         from_left = j == len(right) or (i < len(left) and left[i].a0 <= right[j].a0)
-        one = left[i] if from_left else right[j]
-        if not found or one.a0 > end:
-            found.append(([], []))
-        found[-1][0 if from_left else 1].append(one)
-        end = max(end, one.a1)
+        change = left[i] if from_left else right[j]
+        if not groups or change.a0 > end:
+            groups.append(([], []))
+        groups[-1][0 if from_left else 1].append(change)
+        end = max(end, change.a1)
         i, j = (i + 1, j) if from_left else (i, j + 1)
-    return found
+    return groups
 
 
 def _reach(mine: Sequence[Hunk], other: Sequence[Hunk]) -> tuple[int, int]:
     both = (*mine, *other)
-    return min(one.a0 for one in both), max(one.a1 for one in both)
+    return min(change.a0 for change in both), max(change.a1 for change in both)
 
 
 def _side(

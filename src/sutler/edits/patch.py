@@ -47,7 +47,7 @@ class Piece(NamedTuple):
 
     old: tuple[str, ...]
     new: tuple[str, ...]
-    kept: tuple[tuple[int, int], ...]
+    unchanged: tuple[tuple[int, int], ...]
     first: int
     line: int
     anchors: tuple[str, ...] = ()
@@ -85,8 +85,8 @@ def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
     first = next((line for line in lines if line.strip()), "")
     if path and first.startswith("@@"):
         return (_bare(lines, path),)
-    found = tuple(_begin_patch(lines) if first.rstrip() == "*** Begin Patch" else _unified(lines))
-    if not found:
+    files = tuple(_begin_patch(lines) if first.rstrip() == "*** Begin Patch" else _unified(lines))
+    if not files:
         raise UsageError(
             "no patch in this text",
             rule="a patch is a unified diff or stands between *** Begin Patch and *** End Patch",
@@ -94,18 +94,18 @@ def parse(text: str, path: str = "") -> tuple[FilePatch, ...]:
                 "begin with '--- a/PATH' and '+++ b/PATH', then '@@ -1,3 +1,4 @@' and the lines"
             ),
         )
-    if len(found) > MAX_FILES or sum(len(one.pieces) for one in found) > MAX_HUNKS:
+    if len(files) > MAX_FILES or sum(len(file.pieces) for file in files) > MAX_HUNKS:
         raise RefusedError(
             "the patch is too large", rule=f"at most {MAX_FILES} files and {MAX_HUNKS:,} hunks"
         )
-    names = [one.path for one in found]
+    names = [file.path for file in files]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(
             f"{quote(twice)} stands twice in the patch",
             next_step="put all its hunks under one header",
         )
-    return found
+    return files
 
 
 # the unified form
@@ -199,7 +199,7 @@ def _name(header: str, line: int) -> str:
 
 
 def _pieces(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     while at < len(lines) and lines[at].startswith("@@"):
         header = _HEADER.match(lines[at])
         if header is None:
@@ -212,8 +212,8 @@ def _pieces(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
             piece, at = _body(lines, at, (), (_count(header[2]), _count(header[4])))
             first = int(header[1])
             piece = piece._replace(first=first if piece.old else first + 1)
-        found.append(piece)
-    return tuple(found), at
+        pieces.append(piece)
+    return tuple(pieces), at
 
 
 def _count(digits: str | None) -> int:
@@ -231,7 +231,7 @@ def _body(
     """
     old: list[str] = []
     new: list[str] = []
-    kept: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     bare = [False, False]
     at = header + 1
     while at < len(lines):
@@ -248,7 +248,7 @@ def _body(
                 _counted(header, old, new, counts),
             )
         else:
-            _take(line, old, new, kept)
+            _take(line, old, new, pairs)
         at += 1
     if counts is not None and (len(old), len(new)) != counts:
         raise _malformed(
@@ -256,7 +256,7 @@ def _body(
         )
     if not old and not new:
         raise _malformed(header + 1, "an empty hunk")
-    return Piece(tuple(old), tuple(new), tuple(kept), 0, header + 1, anchors, False, *bare), at
+    return Piece(tuple(old), tuple(new), tuple(pairs), 0, header + 1, anchors, False, *bare), at
 
 
 def _complete(
@@ -267,13 +267,13 @@ def _complete(
     return lines[at].startswith(_STOPS) or _file_header(lines, at)
 
 
-def _take(line: str, old: list[str], new: list[str], kept: list[tuple[int, int]]) -> None:
+def _take(line: str, old: list[str], new: list[str], pairs: list[tuple[int, int]]) -> None:
     """One line of a hunk; a wholly empty one is an empty line of context, whose blank some editors
     strip.
     """
     sign, rest = line[:1], line[1:]
     if sign in ("", " "):
-        kept.append((len(old), len(new)))
+        pairs.append((len(old), len(new)))
     if sign != "+":
         old.append(rest)
     if sign != "-":
@@ -327,7 +327,7 @@ def _begin_patch(lines: list[str]) -> Iterator[FilePatch]:
 
 
 def _sections(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     while at < len(lines):
         line = lines[at]
         if line.startswith("*** Move to: "):
@@ -343,7 +343,7 @@ def _sections(lines: list[str], at: int) -> tuple[tuple[Piece, ...], int]:
         piece, at = _body(lines, at - 1, tuple(filter(None, anchors)), None)
         if at < len(lines) and lines[at].rstrip() == "*** End of File":
             piece, at = piece._replace(at_end=True), at + 1
-        found.append(piece)
-    if not found:
+        pieces.append(piece)
+    if not pieces:
         raise _malformed(at, "an update without a hunk", "begin one with '@@'")
-    return tuple(found), at
+    return tuple(pieces), at

@@ -6,8 +6,8 @@ that the author left alone go back to what the file has; a marker that would end
 refused.
 
 An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if
-it is an older version that is known, the edit is made there and merged by lines; if nobody knows
-it, the edit must fit in one place.
+it is an older version that is known, the edit is made there and merged by lines; an
+edit for an unknown version must fit in one place.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _delete(door: Door, order: Order, before: Held) -> Plan:
     base = order.base or last_seen(door, order.path)
     if base and base != ANY and not _names(base, before.digest):
         raise stale(door, order.path, base)
-    if order.make and _made(
+    if order.make and _edited(
         door, order, text_of(before.data, order.path)[0], before.digest, unique=False
     ):
         raise ConflictError(
@@ -152,13 +152,13 @@ def _change(door: Door, order: Order, before: Held) -> Plan:
     current, encoding = text_of(before.data, order.path)
     base = order.base or last_seen(door, order.path)
     if base == ANY or _names(base, before.digest):
-        text, merged = _made(door, order, current, before.digest, unique=base == ANY), False
+        text, merged = _edited(door, order, current, before.digest, unique=base == ANY), False
     else:
         old = known_bytes(door, order.path, base)
         if old is None and order.whole:
             raise stale(door, order.path, base)
         if old is None:
-            text, merged = _made(door, order, current, before.digest, unique=True), False
+            text, merged = _edited(door, order, current, before.digest, unique=True), False
         else:
             text, merged = _merged(door, order, old, current), True
     data = bytes_of(text, encoding, order.path)
@@ -168,20 +168,20 @@ def _change(door: Door, order: Order, before: Held) -> Plan:
 
 def _merged(door: Door, order: Order, old: bytes, current: str) -> str:
     base, digest = text_of(old, order.path)[0], sha256(old).hexdigest()
-    theirs = _made(door, order, base, digest, unique=False)
+    theirs = _edited(door, order, base, digest, unique=False)
     return merge_sides(door, order.path, Sides(version_id(digest), base, current, theirs))
 
 
 def merge_sides(door: Door, path: RelPath, sides: Sides) -> str:
     """Both changes of the base in one text, or a conflict that shows all three."""
     base, ours, theirs = (text.encode("utf-8", "surrogatepass") for text in sides[1:])
-    found = merge(base, ours, theirs)
-    if found.clashes:
-        raise overlap(door, path, sides, found.clashes)
-    return found.data.decode("utf-8", "surrogatepass")
+    merged = merge(base, ours, theirs)
+    if merged.clashes:
+        raise overlap(door, path, sides, merged.clashes)
+    return merged.data.decode("utf-8", "surrogatepass")
 
 
-def _made(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
+def _edited(door: Door, order: Order, text: str, digest: str, *, unique: bool) -> str:
     """The edit made on a text: on the file's own, or where that does not fit, on what its author
     was shown.
     """
@@ -252,15 +252,15 @@ def restored(raw: str, clean: str, new: str) -> str:
     """The new text with every line that was only shown differently as the file has it."""
     if clean == raw:
         return new
-    before, shown, lines = raw.split("\n"), clean.split("\n"), new.split("\n")
-    if len(before) != len(shown):
+    before, visible, lines = raw.split("\n"), clean.split("\n"), new.split("\n")
+    if len(before) != len(visible):
         return new
     at = to = 0
-    for one in (*hunks(shown, lines), None):
-        end = one.a0 if one else len(shown)
+    for change in (*hunks(visible, lines), None):
+        end = change.a0 if change else len(visible)
         for step in range(end - at):
             lines[to + step] = before[at + step]
-        at, to = (one.a1, one.b1) if one else (at, to)
+        at, to = (change.a1, change.b1) if change else (at, to)
     return "\n".join(lines)
 
 
@@ -293,11 +293,11 @@ def same_ends(raw: str, new: str) -> str:
     ends, at, to = ["\r" if line.endswith("\r") else "" for line in before], 0, 0
     out: list[str] = []
     near = ends[0]
-    for one in (*hunks(plain, lines), None):
-        end = one.a0 if one else len(plain)
+    for change in (*hunks(plain, lines), None):
+        end = change.a0 if change else len(plain)
         out += [line + ends[at + n] for n, line in enumerate(lines[to : to + end - at])]
         near = ends[end - 1] if end > at and end < len(ends) else near
-        if one:
-            out += [line + near for line in lines[one.b0 : one.b1]]
-            at, to = one.a1, one.b1
+        if change:
+            out += [line + near for line in lines[change.b0 : change.b1]]
+            at, to = change.a1, change.b1
     return "\n".join([*out[:-1], lines[-1]])

@@ -58,9 +58,9 @@ def _imports(clash: Clash) -> list[bytes] | None:
     ):
         return None
     gone = set(clash.base) - set(clash.theirs)
-    kept = [line for line in clash.ours if line not in gone]
+    ours = [line for line in clash.ours if line not in gone]
     return [
-        *kept,
+        *ours,
         *(line for line in clash.theirs if line not in clash.base and line not in clash.ours),
     ]
 
@@ -86,14 +86,17 @@ def _neighbours(clash: Clash) -> list[bytes] | None:
     left, right = hunks(clash.base, clash.ours), hunks(clash.base, clash.theirs)
     out: list[bytes] = []
     at = 0
-    for one, lines in sorted(
-        [(one, clash.ours) for one in left] + [(one, clash.theirs) for one in right]
+    for change, lines in sorted(
+        [(change, clash.ours) for change in left] + [(change, clash.theirs) for change in right]
     ):
-        if one.a0 < at or sum(other[:2] == (one.a0, one.a0) for other in (*left, *right)) > 1:
+        if (
+            change.a0 < at
+            or sum(other[:2] == (change.a0, change.a0) for other in (*left, *right)) > 1
+        ):
             # one line changed twice, or both add at one point: which comes first is not known
             return None
-        out += [*clash.base[at : one.a0], *lines[one.b0 : one.b1]]
-        at = one.a1
+        out += [*clash.base[at : change.a0], *lines[change.b0 : change.b1]]
+        at = change.a1
     return [*out, *clash.base[at:]]
 
 
@@ -108,21 +111,23 @@ def _sound(path: str, sides: tuple[str, str, str], text: str) -> str:
     """What can be said for a proposal: empty when something speaks against it."""
     from sutler.languages.extract import extract
 
-    found = extract(path, text)
+    facts = extract(path, text)
     before = [extract(path, side) for side in sides]
-    if found.status != "parsed":
-        plain = all(one.status == found.status for one in before)
+    if facts.status != "parsed":
+        plain = all(side.status == facts.status for side in before)
         return (
             "not parsed, since no grammar reads this file"
-            if plain and found.status == "plain"
+            if plain and facts.status == "plain"
             else ""
         )
 
-    most = [_names(one) for one in before]
-    if any(count > max(1, *(one[name] for one in most)) for name, count in _names(found).items()):
+    most = [_names(side) for side in before]
+    if any(
+        count > max(1, *(counts[name] for counts in most)) for name, count in _names(facts).items()
+    ):
         return ""
     return "it parses, and defines nothing twice"
 
 
 def _names(facts: Facts) -> Counter[tuple[str, str]]:
-    return Counter((one.name, one.kind) for one in facts.symbols if one.parent < 0)
+    return Counter((symbol.name, symbol.kind) for symbol in facts.symbols if symbol.parent < 0)

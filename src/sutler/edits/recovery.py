@@ -59,11 +59,11 @@ def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> 
     left = [sweep(door.root, path) for path in paths]
     now = [held(door.root, path, _LARGEST) for path in paths]
     entries = [unseal(row) for row in group]
-    states = [_state(entry, found) for entry, found in zip(entries, now, strict=True)]
+    states = [_state(entry, current) for entry, current in zip(entries, now, strict=True)]
     if "new" in states and "other" not in states:
-        for entry, path, state, found in zip(entries, paths, states, now, strict=True):
+        for entry, path, state, current in zip(entries, paths, states, now, strict=True):
             if state == "old":
-                _finish(door, entry, path, found)
+                _finish(door, entry, path, current)
         now = [held(door.root, path, _LARGEST) for path in paths]
         states = ["new"] * len(entries)
     for path in (
@@ -74,22 +74,26 @@ def _record(door: Door, group: Sequence[AuditRow], paths: Sequence[RelPath]) -> 
     rows: list[AuditEntry] = []
     versions: list[Version] = []
     blobs: list[tuple[str, bytes]] = []
-    for entry, path, state, found, rest in zip(entries, paths, states, now, left, strict=True):
+    for entry, path, state, current, rest in zip(entries, paths, states, now, left, strict=True):
         rows.append(_outcome(entry, state, at))
         strangers = [data for data in rest if state == "new" and _strange(entry, data)]
-        if state == "other" and found.digest:
-            strangers.append(found.data)
+        if state == "other" and current.digest:
+            strangers.append(current.data)
         blobs += [(sha256(data).hexdigest(), data) for data in strangers]
         versions += [_external(path, data, at) for data in strangers]
         if state == "new" and entry.before != entry.after:
-            versions.append(_written(entry, path, found))
+            versions.append(_written(entry, path, current))
     door.gate.store.record(rows, blobs=blobs, versions=versions)
     return len(rows)
 
 
-def _state(entry: AuditEntry, found: Held) -> str:
+def _state(entry: AuditEntry, current: Held) -> str:
     return (
-        "new" if found.digest == entry.after else "old" if found.digest == entry.before else "other"
+        "new"
+        if current.digest == entry.after
+        else "old"
+        if current.digest == entry.before
+        else "other"
     )
 
 
@@ -97,13 +101,17 @@ def _strange(entry: AuditEntry, data: bytes) -> bool:
     return sha256(data).hexdigest() not in (entry.before, entry.after)
 
 
-def _finish(door: Door, entry: AuditEntry, path: RelPath, found: Held) -> None:
+def _finish(door: Door, entry: AuditEntry, path: RelPath, current: Held) -> None:
     data = door.gate.store.blob(entry.after) if entry.after else b""
     if data is None:
         raise SutlerError("a kept content is missing")
-    known = (one.mode for one in door.gate.store.versions(path, 100) if one.call == entry.call)
-    after = Held(data, entry.after, next(known, found.mode)) if entry.after else None
-    replace_all([Replacement(door.root, path, found if found.digest else ABSENT, after)])
+    modes = (
+        version.mode
+        for version in door.gate.store.versions(path, 100)
+        if version.call == entry.call
+    )
+    after = Held(data, entry.after, next(modes, current.mode)) if entry.after else None
+    replace_all([Replacement(door.root, path, current if current.digest else ABSENT, after)])
 
 
 def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
@@ -115,17 +123,17 @@ def _outcome(entry: AuditEntry, state: str, at: str) -> AuditEntry:
     )
 
 
-def _written(entry: AuditEntry, path: RelPath, found: Held) -> Version:
+def _written(entry: AuditEntry, path: RelPath, current: Held) -> Version:
     return Version(
         id=version_id(entry.after) or "deleted",
         path=path,
         digest=entry.after,
-        size=len(found.data),
+        size=len(current.data),
         at=entry.at,
         author=entry.caller,
         origin="written",
         note="recorded after an interruption",
-        mode=found.mode,
+        mode=current.mode,
         call=entry.call,
     )
 

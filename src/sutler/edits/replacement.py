@@ -110,8 +110,8 @@ def replace_all(steps: Sequence[Replacement]) -> None:
     except BaseException as error:
         _each(reversed(steps), Replacement.undo, "a write failed and could not be undone")
         if isinstance(error, OSError):
-            shown = steps[0].path if len(steps) == 1 else "the files of the patch"
-            raise failed(shown, error) from None
+            named = steps[0].path if len(steps) == 1 else "the files of the patch"
+            raise failed(named, error) from None
         raise
     _each(steps, Replacement.finish, "a write may not have reached the disk")
 

@@ -67,8 +67,8 @@ def _apart(root: str, target: str) -> None:
     """A copy inside the project would be a way around the gate, and the project inside the copy no
     copy.
     """
-    one, other = os.path.realpath(root), os.path.realpath(target)
-    if os.path.commonpath((one, other)) in (one, other):
+    source, other = os.path.realpath(root), os.path.realpath(target)
+    if os.path.commonpath((source, other)) in (source, other):
         raise RefusedError(
             f"{quote(target)} is not apart from the project",
             rule="a session is replayed on a copy",

@@ -95,11 +95,11 @@ def read_reply(text: str) -> Reply:
         first.startswith(("diff --git ", "--- ", "*** Begin Patch"))
     ):
         return Reply(tuple(_patched(lines, 1)), ())
-    for found in _parts(lines):
-        if isinstance(found, Change):
-            changes.append(found)
+    for part in _parts(lines):
+        if isinstance(part, Change):
+            changes.append(part)
         else:
-            _block(found, changes, notes)
+            _block(part, changes, notes)
         if len(changes) > MAX_BLOCKS:
             raise RefusedError(
                 "the reply has too many blocks", rule=f"at most {MAX_BLOCKS:,} changes"
@@ -204,18 +204,18 @@ def _caption(lines: list[str], at: int) -> str:
     above = at - 1
     while above >= 0 and not lines[above].strip():
         above -= 1
-    found = _CAPTION.match(lines[above]) if above >= 0 else None
-    if found is None or not _PATH.fullmatch(found["path"].rstrip(":")):
+    caption = _CAPTION.match(lines[above]) if above >= 0 else None
+    if caption is None or not _PATH.fullmatch(caption["path"].rstrip(":")):
         return ""
-    return found["path"].rstrip(":")
+    return caption["path"].rstrip(":")
 
 
 def _named(info: str) -> str:
     """A path in a fence's first line: `python src/app.py`, `python:src/app.py`, `python
     title="src/app.py"`.
     """
-    if found := _NAMED.search(info):
-        return str(next(filter(None, found.groups())))
+    if name := _NAMED.search(info):
+        return str(next(filter(None, name.groups())))
     words = info.split()
     if words and ":" in words[0]:
         return words[0].partition(":")[2]
@@ -262,15 +262,15 @@ def _comment_path(line: str) -> bool:
 
 def _patched(lines: list[str], line: int) -> Iterator[Change]:
     try:
-        found = parse(_text(lines))
+        files = parse(_text(lines))
     except UsageError as wrong:
         raise UsageError(
             f"the patch on reply line {line}: {wrong.what}",
             rule=wrong.rule,
             next_step=wrong.next_step,
         ) from None
-    for one in found:
-        yield Change(one.path, "patch", line, patch=one)
+    for file in files:
+        yield Change(file.path, "patch", line, patch=file)
 
 
 def _edits(block: _Block, name: str) -> Iterator[Change]:
@@ -319,19 +319,19 @@ def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:
     """How the changes of one file make its new text of the old one, in the reply's order."""
 
     def make(text: str, unique: bool) -> str:
-        for n, one in enumerate(changes):
-            if one.kind == "file":
-                _refuse_elided(one, text)
-                text = one.text
-            elif one.patch is not None:
+        for n, change in enumerate(changes):
+            if change.kind == "file":
+                _refuse_elided(change, text)
+                text = change.text
+            elif change.patch is not None:
                 # after another change the lines that a hunk names are no longer what its author
                 # counted
-                text = apply(one.patch.pieces, text, unique=unique or n > 0)
-            elif one.old.strip() or not text:
-                text = _edited(one, text)
+                text = apply(change.patch.pieces, text, unique=unique or n > 0)
+            elif change.old.strip() or not text:
+                text = _edited(change, text)
             else:
                 raise ConflictError(
-                    f"the edit block on reply line {one.line} searches for nothing, and the file"
+                    f"the edit block on reply line {change.line} searches for nothing, and the file"
                     " has text",
                     next_step="search for the text that it replaces",
                 )
@@ -340,29 +340,29 @@ def make_of(changes: tuple[Change, ...]) -> Callable[[str, bool], str]:
     return make
 
 
-def _edited(one: Change, text: str) -> str:
-    if not one.old:
-        return one.text
-    old, new = one.old, one.text
+def _edited(change: Change, text: str) -> str:
+    if not change.old:
+        return change.text
+    old, new = change.old, change.text
     if old not in text and not text.endswith("\n") and text.endswith(old[:-1]) and "\r" not in text:
         old, new = old[:-1], new.removesuffix("\n")  # the file's last line has no line end
     try:
         return replace_once(text, old, new)
     except ConflictError as fault:
         raise ConflictError(
-            f"the edit block on reply line {one.line}: {fault.what}",
+            f"the edit block on reply line {change.line}: {fault.what}",
             rule=fault.rule,
             next_step=fault.next_step,
         ) from None
 
 
-def _refuse_elided(one: Change, old: str) -> None:
+def _refuse_elided(change: Change, old: str) -> None:
     """A file that stands for more than it says would lose what it leaves out."""
-    kept = set(old.split("\n"))
-    for n, line in enumerate(one.text.split("\n")):
-        if _ELIDED.match(line) and line not in kept and ("..." in line or "…" in line):
+    lines_before = set(old.split("\n"))
+    for n, line in enumerate(change.text.split("\n")):
+        if _ELIDED.match(line) and line not in lines_before and ("..." in line or "…" in line):
             raise RefusedError(
-                f"{quote(one.path)} leaves out code on reply line {one.line + 1 + n}:"
+                f"{quote(change.path)} leaves out code on reply line {change.line + 1 + n}:"
                 f" {line.strip()[:80]!r}",
                 rule="a whole file replaces all of the old one",
                 next_step="send the whole file, or only the changes as a diff or edit blocks",
@@ -373,20 +373,20 @@ def by_file(changes: tuple[Change, ...]) -> dict[str, tuple[Change, ...]]:
     """The changes of each file, files in the reply's order. A whole file, a creation or a deletion
     stands alone.
     """
-    found: dict[str, tuple[Change, ...]] = {}
-    for one in changes:
-        found[one.path] = (*found.get(one.path, ()), one)
-    for path, several in found.items():
+    by_path: dict[str, tuple[Change, ...]] = {}
+    for change in changes:
+        by_path[change.path] = (*by_path.get(change.path, ()), change)
+    for path, several in by_path.items():
         alone = [
-            one
-            for one in several
-            if one.kind == "file" or (one.patch and one.patch.kind != "change")
+            change
+            for change in several
+            if change.kind == "file" or (change.patch and change.patch.kind != "change")
         ]
         if len(several) > 1 and alone:
-            lines = ", ".join(str(one.line) for one in several)
+            lines = ", ".join(str(change.line) for change in several)
             raise UsageError(
                 f"{quote(path)} stands several times in the reply: lines {lines}",
                 rule="a file is given whole once, or in edits",
                 next_step="take out all but one",
             )
-    return found
+    return by_path

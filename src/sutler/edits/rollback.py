@@ -22,10 +22,10 @@ Steps = tuple[tuple[str, str], ...]
 
 def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
     """Each file that these calls wrote, with its digests before and after; writes that follow upon
-    each other are one, and what somebody else wrote in between parts them. The last one comes
+    each other are one, and a write by another caller in between parts them. The last one comes
     first.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_path: dict[str, list[tuple[str, str]]] = {}
     for entry in entries:
         if (
             entry.phase == "done"
@@ -33,32 +33,39 @@ def writes_in(entries: Iterable[AuditEntry]) -> list[tuple[RelPath, Steps]]:
             and entry.effect == "write"
             and entry.before != entry.after
         ):
-            steps = found.setdefault(entry.path, [])
+            steps = by_path.setdefault(entry.path, [])
             if steps and steps[-1][1] == entry.before:
                 steps[-1] = steps[-1][0], entry.after
             else:
                 steps.append((entry.before, entry.after))
-    kept = {
+    changed = {
         path: tuple(step for step in reversed(steps) if step[0] != step[1])
-        for path, steps in found.items()
+        for path, steps in by_path.items()
     }
-    return [(RelPath(unquote(path)), steps) for path, steps in sorted(kept.items()) if steps]
+    return [(RelPath(unquote(path)), steps) for path, steps in sorted(changed.items()) if steps]
 
 
 def undo_of(name: str, rows: Sequence[AuditRow]) -> tuple[Order, ...]:
-    found = writes_in(map(unseal, rows))
-    if not found:
+    writes = writes_in(map(unseal, rows))
+    if not writes:
         raise UsageError(
             f"{name[:40]!r} has no writes to undo",
             next_step="see 'sutler log' and 'sutler history'",
         )
-    return tuple(Order(path, None, undo=steps) for path, steps in found)
+    return tuple(Order(path, None, undo=steps) for path, steps in writes)
 
 
 def version_order(door: Door, where: RelPath, version: str) -> Order:
     """The order that gives a file the bytes and the mode of a kept version."""
-    kept = door.gate.store.versions(where, 1_000)
-    match = next((one for one in kept if version and version in (one.id, one.digest)), None)
+    versions = door.gate.store.versions(where, 1_000)
+    match = next(
+        (
+            recorded
+            for recorded in versions
+            if version and version in (recorded.id, recorded.digest)
+        ),
+        None,
+    )
     data = None if match is None else known_bytes(door, where, match.digest)
     if match is None or (data is None and match.digest):
         raise SutlerError(
@@ -75,13 +82,13 @@ def undone(door: Door, order: Order) -> Plan:
     """
     before = file_before(door, order.path)
     now, merged = before, False
-    for was, came in order.undo:
-        if now.digest == came:
+    for was, became in order.undo:
+        if now.digest == became:
             now = version_held(door, order.path, was, now.mode)
-        elif was and came and now.digest:
-            now, merged = _without(door, order.path, now, (was, came)), True
+        elif was and became and now.digest:
+            now, merged = _without(door, order.path, now, (was, became)), True
         else:
-            raise stale(door, order.path, came)
+            raise stale(door, order.path, became)
     return Plan(order.path, before, now if now.digest else None, before.digest, merged)
 
 
@@ -90,22 +97,25 @@ def version_held(door: Door, path: RelPath, digest: str, mode: int) -> Held:
     data = known_bytes(door, path, digest) if digest else b""
     if data is None:
         raise SutlerError(f"what {quote(path)} held in version {version_id(digest)} is not kept")
-    known = (
-        one.mode
-        for one in door.gate.store.versions(path, 1_000)
-        if one.digest == digest and one.mode
+    modes = (
+        version.mode
+        for version in door.gate.store.versions(path, 1_000)
+        if version.digest == digest and version.mode
     )
-    return Held(data, digest, next(known, mode))
+    return Held(data, digest, next(modes, mode))
 
 
 def _without(door: Door, path: RelPath, now: Held, step: tuple[str, str]) -> Held:
     """Someone wrote after the write that is taken back: as if it had never been, where the two do
     not meet.
     """
-    was, came = (version_held(door, path, digest, now.mode) for digest in step)
+    was, became = (version_held(door, path, digest, now.mode) for digest in step)
     current, encoding = text_of(now.data, path)
     sides = Sides(
-        version_id(came.digest), text_of(came.data, path)[0], current, text_of(was.data, path)[0]
+        version_id(became.digest),
+        text_of(became.data, path)[0],
+        current,
+        text_of(was.data, path)[0],
     )
     data = bytes_of(merge_sides(door, path, sides), encoding, path)
     return Held(data, sha256(data).hexdigest(), now.mode)

@@ -45,8 +45,8 @@ def _diff(door: Door, path: RelPath, version1: str | None, version2: str | None)
     old_name, old = new_name, new
     if version1 or recorded:
         old_name, old = _side(door, path, version1 or older)
-    shown = quote(path)
-    return unified(lines_of(old), lines_of(new), f"{shown} {old_name}", f"{shown} {new_name}")
+    name = quote(path)
+    return unified(lines_of(old), lines_of(new), f"{name} {old_name}", f"{name} {new_name}")
 
 
 def _side(door: Door, path: RelPath, version: str | None) -> tuple[str, str]:

@@ -28,8 +28,15 @@ def known_bytes(door: Door, path: RelPath, base: str) -> bytes | None:
     if not base:
         return None
     store = door.gate.store
-    found = next((one for one in store.versions(path, 1_000) if base in (one.id, one.digest)), None)
-    digest = found.digest if found else base if len(base) == 64 else ""
+    version = next(
+        (
+            version
+            for version in store.versions(path, 1_000)
+            if base in (version.id, version.digest)
+        ),
+        None,
+    )
+    digest = version.digest if version else base if len(base) == 64 else ""
     if not digest:
         return None
     data = store.blob(digest)
@@ -46,24 +53,24 @@ class Shown(NamedTuple):
     text: str = ""
 
 
-def keep_shown(door: Door, shown: Shown | None) -> str:
+def keep_shown(door: Door, seen: Shown | None) -> str:
     """The digest, whose bytes are kept as a base for a merge if the text gives them again; a text
     alone proves nothing.
     """
-    if shown is None:
+    if seen is None:
         return ""
-    made = _bytes_of(shown.text, shown.digest) if shown.text else None
-    if made is not None:
-        door.gate.store.put_blob(shown.digest, made)
-    return shown.digest
+    data = _bytes_of(seen.text, seen.digest) if seen.text else None
+    if data is not None:
+        door.gate.store.put_blob(seen.digest, data)
+    return seen.digest
 
 
 def _bytes_of(text: str, digest: str) -> bytes | None:
     for encoding in ENCODINGS:
         try:
-            made = encode(text, encoding)
+            data = encode(text, encoding)
         except UnicodeError:
             continue
-        if sha256(made).hexdigest() == digest:
-            return made
+        if sha256(data).hexdigest() == digest:
+            return data
     return None

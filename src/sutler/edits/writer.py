@@ -2,8 +2,8 @@
 recorded and durable.
 
 Every edit is made for the version its author saw. If that is the file as it is, it applies exactly;
-if it is an older version that is known, the edit is made there and merged by lines; if nobody knows
-it, the edit must fit in one place. Where two changes meet nothing is written, and the answer holds
+if it is an older version that is known, the edit is made there and merged by lines; an
+edit for an unknown version must fit in one place. Where two changes meet nothing is written, and the answer holds
 what is needed for the next try.
 """
 
@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from sutler.access.door import Door
-from sutler.access.gate import Permit
+from sutler.access.gate import Judged
 from sutler.edits.answer import answer, preview, versions_of, whole_call
 from sutler.edits.conflicts import Met, advised, several, stale
 from sutler.edits.hunks import apply, replace_once
@@ -140,22 +140,22 @@ class Writer:
         """Take back every write of a session; all of them or none. What others wrote since is
         merged with, or is a conflict where it meets what is taken back.
         """
-        said = reason or f"rollback of session {session}"
+        note = reason or f"rollback of session {session}"
 
         def orders() -> tuple[Order, ...]:
             return undo_of(session, self._gate.store.audit_of(session, None, 100_000))
 
-        return self._run("rollback", "", (("session", session),), orders, said, dry_run)
+        return self._run("rollback", "", (("session", session),), orders, note, dry_run)
 
     def rollback_call(self, call: str, *, reason: str = "", dry_run: bool = False) -> PatchResult:
         """Take back what one call wrote, in all its files or in none; as with a session."""
         call = call.partition(".")[0]
-        said = reason or f"rollback of call {call}"
+        note = reason or f"rollback of call {call}"
 
         def orders() -> tuple[Order, ...]:
             return undo_of(call, self._gate.store.audit_of_call(call))
 
-        return self._run("rollback", "", (("call", call),), orders, said, dry_run)
+        return self._run("rollback", "", (("call", call),), orders, note, dry_run)
 
     def apply_reply(
         self,
@@ -177,12 +177,12 @@ class Writer:
         notes: list[str] = []
 
         def orders() -> tuple[Order, ...]:
-            found = read_reply(reply)
-            notes.extend(found.notes)
+            answer = read_reply(reply)
+            notes.extend(answer.notes)
             changes = by_file(
                 tuple(
-                    one._replace(path=self._door.admission.relpath(one.path))
-                    for one in found.changes
+                    change._replace(path=self._door.admission.relpath(change.path))
+                    for change in answer.changes
                 )
             )
             bases = {
@@ -208,7 +208,7 @@ class Writer:
     ) -> PatchResult:
         if self._gate.store.pending_count():
             recover(self._door)
-        said = (
+        details = (
             *args,
             *((("reason", reason),) if reason else ()),
             *((("dry_run", "yes"),) if dry_run else ()),
@@ -218,7 +218,7 @@ class Writer:
             tool=tool,
             effect="write",
             path=ROOT,
-            args=(("path", raw), *said),
+            args=(("path", raw), *details),
         )
         try:
             self._door.root.require_place()
@@ -231,10 +231,10 @@ class Writer:
             msgspec.structs.replace(
                 call,
                 id=f"{call.id}.{n}",
-                path=one.path,
-                standing=self._door.admission.standing(one.path),
+                path=order.path,
+                standing=self._door.admission.standing(order.path),
             )
-            for n, one in enumerate(wanted)
+            for n, order in enumerate(wanted)
         )
         self._met.clear()
         try:
@@ -252,7 +252,7 @@ class Writer:
         """
         gate, started = self._gate, time.perf_counter()
         decisions = gate.judge(calls)  # a denied path is not even looked at
-        asked = next((one for one in decisions if one.verdict == "ask"), None)
+        asked = next((decision for decision in decisions if decision.verdict == "ask"), None)
         plans: tuple[Plan, ...] = ()
         approval = ""
         if asked:
@@ -267,8 +267,8 @@ class Writer:
             self._unchanged(plans)
             plans = plans or self._planned(calls, wanted)
             bound, answered = _bound(calls, plans), answer(self._door, plans)
-            permit = Permit(bound, decisions, approval, started)
-            intents = gate.intend(permit, whole_call(bound, ""), _contents(plans))
+            judged = [Judged(decision, approval, started) for decision in decisions]
+            intents = gate.intend(bound, judged, whole_call(bound, ""), _contents(plans))
             try:
                 replace_all(_replacements(self._door.root, plans))
             except UnsettledError:
@@ -301,9 +301,9 @@ class Writer:
         """
         plans: list[Plan] = []
         faults: list[ConflictError] = []
-        for one in wanted:
+        for order in wanted:
             try:
-                plans.append((undone if one.undo else plan_of)(self._door, one))
+                plans.append((undone if order.undo else plan_of)(self._door, order))
             except ConflictError as fault:
                 faults.append(fault)
                 if isinstance(fault.sides, Met):
@@ -358,18 +358,18 @@ def _outcomes(plans: tuple[Plan, ...], answered: PatchResult) -> tuple[Outcome, 
     )
 
 
-def _order(one: FilePatch, where: RelPath, base: str) -> Order:
+def _order(file: FilePatch, where: RelPath, base: str) -> Order:
     def make(text: str, unique: bool) -> str:
-        return apply(one.pieces, text, unique=unique)
+        return apply(file.pieces, text, unique=unique)
 
-    gone = one.kind == "delete"
+    gone = file.kind == "delete"
     return Order(
         where,
-        make if one.pieces or not gone else None,
+        make if file.pieces or not gone else None,
         base,
-        one.kind == "create",
+        file.kind == "create",
         gone,
-        mode=one.mode,
+        mode=file.mode,
     )
 
 
@@ -378,7 +378,7 @@ def _replied(where: RelPath, changes: tuple[Change, ...], base: str) -> Order:
     if first.patch is not None and first.patch.kind != "change":
         return _order(first.patch, where, base)
     new = first.kind == "edit" and not first.old.strip()
-    mode = next((one.patch.mode for one in changes if one.patch and one.patch.mode), 0)
+    mode = next((change.patch.mode for change in changes if change.patch and change.patch.mode), 0)
     return Order(where, make, base, fresh=new, whole=first.kind == "file", mode=mode)
 
 

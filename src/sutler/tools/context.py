@@ -72,7 +72,7 @@ def pack(
         args = (*args, ("diff", "yes"))
 
     def work(progress: Progress) -> Packed:
-        start, known = _position(cursor)
+        start, pack = _position(cursor)
         project = _project(door, progress)
         packing = project.pack(
             goal=goal,
@@ -85,7 +85,7 @@ def pack(
         )
         packing.progress = progress
         text, report = packing.text(), packing.report
-        if known and not report.pack_id.startswith(known):
+        if pack and not report.pack_id.startswith(pack):
             raise ConflictError(
                 "the project has changed since the cursor was given", next_step="pack it again"
             )
@@ -97,15 +97,15 @@ def pack(
             redacted=project.settings.flag("redact"),
         )
         # Only the budget's exclusions are counted: the number of others would say what exists.
-        shown, out = (
+        part, out = (
             text[start:end],
             sum(item.count for item in report.excluded if item.reason == "budget"),
         )
-        tokens = door.setup.count(shown)
+        tokens = door.setup.count(part)
         more = f"{end}@{report.pack_id[:16]}" if end < len(text) else ""
         answer = PackText(
             report.pack_id,
-            shown,
+            part,
             start,
             end,
             len(text),
@@ -154,8 +154,8 @@ def why(door: Door, path: str) -> Verdict:
     """
 
     def perform(where: RelPath) -> tuple[Verdict, Outcome]:
-        found = verdict(_project(door), door.root, where)
-        return convert(told_all(found), Verdict), Outcome()
+        answer = verdict(_project(door), door.root, where)
+        return convert(told_all(answer), Verdict), Outcome()
 
     return door.enter("why", path, (), perform, effect="list")
 

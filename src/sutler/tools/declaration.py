@@ -213,8 +213,8 @@ def failure(error: SutlerError) -> Failure:
     conflict = error.conflict if isinstance(error, ConflictError) else None
     approval = error.approval if isinstance(error, DeniedError) else ""
     kind = "approval_needed" if approval else _KINDS.get(error.exit_code, "failed")
-    known = conflict if isinstance(conflict, Conflict) else None
-    trouble = Trouble(kind, error.what, error.rule, error.next_step, known)
+    details = conflict if isinstance(conflict, Conflict) else None
+    trouble = Trouble(kind, error.what, error.rule, error.next_step, details)
     return Failure(success=False, error=trouble, pending_approval=approval)
 
 
@@ -271,16 +271,16 @@ def _reading(reading: Reading) -> str:
     return f"{delimited(reading)}{notes}{more}"
 
 
-def _hits(found: Found) -> str:
+def _hits(answer: Found) -> str:
     """Hits below their places, each line with its number in the file."""
     blocks = []
-    for hit in found.hits:
+    for hit in answer.hits:
         lines = hit.text.split("\n")
         queries = f" ({', '.join(hit.queries)})" if hit.queries else ""
         rows = [f"{hit.first + at}: {line}" for at, line in enumerate(lines)]
         place = f"{hit.path}:{hit.first}-{hit.first + len(lines) - 1}"
         blocks.append("\n".join([f"{place}{queries}", *rows]))
-    skipped = f", {found.skipped:,} skipped" if found.skipped else ""
-    ended = f"; stopped at {found.stopped}, narrow the search" if found.stopped else ""
-    blocks.append(f"[{len(found.hits):,} matches in {found.files:,} files{skipped}{ended}]")
+    skipped = f", {answer.skipped:,} skipped" if answer.skipped else ""
+    ended = f"; stopped at {answer.stopped}, narrow the search" if answer.stopped else ""
+    blocks.append(f"[{len(answer.hits):,} matches in {answer.files:,} files{skipped}{ended}]")
     return "\n\n".join(blocks) + "\n"

@@ -34,11 +34,12 @@ _GLOBS = Param(
     (),
 )
 _CURSOR = Param("cursor", "string", "`next` of the previous answer, to continue it", "")
-_KNOWN = Param(
-    "known",
+_SINCE = Param(
+    "since",
     "string",
     "a version you have; if it is current, the answer is `unchanged`",
     "",
+    aliases=("known",),
 )
 _BASE = Param(
     "base",
@@ -61,12 +62,13 @@ TOOLS: tuple[Tool, ...] = table(
         example={"globs": ["src/**/*.py"]},
         run=Door.list_files,
         standard=True,
+        slow=True,
     ),
     Tool(
         name="read_file",
         effect="read",
         help="Read a text file from its beginning.",
-        params=(_PATH, _CURSOR, _KNOWN),
+        params=(_PATH, _CURSOR, _SINCE),
         returns="text with its version and line numbers, and `next` if there is more",
         answer=Reading,
         example={"path": "README.md"},
@@ -81,7 +83,7 @@ TOOLS: tuple[Tool, ...] = table(
             _PATH,
             Param("start", "integer", "first line, from 1", required=True, least=1),
             Param("end", "integer", "last line, inclusive", required=True, least=1),
-            _KNOWN,
+            _SINCE,
         ),
         returns="text with its version and line numbers",
         answer=Reading,
@@ -128,6 +130,7 @@ TOOLS: tuple[Tool, ...] = table(
             *queries, kind=kind, globs=globs, ignore_case=ignore_case
         ),
         standard=True,
+        slow=True,
     ),
     Tool(
         name="outline",

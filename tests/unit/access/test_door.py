@@ -93,15 +93,15 @@ def test_a_cursor_of_another_version_is_a_conflict(open_door: OpenDoor) -> None:
 def test_unchanged_is_only_said_to_who_received_it(open_door: OpenDoor) -> None:
     door = open_door({"a": NUMBERS})
     version = door.read_lines("a", 1, 50).version
-    assert door.read_lines("a", 10, 20, known=version).unchanged
-    assert not door.read_lines("a", 10, 60, known=version).unchanged
+    assert door.read_lines("a", 10, 20, since=version).unchanged
+    assert not door.read_lines("a", 10, 60, since=version).unchanged
     assert (
         not open_door({"a": NUMBERS}, session="other")
-        .read_lines("a", 10, 20, known=version)
+        .read_lines("a", 10, 20, since=version)
         .unchanged
     )
     (root_of(door) / "a").write_text(NUMBERS.replace("line 15\n", "changed\n"))
-    assert "changed" in door.read_lines("a", 10, 20, known=version).text
+    assert "changed" in door.read_lines("a", 10, 20, since=version).text
 
 
 def test_a_small_model_gets_little_unless_approved(open_door: OpenDoor) -> None:

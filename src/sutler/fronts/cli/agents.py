@@ -164,7 +164,7 @@ def _install(args: argparse.Namespace, console: Console, root: str) -> int:
     change = install.plan(args.client, path, args.name, entry)
     if args.print:
         console.note(f"for {path}:")
-        console.answer(change.shown)
+        console.answer(change.entry)
         return 0
     backup = install.write(change)
     if console.as_json:

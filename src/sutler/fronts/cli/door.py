@@ -162,12 +162,12 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
                 "path": span["path"],
                 "start": start,
                 "end": int(span["end"] or start),
-                "known": args.known,
+                "since": args.known,
             }
             found = call(door, "read_lines", given)
         else:
             found = call(
-                door, "read_file", {"path": args.path, "cursor": args.cursor, "known": args.known}
+                door, "read_file", {"path": args.path, "cursor": args.cursor, "since": args.known}
             )
     assert isinstance(found, Reading)  # noqa: S101  # the table says so
     for note in found.notes:

@@ -69,12 +69,12 @@ def can_ask(capabilities: object) -> bool:
     """Whether a client shows forms: an empty `elicitation` means so, and so does one that names
     `form`.
     """
-    found = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
-    return isinstance(found, dict) and (not found or "form" in found)
+    forms = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    return isinstance(forms, dict) and (not forms or "form" in forms)
 
 
 class Sealed:
-    """Request state that goes through the client and comes back: bound to session, tool and
+    """Request state that the client carries between two requests: bound to session, tool and
     arguments.
     """
 
@@ -84,8 +84,8 @@ class Sealed:
 
     def state(self, approval: str) -> str:
         about = canonical([*self._call[:2], dict(self._call[2])])
-        told = f"sutler request state\n{approval}\n{about}".encode()
-        return f"{approval}.{hmac.new(self._key, told, 'sha256').hexdigest()}"
+        sealed = f"sutler request state\n{approval}\n{about}".encode()
+        return f"{approval}.{hmac.new(self._key, sealed, 'sha256').hexdigest()}"
 
     def approval(self, state: object) -> str:
         """The approval that a state is about, or nothing when it was not made here for this very

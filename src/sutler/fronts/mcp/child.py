@@ -1,7 +1,7 @@
 """Long work in a child process: the server stays free, and a cancelled call ends at once.
 
-A forked child has the caller's policy and everything that the server has loaded, and shares the
-interpreter's lock with nobody. Only its answer crosses the pipe; the gate records the call in the
+A forked child has the caller's policy and everything that the server has loaded, and has an
+interpreter of its own. Only its answer crosses the pipe; the gate records the call in the
 server, before and after.
 """
 
@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import stat
-import sys
 import time
 from collections.abc import Callable
 from typing import Literal, NoReturn, TypeVar
@@ -25,8 +24,6 @@ from sutler.errors import SutlerError
 
 T = TypeVar("T")
 
-AVAILABLE = sys.platform.startswith("linux")
-"""Elsewhere a fork is not safe once there are threads; the work then runs in the server."""
 POLL = 0.05
 """Seconds between two looks at whether the call was cancelled."""
 _GRACE = 0.2
@@ -56,10 +53,10 @@ class Child:
         os.close(into)
         self._data = bytearray()
 
-    def result(self, kind: type[T], progress: Progress, over: Callable[[], bool]) -> T:
+    def result(self, kind: type[T], progress: Progress, check: Callable[[], None]) -> T:
+        """The answer of the child. `check` raises if the call was cancelled."""
         while True:
-            if over():
-                raise CancelledError
+            check()
             if not select.select([self._pipe], [], [], POLL)[0]:
                 continue
             chunk = os.read(self._pipe, 1 << 20)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sutler.access.grants import Consent
 from sutler.fronts.mcp.approvals import question, verdict
-from sutler.fronts.mcp.child import POLL
+from sutler.fronts.mcp.child import POLL, CancelledError
 from sutler.fronts.mcp.wire import Id, Message
 from sutler.store.records import Approval, Caller
 from sutler.tools import Opener
@@ -67,8 +67,16 @@ class Exchange:
     def over(self) -> bool:
         return self.cancelled.is_set() or (self._gone is not None and self._gone())
 
+    def check(self) -> None:
+        """Raise CancelledError if the client has withdrawn the request."""
+        if self.over():
+            raise CancelledError
+
     def progress(self, done: int, total: int) -> None:
-        """Notify the client at most ten times a second, always further than before."""
+        """Notify the client at most ten times a second, always further than before; ends the work
+        of a request that was withdrawn.
+        """
+        self.check()
         now = time.monotonic()
         if self.send is None or self._token is None:
             return

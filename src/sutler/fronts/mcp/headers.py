@@ -38,7 +38,7 @@ class Head:
         return self._fields.get(name, "")
 
     def accepts(self, kind: str) -> bool:
-        wanted = {one.partition(";")[0].strip().lower() for one in self.get("accept").split(",")}
+        wanted = {kind.partition(";")[0].strip().lower() for kind in self.get("accept").split(",")}
         return bool(wanted & {kind, f"{kind.partition('/')[0]}/*", "*/*"})
 
 
@@ -58,16 +58,16 @@ def head_of(request: h11.Request) -> Head:
 
 def routed(head: Head, message: Message) -> bool:
     """Whether a message is of the newer era. Then header and body must say the same."""
-    said, meant = head.get("mcp-protocol-version"), message.meta.get(f"{META}protocolVersion")
-    if meant is None and (not said or said in OLD):
+    version, meant = head.get("mcp-protocol-version"), message.meta.get(f"{META}protocolVersion")
+    if meant is None and (not version or version in OLD):
         return False
     if not message.method or message.id is None:
-        if said not in (*NEW, *OLD):
-            raise _unsupported(said)
-        return said in NEW
-    if meant is None and said not in NEW:
-        raise _unsupported(said, message)
-    if said != meant:
+        if version not in (*NEW, *OLD):
+            raise _unsupported(version)
+        return version in NEW
+    if meant is None and version not in NEW:
+        raise _unsupported(version, message)
+    if version != meant:
         raise Fault(
             HEADER_MISMATCH, "MCP-Protocol-Version is not what the body says", id=message.id
         )
@@ -79,12 +79,12 @@ def routed(head: Head, message: Message) -> bool:
     return True
 
 
-def _unsupported(said: str, message: Message | None = None) -> Fault:
-    known = {"supported": list(NEW), "requested": said}
+def _unsupported(version: str, message: Message | None = None) -> Fault:
+    versions = {"supported": list(NEW), "requested": version}
     return Fault(
         UNSUPPORTED_VERSION,
         "unsupported protocol version",
-        known,
+        versions,
         id=message.id if message else None,
     )
 

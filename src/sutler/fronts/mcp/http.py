@@ -99,16 +99,16 @@ class Doors:
             return None
         session = f"http:{self._owner}:{name}" if name else f"http:{self._owner}"
         with self._lock:
-            found = self._peers.get(session)
-            if found is None:
+            peer = self._peers.get(session)
+            if peer is None:
                 caller = Caller(
                     f"mcp-http:{self._owner}", session, self._profile, person=self._person
                 )
-                found = self._peers[session] = Peer(self._door_for, caller)
+                peer = self._peers[session] = Peer(self._door_for, caller)
             self._peers.move_to_end(session)
             while len(self._peers) > _DOORS:
                 self._peers.popitem(last=False)
-            return found
+            return peer
 
 
 _LISTENING = 0.5  # seconds

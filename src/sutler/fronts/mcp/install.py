@@ -88,12 +88,12 @@ def entry(root: str, tools: tuple[str, ...] = (), writable: tuple[str, ...] = ()
 
 
 class Change(Struct, frozen=True):
-    """A file as it is and as it shall be; `shown` is the part that is ours."""
+    """A file as it is and as it shall be; `entry` is the part that is ours."""
 
     path: str
     before: str | None
     after: str
-    shown: str
+    entry: str
 
     @property
     def changed(self) -> bool:

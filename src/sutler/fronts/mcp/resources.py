@@ -39,9 +39,9 @@ TEMPLATES: list[dict[str, object]] = [
 
 def listed(door: Door) -> list[dict[str, object]]:
     """The entry documents that are there, and the ledger's tail."""
-    found = call(door, "list_files", {"globs": [f"/{name}" for name in ENTRY_DOCUMENTS]})
-    assert isinstance(found, Listing)  # noqa: S101  # the table says so
-    there = set(found.paths)
+    listing = call(door, "list_files", {"globs": [f"/{name}" for name in ENTRY_DOCUMENTS]})
+    assert isinstance(listing, Listing)  # noqa: S101  # the table says so
+    there = set(listing.paths)
     documents: list[dict[str, object]] = [
         {
             "uri": FILES + percent(name),
@@ -66,9 +66,9 @@ def read(door: Door, uri: str) -> list[dict[str, object]]:
         return [{"uri": uri, "mimeType": "application/x-ndjson", "text": _tail(door)}]
     if not uri.startswith(FILES):
         raise Fault(BAD_PARAMS, "no such resource", {"next": f"use {TAIL} or {FILES}PATH"})
-    found = call(door, "read_file", {"path": unpercent(uri[len(FILES) :])})
-    assert isinstance(found, Reading)  # noqa: S101  # the table says so
-    return [{"uri": uri, "mimeType": "text/plain", "text": found.text}]
+    reading = call(door, "read_file", {"path": unpercent(uri[len(FILES) :])})
+    assert isinstance(reading, Reading)  # noqa: S101  # the table says so
+    return [{"uri": uri, "mimeType": "text/plain", "text": reading.text}]
 
 
 def _tail(door: Door) -> str:
@@ -98,17 +98,21 @@ def _base() -> Base:
 
 
 def prompts() -> list[dict[str, object]]:
-    return [_prompt(load_goal(one.id, _base())) for one in list_goals((_base(),))]
+    return [_prompt(load_goal(goal.id, _base())) for goal in list_goals((_base(),))]
 
 
-def _prompt(found: Found) -> dict[str, object]:
-    goal = found.goal
+def _prompt(goal_file: Found) -> dict[str, object]:
+    goal = goal_file.goal
     arguments = [
-        {"name": one.name, "description": one.description, "required": bool(one.required)}
-        for one in goal.parameters
+        {
+            "name": parameter.name,
+            "description": parameter.description,
+            "required": bool(parameter.required),
+        }
+        for parameter in goal.parameters
     ]
     return {
-        "name": found.id,
+        "name": goal_file.id,
         "title": goal.name,
         "description": goal.description,
         "arguments": arguments,
@@ -116,21 +120,22 @@ def _prompt(found: Found) -> dict[str, object]:
 
 
 def prompt(name: str, params: dict[str, Any]) -> dict[str, object]:
-    known = {one.id for one in list_goals((_base(),))}
-    if name not in known:
+    names = {goal.id for goal in list_goals((_base(),))}
+    if name not in names:
         raise Fault(
-            BAD_PARAMS, f"no prompt {name[:60]!r}", {"next": f"prompts: {', '.join(sorted(known))}"}
+            BAD_PARAMS, f"no prompt {name[:60]!r}", {"next": f"prompts: {', '.join(sorted(names))}"}
         )
-    given = params.get("arguments") or {}
-    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+    sent = params.get("arguments") or {}
+    if not isinstance(sent, dict) or not all(isinstance(value, str) for value in sent.values()):
         raise Fault(BAD_PARAMS, "arguments is not an object of strings")
-    found = load_goal(name, _base())
-    arguments = validate(found.goal, name, dict(given))
+    goal_file = load_goal(name, _base())
+    arguments = validate(goal_file.goal, name, dict(sent))
     if arguments.notes:
         raise Fault(BAD_PARAMS, arguments.notes[0])
     context = {
-        script.name: _CONTEXT.get(script.name, "(use the tools)") for script in found.goal.scripts
+        script.name: _CONTEXT.get(script.name, "(use the tools)")
+        for script in goal_file.goal.scripts
     }
-    text = render_goal(found, {"Args": arguments.values, "Context": context}, {})
+    text = render_goal(goal_file, {"Args": arguments.values, "Context": context}, {})
     message = {"role": "user", "content": {"type": "text", "text": text}}
-    return {"description": found.goal.description, "messages": [message]}
+    return {"description": goal_file.goal.description, "messages": [message]}

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from sutler import system
 from sutler.access import grants
 from sutler.access.audit import Ledger
 from sutler.access.door import Door
@@ -92,12 +93,12 @@ class Server:
             "tasks/update": lambda message, peer: self._tasks.update(message, peer.session),
             "tasks/cancel": lambda message, peer: self._tasks.cancel(message, peer.session),
         }
-        self._known = {*self._methods, "initialize", "ping", "server/discover"}
+        self._countable = {*self._methods, "initialize", "ping", "server/discover"}
 
     def slow(self, message: Message) -> bool:
         """Whether a request may take seconds, so that a transport answers it beside others."""
         tool = _tool_of(message)
-        return tool is not None and tool.slow and child.AVAILABLE
+        return tool is not None and tool.slow
 
     def writes(self, message: Message) -> bool:
         tool = _tool_of(message)
@@ -134,7 +135,7 @@ class Server:
             self._metrics.add(
                 Served(
                     at=stamp(time.time()),
-                    method=message.method if message.method in self._known else "other",
+                    method=message.method if message.method in self._countable else "other",
                     outcome="cancelled" if exchange.cancelled.is_set() else outcome,
                     milliseconds=round((time.perf_counter() - begun) * 1_000, 3),
                     tool=tool.name if tool else "",
@@ -164,11 +165,10 @@ class Server:
         peer.door.aside = self._aside
         try:
             with self._lock:  # one call at a time: the store is one writer's, and so is a door
-                if exchange.over():
-                    raise CancelledError
+                exchange.check()
                 if not new:
                     return self._old(message, peer)
-                found = self._new(message, peer)
+                body = self._new(message, peer)
         except SutlerError as error:
             raise Fault(
                 BAD_PARAMS, str(error), {"rule": error.rule, "next": error.next_step}
@@ -177,9 +177,9 @@ class Server:
             raise
         except Exception as fault:  # a failing call must neither end the server nor reveal the host
             raise _internal(message, fault) from fault
-        found.setdefault("resultType", "complete")
-        found["_meta"] = {f"{META}serverInfo": _INFO}
-        return found
+        body.setdefault("resultType", "complete")
+        body["_meta"] = {f"{META}serverInfo": _INFO}
+        return body
 
     def finish(self) -> None:
         """Wait for the call that is being answered, and answer no other. Slow calls are
@@ -192,22 +192,22 @@ class Server:
             self._engines.acquire()
         self._lock.acquire()
 
-    def _aside(self, work: Callable[[Progress], T], kind: type[T]) -> T:
-        """Run long work in a child process. The fork happens while no other call runs; then the
-        server answers others until the child is done.
+    def _aside(self, work: Callable[[Progress], T], kind: type[T], *, fork: bool = True) -> T:
+        """Run long work while the server answers others: in a child process, which is forked while
+        no other call runs; or in this thread, where a fork is not safe or not worth its time.
         """
         exchange = current.get() or Exchange()
-        if not child.AVAILABLE:
-            return work(exchange.progress)
+        if not (fork and "fork" in system.offered):
+            with exchange.aside():
+                return work(exchange.progress)
         with exchange.aside():
             while not self._engines.acquire(timeout=child.POLL):
-                if exchange.over():
-                    raise CancelledError
+                exchange.check()
         try:
             engine = child.Child(work)
             with exchange.aside():
                 try:
-                    return engine.result(kind, exchange.progress, exchange.over)
+                    return engine.result(kind, exchange.progress, exchange.check)
                 finally:
                     engine.end()
         finally:
@@ -254,24 +254,24 @@ class Server:
                 "ttlMs": _HOUR,
                 "cacheScope": "public",
             }
-        found = dict(self._method(message)(message, peer))
+        body = dict(self._method(message)(message, peer))
         if message.method in ("tools/list", "prompts/list", "resources/templates/list"):
-            found |= {"ttlMs": _HOUR, "cacheScope": "public"}
+            body |= {"ttlMs": _HOUR, "cacheScope": "public"}
         elif message.method.startswith("resources/"):
-            found |= {"ttlMs": 0, "cacheScope": "private"}
-        return found
+            body |= {"ttlMs": 0, "cacheScope": "private"}
+        return body
 
     def _method(self, message: Message) -> Method:
-        found = self._methods.get(message.method)
-        if found is None:
+        method = self._methods.get(message.method)
+        if method is None:
             raise Fault(NO_METHOD, f"no method {message.method[:60]!r}")
-        return found
+        return method
 
     # calls
 
     def _call(self, message: Message, peer: Peer) -> dict[str, object]:
-        name, given = _text(message, "name"), message.params.get("arguments")
-        arguments = {} if given is None else given
+        name, sent = _text(message, "name"), message.params.get("arguments")
+        arguments = {} if sent is None else sent
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
         if name not in self._served:
@@ -326,15 +326,15 @@ class Server:
                 "repeat the call without it",
             )
         answers = message.params.get("inputResponses")
-        said = verdict(answers.get("approval")) if isinstance(answers, dict) else None
-        if said is None:
+        consent = verdict(answers.get("approval")) if isinstance(answers, dict) else None
+        if consent is None:
             waits = f"a person can run `sutler approve {id}`; then repeat the very same call"
             return _failure("approval_needed", "the person has not answered", waits, id)
         gate, now = peer.door.gate, peer.door.gate.clock()
         by = f"front:{gate.caller.id}"
         # Looked at before it is settled: the same answer, sent again, must give no second grant.
         approval = gate.store.approval(id)
-        settled = gate.store.settle(id, "approved" if said else "denied", by)
+        settled = gate.store.settle(id, "approved" if consent else "denied", by)
         fresh = (
             approval is not None and approval.state == "pending" and stamp(now) < approval.expires
         )
@@ -342,11 +342,11 @@ class Server:
             approval is not None
             and settled
             and fresh
-            and said == "session"
+            and consent == "session"
             and grants.grantable(approval)
         ):
             grants.give(gate.store, approval, by, now)
-        return None if said else _failure("denied", DECLINED, DO_NOT_RETRY)
+        return None if consent else _failure("denied", DECLINED, DO_NOT_RETRY)
 
 
 def _tool_of(message: Message) -> Tool | None:
@@ -392,7 +392,7 @@ def _failure(kind: str, what: str, next_step: str, approval: str = "") -> Failur
 
 
 def _text(message: Message, name: str) -> str:
-    found = message.params.get(name)
-    if not isinstance(found, str):
+    value = message.params.get(name)
+    if not isinstance(value, str):
         raise Fault(BAD_PARAMS, f"params.{name} is not a string")
-    return found
+    return value

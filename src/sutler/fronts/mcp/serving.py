@@ -56,8 +56,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def backend(self) -> BackendProfile:
-        found = PROFILES[self.profile]
-        return replace(found, max_tokens=min(found.max_tokens, self.max_tokens))
+        profile = PROFILES[self.profile]
+        return replace(profile, max_tokens=min(profile.max_tokens, self.max_tokens))
 
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
@@ -114,7 +114,7 @@ def serve_http(plan: Plan, note: Note) -> None:
         server = Server(ledger, *tools, _metrics(plan))
         signal.signal(signal.SIGTERM, lambda *_: _close(listener))
         signal.signal(signal.SIGINT, lambda *_: _close(listener))
-        note(f"serving http://{_shown(plan.host)}:{site.port}{PATH}")
+        note(f"serving http://{_bracketed(plan.host)}:{site.port}{PATH}")
         _settle_in()
         bug_report.guard_threads(["mcp", "--http"])
         HttpServer(OneProject(server, doors, token), site, listener).serve()
@@ -130,8 +130,8 @@ def _log_line(line: str) -> None:
 
 
 def _settle_in() -> None:
-    """What is there now stays, and the collector need not look at it in the middle of somebody's
-    call. The tokenizer comes with the first answer, and not in the middle of a later one.
+    """Keep what is loaded out of the collector's way: it would be looked at in the middle of a
+    call. The tokenizer is loaded with the first answer, and not in the middle of a later one.
     """
     expect_much()
     gc.collect()
@@ -144,14 +144,14 @@ def _close(listener: socket.socket) -> None:
     threading.Thread(target=listener.shutdown, args=(socket.SHUT_RDWR,), daemon=True).start()
 
 
-def _shown(host: str) -> str:
+def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
 def _site(plan: Plan, token: str, port: int) -> Site:
     names = [*(LOOPBACK if plan.host in LOOPBACK else (plan.host,)), *plan.hosts]
     hosts = tuple(
-        dict.fromkeys(name if _has_port(name) else f"{_shown(name)}:{port}" for name in names)
+        dict.fromkeys(name if _has_port(name) else f"{_bracketed(name)}:{port}" for name in names)
     )
     own = tuple(f"http://{name}" for name in hosts)
     return Site(

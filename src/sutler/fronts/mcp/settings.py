@@ -22,8 +22,8 @@ class _Json:
         self.text = text
 
     def blank(self, at: int) -> int:
-        found = _BLANK.match(self.text, at)
-        return found.end() if found else at
+        match = _BLANK.match(self.text, at)
+        return match.end() if match else at
 
     def value(self, at: int, depth: int = 0) -> tuple[Any, int]:
         """The value at a place, and where it ends."""
@@ -36,16 +36,16 @@ class _Json:
             return {name: value for name, (value, _, _) in members.items()}, end
         if letter == "[":
             return self._list(at, depth)
-        found = (_STRING if letter == '"' else _PLAIN).match(self.text, at)
-        if found is None:
+        match = (_STRING if letter == '"' else _PLAIN).match(self.text, at)
+        if match is None:
             raise ValueError(f"not JSON at character {at}")
-        return json.loads(found[0]), found.end()
+        return json.loads(match[0]), match.end()
 
     def members(self, at: int, depth: int = 0) -> tuple[dict[str, tuple[Any, int, int]], int]:
         """The members of the object that begins at `at`, each with the place of its value; and the
         object's end.
         """
-        found: dict[str, tuple[Any, int, int]] = {}
+        members: dict[str, tuple[Any, int, int]] = {}
         at = self.blank(at + 1)
         while self.text[at : at + 1] != "}":
             name = _STRING.match(self.text, at)
@@ -55,20 +55,20 @@ class _Json:
             start = self.blank(colon + 1)
             value, end = self.value(start, depth + 1)
             key = json.loads(name[0])
-            if key in found:
+            if key in members:
                 raise ValueError(f"{key} stands there twice")
-            found[key] = value, start, end
+            members[key] = value, start, end
             at = self._comma(end, "}")
-        return found, at + 1
+        return members, at + 1
 
     def _list(self, at: int, depth: int) -> tuple[list[Any], int]:
-        found: list[Any] = []
+        items: list[Any] = []
         at = self.blank(at + 1)
         while self.text[at : at + 1] != "]":
             value, end = self.value(at, depth + 1)
-            found.append(value)
+            items.append(value)
             at = self._comma(end, "]")
-        return found, at + 1
+        return items, at + 1
 
     def _comma(self, at: int, closing: str) -> int:
         at = self.blank(at)
@@ -101,8 +101,8 @@ def with_json(text: str, key: str, name: str, entry: Entry) -> str:
     servers, _ = walk.members(inner)
     if name not in servers:
         return _added(walk, inner, name, entry, step, 2)
-    known, begin, end = servers[name]
-    if known == entry:
+    entry_before, begin, end = servers[name]
+    if entry_before == entry:
         return text
     return text[:begin] + _spelled(entry, step, 2) + text[end:]
 
@@ -125,8 +125,8 @@ def _spelled(value: object, step: str, level: int) -> str:
 
 
 def _indent(text: str) -> str:
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found and len(found[1]) <= 8 else "  "
+    indent = re.search(r"\n([ \t]+)\S", text)
+    return indent[1] if indent and len(indent[1]) <= 8 else "  "
 
 
 # TOML
@@ -141,23 +141,23 @@ def read_toml(text: str) -> dict[str, Any]:
 def with_toml(text: str, key: str, name: str, entry: Entry) -> str:
     """The text with the table `[key.name]`: in the place of the old one, else at the end."""
     bare = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
-    rows = [f"[{key}.{bare}]", *(f"{one} = {_toml(value)}" for one, value in entry.items())]
+    rows = [f"[{key}.{bare}]", *(f"{name} = {_toml(value)}" for name, value in entry.items())]
     block = "\n".join(rows) + "\n"
     header = re.compile(
         rf"^\[\s*{re.escape(key)}\s*\.\s*(?:{re.escape(bare)}|\"{re.escape(name)}\")\s*\].*$", re.M
     )
-    found = header.search(text)
-    if found is None:
+    match = header.search(text)
+    if match is None:
         gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{gap}{block}"
-    after = re.compile(r"^\s*\[", re.M).search(text, found.end())
+    after = re.compile(r"^\s*\[", re.M).search(text, match.end())
     end = after.start() if after else len(text)
-    lines = text[found.end() : end].splitlines(keepends=True)
+    lines = text[match.end() : end].splitlines(keepends=True)
     # Comments and blanks behind the old entry are about what comes next.
     ours = next(
         (n for n in range(len(lines), 0, -1) if lines[n - 1].strip()[:1] not in ("", "#")), 0
     )
-    return text[: found.start()] + block + "".join(lines[max(ours, 1) :]) + text[end:]
+    return text[: match.start()] + block + "".join(lines[max(ours, 1) :]) + text[end:]
 
 
 def _toml(value: object) -> str:

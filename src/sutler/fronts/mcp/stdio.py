@@ -95,7 +95,7 @@ class Stdio:
         self._lines = Lines(incoming)
         self._out = outgoing
         self._sending = threading.Lock()
-        self._kept: deque[Message] = deque()
+        self._delayed: deque[Message] = deque()
         self._slow: set[threading.Thread] = set()
         self._busy = self._asking = self._stopped = False
 
@@ -108,8 +108,8 @@ class Stdio:
     def serve(self, peer: Peer) -> None:
         """Answer until the client closes its end; what it asked for before that is answered."""
         while not self._stopped:
-            if self._kept:
-                self._answer(self._kept.popleft(), peer)
+            if self._delayed:
+                self._answer(self._delayed.popleft(), peer)
             elif (line := self._lines.next()) is not None:
                 self._take(line, peer)
             else:
@@ -135,7 +135,7 @@ class Stdio:
         elif self._server.slow(message):
             self._answer_beside(message, peer)
         elif self._asking and self._server.writes(message):
-            self._kept.append(message)
+            self._delayed.append(message)
         else:
             self._answer(message, peer)
 
@@ -181,7 +181,7 @@ class Stdio:
         """Serve the client until it delivers what `box` waits for, or cancels the call."""
         self._asking = True
         try:
-            while box.empty() and not exchange.over() and len(self._kept) < _WAITING:
+            while box.empty() and not exchange.over() and len(self._delayed) < _WAITING:
                 line = self._lines.next()
                 if line is None:
                     return None

@@ -48,8 +48,8 @@ class Message:
 
     @property
     def meta(self) -> dict[str, Any]:
-        found = self.params.get("_meta")
-        return found if isinstance(found, dict) else {}
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
 
 
 def parse(line: bytes) -> Message:
@@ -141,9 +141,9 @@ def _deeper(value: object, levels: int) -> bool:
     layer: list[Any] = [value]
     for _ in range(levels):
         below: list[Any] = []
-        for one in layer:
-            below += one.values() if type(one) is dict else one
-        layer = [one for one in below if type(one) is dict or type(one) is list]
+        for outer in layer:
+            below += outer.values() if type(outer) is dict else outer
+        layer = [inner for inner in below if type(inner) is dict or type(inner) is list]
         if not layer:
             return False
     return True
@@ -172,10 +172,10 @@ def result(id: Id | None, body: object) -> dict[str, object]:
 
 
 def error(fault: Fault, id: Id | None = None) -> dict[str, object]:
-    found: dict[str, object] = {"code": fault.code, "message": fault.message}
+    body: dict[str, object] = {"code": fault.code, "message": fault.message}
     if fault.data is not None:
-        found["data"] = fault.data
-    return {"jsonrpc": "2.0", "id": id if id is not None else fault.id, "error": found}
+        body["data"] = fault.data
+    return {"jsonrpc": "2.0", "id": id if id is not None else fault.id, "error": body}
 
 
 def encode(message: object) -> bytes:
@@ -190,5 +190,5 @@ def _carried(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_carried(name): _carried(one) for name, one in value.items()}
-    return [_carried(one) for one in value] if isinstance(value, list | tuple) else value
+        return {_carried(name): _carried(item) for name, item in value.items()}
+    return [_carried(item) for item in value] if isinstance(value, list | tuple) else value
