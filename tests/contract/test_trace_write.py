@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CEILING = 31  # target: 28
+CEILING = 32  # target: 28
 
 TRACE = """
 import json, os, sys

@@ -237,3 +237,16 @@ def test_history_is_read_through_the_descriptor(plant: Plant, sutler: Sutler) ->
         subprocess.run(["git", *words], cwd=root, check=True)
     for folder in (root, root / "sub"):
         assert sutler("pack", "--since", "HEAD~1", "--log", "2", cwd=folder).code == 0
+
+
+def test_a_value_that_becomes_known_is_hidden_in_texts_read_before(
+    plant: Plant, tmp_path: Path
+) -> None:
+    """A text that was read already is cleaned again once another file has given the value away."""
+    value = "Zx9#kQ2vLm7pTw4R"
+    root = plant({"notes.txt": f"we use {value} here\n", "b.ini": "[db]\n"})
+    with served(root, tmp_path) as door:
+        assert value in door.read_file("notes.txt").text
+        (root / "b.ini").write_text(f"[db]\npassword = {value}\n")
+        assert value not in door.read_file("b.ini").text
+        assert value not in door.read_file("notes.txt").text

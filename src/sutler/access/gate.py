@@ -95,7 +95,9 @@ class Gate:
         ask: Ask | None = None,
         clock: Clock = time.time,
         strict: bool = True,
+        epoch: Callable[[], object] = lambda: None,
     ) -> None:
+        """`epoch` changes identity when `clean` hides more or less than before."""
         self.store = ledger.store
         self._source = rules
         self._limits = caller.limits
@@ -104,12 +106,12 @@ class Gate:
             caller, limits=least(caller.limits, self.rules.limits)
         )
         self.clean = clean
-        # Paths and arguments come again and again, and what leaves with them is looked at every
-        # time.
+        # Paths and arguments come again and again, and leave each time.
         self._clean_short = lru_cache(maxsize=4_096)(lambda text, path: clean(text, path).text)
         self._texts: OrderedDict[tuple[str, str], CleanText] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
+        self._epoch, self._cleaned_in = epoch, epoch()
         self.clock = clock
         self.ledger = ledger
         self._ask = ask
@@ -120,6 +122,11 @@ class Gate:
         """Take over the policy that holds now: each call is decided by the settings of its time.
         Approvals are bound to the digest, so that those given under another policy are void.
         """
+        if (epoch := self._epoch()) is not self._cleaned_in:
+            with self._lock:
+                self._texts.clear()
+                self._size, self._cleaned_in = 0, epoch
+            self._clean_short.cache_clear()
         if not callable(self._source):
             return
         rules = self._source()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from sutler.budget.selection import Choice, Selection
 from sutler.config import Settings
+from sutler.errors import SutlerError
 from sutler.formats.document import CleanText
 from sutler.pack.cache import PackCache
 from sutler.pack.load import Loader
@@ -104,7 +107,8 @@ def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iter
 
 
 class TreeSecrets:
-    """The shared values of one tree, read when a text is first cleaned and again after a minute.
+    """The shared values of one tree, read when a text is first cleaned and again after a minute. A
+    server that is used reads them again in the background before that, so that no call waits.
 
     `plain` redacts a text by itself, `found` scans the whole tree, `cache` is that of packs.
     """
@@ -122,15 +126,44 @@ class TreeSecrets:
         self._values: SharedValues | None = None
         self._secrets: dict[str, str] = {}
         self._learned: dict[str, str] = {}
+        self._hidden: dict[str, str] = {}
         self._at = 0.0
+        self._reading, self._pid = threading.Lock(), os.getpid()
 
     def values(self) -> SharedValues | None:
         """The values as the tree was at most a minute ago."""
-        if not self._at or time.monotonic() - self._at > _FRESH:
-            cache = self._cache()
-            values = self.read(None, cache)
-            cache.save(whole=False)
-            return values
+        age = time.monotonic() - self._at if self._at else _FRESH
+        if age >= _FRESH:
+            with self._lock():
+                if not self._at or time.monotonic() - self._at >= _FRESH:
+                    self._refresh()  # else another thread has read them meanwhile
+        elif age >= _FRESH / 2:
+            self.prefetch()
+        return self._values
+
+    def prefetch(self) -> None:
+        """Read the tree in a thread, unless one does."""
+        if not self._lock().locked():
+            threading.Thread(target=self._read_ahead, daemon=True).start()
+
+    def _read_ahead(self) -> None:
+        # A tree that cannot be read is an error of the call that needs it.
+        with self._lock(), suppress(OSError, SutlerError):
+            self._refresh()
+
+    def _refresh(self) -> None:
+        cache = self._cache()
+        self.read(None, cache)
+        cache.save(whole=False)
+
+    def _lock(self) -> threading.Lock:
+        """Held while the tree is read; a forked process has no thread that could release it."""
+        if self._pid != os.getpid():
+            self._reading, self._pid = threading.Lock(), os.getpid()
+        return self._reading
+
+    def epoch(self) -> object:
+        """Changes identity with the values: a text that was cleaned before may show one of them."""
         return self._values
 
     def read(self, snapshot: Snapshot | None, cache: PackCache) -> SharedValues | None:
@@ -189,5 +222,7 @@ class TreeSecrets:
         return True
 
     def _compiled(self) -> SharedValues | None:
-        self._values = shared_values((*self._secrets.items(), *self._learned.items()))
+        values = {**self._secrets, **self._learned}
+        if values != self._hidden:
+            self._values, self._hidden = shared_values(values.items()), values
         return self._values

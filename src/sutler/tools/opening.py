@@ -143,10 +143,12 @@ def open_doors(
     strict: bool = True,
     writable: tuple[str, ...] = (),
     ledger_for: Callable[[Ledger, Caller], Ledger] | None = None,
+    ahead: bool = False,
 ) -> Iterator[tuple[Opener, Ledger]]:
     """Doors into one project over one store, for as many callers as come; closing signs the
     ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
-    with the next write. `ledger_for` gives the ledger over a member's own view of the store.
+    with the next write. `ledger_for` gives the ledger over a member's own view of the store. With `ahead` the secrets of
+    the tree are read while the first request is awaited.
     """
     import time
 
@@ -164,7 +166,9 @@ def open_doors(
         ledger.check()
         with Root(project.place.root) as root:
             rules = live_rules(root, env, granted)
-            clean = project.clean()
+            clean, epoch = project.clean(), project.secrets.epoch
+            if ahead and project.settings.flag("redact"):
+                project.secrets.prefetch()
             scan = agent_scan(project.settings)
             ruleset = f"{VERSION} {rules_digest()} {project.settings.flag('redact')}"
             teller = teller_of(project.settings.text("summary_command"), project.place.root, env)
@@ -175,7 +179,7 @@ def open_doors(
                 own = ledger_for(ledger, caller) if ledger_for else ledger
                 return Door(
                     root,
-                    Gate(own, rules, caller, clean, ask=ask, clock=now, strict=strict),
+                    Gate(own, rules, caller, clean, ask=ask, clock=now, strict=strict, epoch=epoch),
                     setup,
                 )
 

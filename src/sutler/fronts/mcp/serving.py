@@ -73,7 +73,10 @@ def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
 def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
     incoming, outgoing = streams
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
-    with open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger):
+    with open_doors(plan.root, strict=plan.strict, writable=plan.writable, ahead=True) as (
+        door_for,
+        ledger,
+    ):
         server = Server(ledger, *tools, _metrics(plan))
         stdio = Stdio(server, incoming, outgoing)
         signal.signal(signal.SIGTERM, stdio.stop)
@@ -107,7 +110,10 @@ def serve_http(plan: Plan, note: Note) -> None:
         raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
     with (
         listener,
-        open_doors(plan.root, strict=plan.strict, writable=plan.writable) as (door_for, ledger),
+        open_doors(plan.root, strict=plan.strict, writable=plan.writable, ahead=True) as (
+            door_for,
+            ledger,
+        ),
     ):
         site = _site(plan, token, listener.getsockname()[1])
         doors = Doors(door_for, ledger.key, site.token, plan.backend)
