@@ -1,7 +1,7 @@
 """What policy says of a path for one caller, with all that it depends on: the agent's door.
 
-The policy itself is pure. This is the part that looks at the tree: ignore files, and the other names
-of a file with hard links. `sutler why PATH --for agent` asks the same object as the tools.
+The policy itself is pure. This is the part that looks at the tree: ignore files, and the other
+names of a file with hard links. `sutler why PATH --for agent` asks the same object as the tools.
 
 What the ignore files say of a path does not depend on whether the path exists: a refusal must not
 reveal which. The walk down reads only ignore files, through descriptors; where the path stops

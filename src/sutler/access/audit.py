@@ -256,8 +256,8 @@ class Ledger:
             self._due(max((checkpoint.seq for checkpoint in checkpoints), default=0), last[0])
 
     def _due(self, newest: int, last: int) -> None:
-        """The call that appended a row that was due a checkpoint signed the row before its own first
-        one.
+        """The call that appended a row that was due a checkpoint signed the row before its own
+        first one.
         """
         due = last - last % EVERY
         if due <= newest:

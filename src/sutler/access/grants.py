@@ -3,8 +3,8 @@
 An approval is bound to one effect, expires, and is used once. A grant is kept in the ledger: a row
 gives it, a later row takes it back.
 A grant is for one caller, session, policy and folder, and for writes that ask by default alone:
-control files, ignored files and the user's own `ask` rules still ask. It ends after some hours, when
-it is revoked, when the policy changes, or when the ledger is rotated.
+control files, ignored files and the user's own `ask` rules still ask. It ends after some hours,
+when it is revoked, when the policy changes, or when the ledger is rotated.
 """
 
 from __future__ import annotations

@@ -253,8 +253,8 @@ class Pages:
 
 def _grown(path: RelPath, before: os.stat_result, after: os.stat_result) -> tuple[str, ...]:
     """A large file takes a while to read, and a log may have got more lines meanwhile, which
-    changes nothing of the answer. Any other change means that the lines may belong to another version than the
-    one named.
+    changes nothing of the answer. Any other change means that the lines may belong to another
+    version than the one named.
     """
     if mark(before) == mark(after):
         return ()

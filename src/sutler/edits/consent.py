@@ -80,7 +80,8 @@ def settle(
                 "the change is too long to be shown whole here",
                 rule="what is not shown is not approved here",
                 next_step=(
-                    f"look at the change itself, then run 'sutler approve {approval.id}' in a terminal"
+                    f"look at the change itself, then run 'sutler approve {approval.id}' in a"
+                    " terminal"
                 ),
             )
         _still(door, approval)

@@ -6,8 +6,8 @@ that the author left alone go back to what the file has; a marker that would end
 refused.
 
 An edit is made for the version its author saw. If that is the file as it is, it applies exactly; if
-it is an older version that is known, the edit is made there and merged by lines; an
-edit for an unknown version must fit in one place.
+it is an older version that is known, the edit is made there and merged by lines; an edit for an
+unknown version must fit in one place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Versions of a file that a write builds upon: what a session saw last, and the bytes of a version."""
+"""Versions that a write builds upon: what a session saw last, and the bytes of a version."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 recorded and durable.
 
 Every edit is made for the version its author saw. If that is the file as it is, it applies exactly;
-if it is an older version that is known, the edit is made there and merged by lines; an
-edit for an unknown version must fit in one place. Where two changes meet nothing is written, and the answer holds
-what is needed for the next try.
+if it is an older version that is known, the edit is made there and merged by lines; an edit for an
+unknown version must fit in one place. Where two changes meet nothing is written, and the answer
+holds what is needed for the next try.
 """
 
 from __future__ import annotations

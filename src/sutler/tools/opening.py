@@ -147,8 +147,8 @@ def open_doors(
 ) -> Iterator[tuple[Opener, Ledger]]:
     """Doors into one project over one store, for as many callers as come; closing signs the
     ledger's head. Without `strict` the rows of reads and outcomes are committed and reach the disk
-    with the next write. `ledger_for` gives the ledger over a member's own view of the store. With `ahead` the secrets of
-    the tree are read while the first request is awaited.
+    with the next write. `ledger_for` gives the ledger over a member's own view of the store. With
+    `ahead` the secrets of the tree are read while the first request is awaited.
     """
     import time
 
