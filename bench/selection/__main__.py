@@ -32,8 +32,7 @@ from bench.selection.kept import Shelf
 from bench.selection.packs import Bench, visible_lines
 from sutler.formats import parse
 from sutler.pack.scope import GOAL_LIMIT, RANKED
-from sutler.ranking import WEIGHTS, Index, Weights, rank
-from sutler.ranking.index import Reader
+from sutler.ranking import WEIGHTS, Reader, Weights, rank
 from sutler.ranking.score import Ranked
 from sutler.tokens.counter import counter_for
 
@@ -128,14 +127,13 @@ def _measure(
     instance: Instance, git_dir: str, shelf: Shelf, variants: dict[str, Weights]
 ) -> dict[str, Row]:
     tree = list_tree(git_dir, instance.base_commit)
-    index, built = shelf.index(instance, git_dir, tree)
+    reader, built = shelf.reader(instance, git_dir, tree)
     past = shelf.past(instance, git_dir)
-    reader = Reader(index)
-    sizes = {doc.path: doc.chars for doc in reader.docs.values()}
+    sizes = {doc.path: tree[doc.path].size for doc in reader.docs.values()}
     results: dict[str, Row] = {}
     for name, weights in variants.items():
         started = time.process_time()
-        ranked = rank(index, instance.query, past, weights, limit=RANKED)
+        ranked = rank(reader, instance.query, past, weights, limit=RANKED)
         spent = 1000 * (time.process_time() - started)
         places = [item.path for item in ranked[:PLACES]]
         results[name] = measure.ranking_figures(places, instance.wanted, sizes) | {
@@ -143,7 +141,7 @@ def _measure(
         }
         if name == "sutler":
             results[name] |= _pack_row(
-                index, instance, ranked, {path: tree[path] for path in sizes}, git_dir
+                reader, instance, ranked, {path: tree[path] for path in sizes}, git_dir
             )
     if built:
         results["sutler"]["index s"] = built
@@ -154,7 +152,7 @@ def _measure(
 
 
 def _pack_row(
-    index: Index,
+    reader: Reader,
     instance: Instance,
     ranked: tuple[Ranked, ...],
     tree: dict[str, Blob],
@@ -162,7 +160,7 @@ def _pack_row(
 ) -> Row:
     """Gold lines visible in the rendered packs, and how full these are."""
     row: Row = {}
-    with Bench(instance, git_dir, tree, index) as bench:
+    with Bench(instance, git_dir, tree, reader) as bench:
         for name, fill, budget in zip(
             measure.VISIBLE, measure.FILLED, measure.BUDGETS, strict=True
         ):

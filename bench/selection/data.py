@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -130,7 +130,7 @@ def text_of(raw: bytes) -> str | None:
 
 
 class FactsCache:
-    """Facts by blob and extension, on disk and, for the project at hand, in memory."""
+    """Facts by blob and extension, on disk."""
 
     def __init__(self, path: str) -> None:
         self._db = sqlite3.connect(path, timeout=120)
@@ -140,58 +140,35 @@ class FactsCache:
             "CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID"
         )
         self._encoder = msgspec.msgpack.Encoder()
-        self._decoder = msgspec.msgpack.Decoder(Facts | None)
+        self._decoder = msgspec.msgpack.Decoder(Facts)
 
     @staticmethod
     def key(path: str, blob: Blob) -> str:
         return f"{blob.id}.{extension(path) or basename(path)}.{facts_version()}"
 
-    def fill(self, git_dir: str, tree: dict[str, Blob]) -> int:
-        """Extract what is missing; the number of files parsed."""
-        missing: dict[str, str] = {}
-        for path, blob in tree.items():
-            missing.setdefault(self.key(path, blob), path)
-        for key in self._known(list(missing)):
-            del missing[key]
-        paths = list(missing.values())
-        keys = list(missing)
-        batch: list[tuple[str, bytes]] = []
-        for i, (_, raw) in enumerate(read_blobs(git_dir, [tree[path].id for path in paths])):
-            text = text_of(raw)
-            facts = None if text is None else extract(paths[i], text)
-            batch.append((keys[i], self._encoder.encode(facts)))
-            if len(batch) == 200:
-                self._store(batch)
-                batch = []
-        self._store(batch)
-        return len(paths)
+    def facts(self, git_dir: str, files: Sequence[tuple[str, Blob]]) -> list[Facts]:
+        """The facts of these text files, extracted where they are missing."""
+        keys = [self.key(path, blob) for path, blob in files]
+        held = self._load(keys)
+        missing = [i for i, key in enumerate(keys) if key not in held]
+        raws = read_blobs(git_dir, [files[i][1].id for i in missing])
+        fresh: list[tuple[str, bytes]] = []
+        for i, (_, raw) in zip(missing, raws, strict=True):
+            held[keys[i]] = extract(files[i][0], text_of(raw) or "")
+            fresh.append((keys[i], self._encoder.encode(held[keys[i]])))
+        with self._db:  # one short transaction, so that two runs may fill one cache
+            self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", fresh)
+        return [held[key] for key in keys]
 
-    def _store(self, batch: list[tuple[str, bytes]]) -> None:
-        """In one short transaction, so that two runs may fill one cache."""
-        with self._db:
-            self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", batch)
-
-    def _known(self, keys: list[str]) -> list[str]:
-        known: list[str] = []
+    def _load(self, keys: Sequence[str]) -> dict[str, Facts]:
+        held: dict[str, Facts] = {}
         for i in range(0, len(keys), 500):
             part = keys[i : i + 500]
             marks = ",".join("?" * len(part))
-            query = f"SELECT key FROM facts WHERE key IN ({marks})"  # noqa: S608  # question marks only
-            known += [row[0] for row in self._db.execute(query, part)]
-        return known
-
-    def load(self, keys: Iterable[str]) -> dict[str, Facts]:
-        wanted = list(keys)
-        found: dict[str, Facts] = {}
-        for i in range(0, len(wanted), 500):
-            part = wanted[i : i + 500]
-            marks = ",".join("?" * len(part))
             query = f"SELECT key, data FROM facts WHERE key IN ({marks})"  # noqa: S608  # question marks only
-            for key, data in self._db.execute(query, part):
-                facts = self._decoder.decode(data)
-                if facts is not None:
-                    found[key] = facts
-        return found
+            rows = self._db.execute(query, part)
+            held.update((key, self._decoder.decode(data)) for key, data in rows)
+        return held
 
 
 def read_history(

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 
 import msgspec
 
-from bench.selection.data import Blob, FactsCache, Instance, read_history
-from sutler.languages.table import facts_version
-from sutler.ranking import Index, Past, build, dumps, loads, summarise
+from bench.selection.data import Blob, FactsCache, Instance, read_blobs, read_history, text_of
+from sutler.languages.facts import Facts
+from sutler.ranking import Index, Past, Reader, build, dumps, loads, summarise
+from sutler.ranking.index import Doc, bag_of, index_version, indexed_part
 from sutler.scan.commits import Commit, History
 
 
@@ -24,19 +26,37 @@ class Shelf:
         self._facts = FactsCache(os.path.join(folder, "facts.sqlite"))
         self._commits: dict[str, Commit] = {}
 
-    def index(self, instance: Instance, git_dir: str, tree: dict[str, Blob]) -> tuple[Index, float]:
-        """The index, and the seconds of CPU that building it took: 0 where it was kept."""
-        path = os.path.join(self._folder, f"{instance.id}.{facts_version()}.idx")
+    def reader(
+        self, instance: Instance, git_dir: str, tree: dict[str, Blob]
+    ) -> tuple[Reader, float]:
+        """A reader of the instance's index, and the seconds of CPU that building it took: 0 where it
+        was kept.
+        """
+        index, built = self._index(instance, git_dir, tree)
+
+        def facts(docs: Sequence[Doc]) -> list[Facts]:
+            return self._facts.facts(git_dir, [(doc.path, tree[doc.path]) for doc in docs])
+
+        return Reader(index, facts), built
+
+    def _index(
+        self, instance: Instance, git_dir: str, tree: dict[str, Blob]
+    ) -> tuple[Index, float]:
+        name = f"{instance.id}.{'.'.join(map(str, index_version()))}.idx"
+        path = os.path.join(self._folder, name)
         if os.path.exists(path):
             with open(path, "rb") as file:
                 index = loads(file.read())
             if index is not None:
                 return index, 0.0
-        self._facts.fill(git_dir, tree)
-        keys = {name: self._facts.key(name, blob) for name, blob in tree.items()}
-        held = self._facts.load(keys.values())
+        blobs = read_blobs(git_dir, [blob.id for blob in tree.values()])
+        texts = ((path, id_, text_of(raw)) for path, (id_, raw) in zip(tree, blobs, strict=True))
         started = time.process_time()
-        index = build((name, tree[name].id, held[key]) for name, key in keys.items() if key in held)
+        index = build(
+            (path, id_, bag_of(path, indexed_part(path, text)))
+            for path, id_, text in texts
+            if text is not None
+        )
         built = time.process_time() - started
         _write(path, dumps(index))
         return index, built

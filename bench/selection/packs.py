@@ -23,8 +23,7 @@ from sutler.formats import parse
 from sutler.formats.document import CleanText, Preamble, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.paths import RelPath
-from sutler.ranking import Index
-from sutler.ranking.index import Reader
+from sutler.ranking.reader import Reader
 from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Rule
@@ -39,11 +38,11 @@ class Bench:
     """One instance's tree, ready to be packed under several budgets."""
 
     def __init__(
-        self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], index: Index
+        self, instance: Instance, git_dir: str, tree: Mapping[str, Blob], reader: Reader
     ) -> None:
         self._instance = instance
         self._tree = tree
-        self._index = index
+        self._reader = reader
         self._clean = cleaner(resolve([]), 4_000_000)
         self._held: dict[str, Material | Excluded] = {}
         self._files = [
@@ -72,7 +71,7 @@ class Bench:
         selection = choose(self._files, request, scores)
         drawing = drawn_within(self._paths, count, drawing_limit(limit, task=True))
         preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
-        ranking = Ranking(query, Reader(self._index), ranked)
+        ranking = Ranking(query, self._reader, ranked)
         try:
             ledger = Ledger(request, count, preamble, len(selection.choices))
             materials = map(self._fetch, task_order(selection.choices, ranking))

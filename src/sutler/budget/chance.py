@@ -17,7 +17,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from sutler.languages.facts import Region
-from sutler.ranking.index import Reader
+from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import Lens, Traits, traits_of
 from sutler.ranking.score import Ranked
 
@@ -97,7 +97,7 @@ def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
     if any(one.name in _CERTAIN and one.value > 0 for one in ranked[0].signals):
         return True
     names = lens.query.names
-    defined = sum(weight for name, weight in names.items() if reader.holds(f"={name}"))
+    defined = sum(weight for name, weight in names.items() if reader.definers(name))
     held = sum(worth for term, worth in lens.worth.items() if reader.holds(term))
     if len(lens.worth) < _SHORT and (defined or 2 * held > sum(lens.worth.values())):
         return True

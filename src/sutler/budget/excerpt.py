@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sutler.budget.allocate import Offer
-from sutler.languages.facts import Facts, Region
+from sutler.languages.facts import Region
 from sutler.languages.terms import checksum, split, words
 from sutler.paths import Span
-from sutler.ranking.index import Index, Reader
-from sutler.ranking.query import analyse, with_compounds
+from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import Lens, Traits, lens_of, owners_of, scores_of, traits_of
-from sutler.ranking.score import Ranked
+from sutler.ranking.score import Ranked, query_of
 from sutler.ranking.signals import idf
-
-Pricer = Callable[[str], int]
 
 _LEAST = 8  # lines: shorter documentation stays with its code
 _LEAST_TOP = 6  # the same for what a file starts with
@@ -40,13 +36,12 @@ neither.
 """
 
 
-def lens_for(index: Index | Reader, task: str) -> Lens:
+def lens_for(reader: Reader, task: str) -> Lens:
     """The task's terms with their worth in this project: zone weight times rarity."""
-    reader = index if isinstance(index, Reader) else Reader(index)
-    query = with_compounds(analyse(task), reader.holds)
+    query = query_of(reader, task)
     total = len(reader.docs)
     worth = {
-        term: weight * idf(len(reader.postings(term)[0]), total)
+        term: weight * idf(len(reader.postings(term)), total)
         for term, weight in query.terms.items()
     }
     return lens_of(query, worth)
@@ -78,24 +73,6 @@ def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: 
         scores_of(parts.regions, lens, ranked.lines, owners),
         traits_of(parts.regions, lens, ranked.lines, owners),
     )
-
-
-def offers_for(
-    index: Index, task: str, files: Sequence[tuple[Ranked, Facts, str]], price: Pricer = len
-) -> tuple[Offer, ...]:
-    """An offer per ranked file with its text (the clean text that would leave). `price` counts a
-    piece of text in the budget's unit; characters unless told otherwise.
-    """
-    lens = lens_for(index, task)
-    return tuple(_offer(ranked, facts, text, lens, price) for ranked, facts, text in files)
-
-
-def _offer(ranked: Ranked, facts: Facts, text: str, lens: Lens, price: Pricer) -> Offer:
-    lines = text.split("\n")
-    seen = look(ranked, facts.regions, lines, lens)
-    prices = tuple(price("\n".join(lines[r.start - 1 : r.end]) + "\n") for r in seen.parts.regions)
-    regions, leads = seen.parts.regions, seen.parts.leads
-    return Offer(ranked.path, ranked.score, price(text), regions, seen.scores, prices, leads=leads)
 
 
 def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:

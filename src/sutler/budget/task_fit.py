@@ -22,7 +22,7 @@ from sutler.budget.selection import Choice
 from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
 from sutler.paths import Span, quote
-from sutler.ranking.index import Reader
+from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import scores_of, traits_of
 from sutler.ranking.score import Ranked
 from sutler.scan.snapshot import Excluded

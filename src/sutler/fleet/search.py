@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Unpack
 
 import msgspec
@@ -18,12 +18,12 @@ from msgspec import Struct
 
 from sutler.fleet.export import export_files
 from sutler.fleet.queue import Queue, Unit
-from sutler.languages.facts import Facts, Region
+from sutler.languages.facts import NO_FACTS, Facts, Region
 from sutler.languages.terms import checksum, terms_of
 from sutler.pack.options import Options
 from sutler.pack.project import Packing, Project
-from sutler.ranking import rank
-from sutler.ranking.index import Reader, build, dumps, loads, path_terms
+from sutler.ranking import Reader, rank
+from sutler.ranking.index import Bag, Doc, build, dumps, loads, path_terms
 from sutler.ranking.query import analyse
 
 MOST_TERMS = 4_000
@@ -55,18 +55,39 @@ class Place(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-def keep(unit: Unit, files: Sequence[tuple[str, str, Facts]], queue: Queue) -> None:
+class Indexed(Struct, frozen=True, array_like=True):
+    """What is stored of a blob: the facts of its text, and its words."""
+
+    facts: Facts
+    bag: Bag
+
+
+def fact_name(path: str) -> str:
+    """The kind under which `Indexed` is stored. The part of the file's name that selects the
+    language belongs to it, because two files of one blob can be of different languages.
+    """
+    return f"facts:{spelling(path)}"
+
+
+def spelling(path: str) -> str:
+    """The part of a name that selects the language: its suffix, or a name without suffix."""
+    name = path.rpartition("/")[2].lower()
+    return name.rpartition(".")[2] if "." in name[1:] else name
+
+
+def keep(unit: Unit, files: Sequence[tuple[str, str, Indexed]], queue: Queue) -> None:
     """Store the card and the index of a repository."""
     counts: Counter[str] = Counter()
-    for path, _, facts in files:
+    for path, _, indexed in files:
         counts.update(path_terms(path))
-        for symbol in facts.symbols:
+        for symbol in indexed.facts.symbols:
             counts.update(terms_of(symbol.name))
+    index = build((path, blob, indexed.bag) for path, blob, indexed in files)
     card = Card(dict(sorted(counts.most_common(MOST_TERMS))), sum(counts.values()))
     queue.put_facts(
         [
             (unit.key, "card", unit.version, msgspec.msgpack.encode(card)),
-            (unit.key, "index", unit.version, dumps(build(files))),
+            (unit.key, "index", unit.version, dumps(index)),
         ]
     )
 
@@ -103,7 +124,8 @@ def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
         body = queue.fact(unit.key, "index", unit.version)
         index = loads(body) if body is not None else None
         if index is not None:
-            places += _places(repo, score / top, Reader(index), task)
+            reader = Reader(index, _facts_of(queue, unit))
+            places += _places(repo, score / top, reader, task)
     return tuple(sorted(places, key=lambda place: (-place.score, place.repo, place.path))[:limit])
 
 
@@ -132,6 +154,16 @@ def _cards(queue: Queue, units: Iterable[Unit]) -> dict[str, Card]:
         if body is not None:
             cards[unit.repo] = decoder.decode(body)
     return cards
+
+
+def _facts_of(queue: Queue, unit: Unit) -> Callable[[Sequence[Doc]], list[Facts]]:
+    decoder = msgspec.msgpack.Decoder(Indexed)
+
+    def facts(docs: Sequence[Doc]) -> list[Facts]:
+        bodies = (queue.fact(doc.digest, fact_name(doc.path), unit.version) for doc in docs)
+        return [decoder.decode(body).facts if body else NO_FACTS for body in bodies]
+
+    return facts
 
 
 def _places(repo: str, factor: float, reader: Reader, task: str) -> list[Place]:

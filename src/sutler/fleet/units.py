@@ -22,7 +22,6 @@ from sutler.fleet.catalogue import Repository, tree_of_head
 from sutler.fleet.export import export
 from sutler.fleet.queue import Queue, Unit
 from sutler.formats.document import CleanText
-from sutler.languages.facts import Facts
 from sutler.pack.project import Project
 from sutler.paths import wire_path
 from sutler.scan.classify import facts_of
@@ -123,19 +122,22 @@ KINDS = ("index", "secrets", "survey", "pack")
 
 def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
     from sutler.languages.extract import extract
+    from sutler.ranking.index import bag_of, indexed_part
 
     files: list[dict[str, Any]] = []
     symbols: list[dict[str, Any]] = []
     imports: list[dict[str, Any]] = []
 
     def facts(path: str, text: CleanText) -> bytes:
-        return msgspec.msgpack.encode(extract(path, text.text))
+        bag = bag_of(path, indexed_part(path, text.text))
+        return msgspec.msgpack.encode(search.Indexed(extract(path, text.text), bag))
 
-    decoder = msgspec.msgpack.Decoder(Facts)
-    indexed: list[tuple[str, str, Facts]] = []
+    decoder = msgspec.msgpack.Decoder(search.Indexed)
+    indexed: list[tuple[str, str, search.Indexed]] = []
     for entry, blob, body in _by_blob(tree, queue, "facts", unit.version, facts):
-        what, file_facts = facts_of(entry.path), decoder.decode(body)
-        indexed.append((entry.path, blob, file_facts))
+        what, stored = facts_of(entry.path), decoder.decode(body)
+        file_facts = stored.facts
+        indexed.append((entry.path, blob, stored))
         place = {"repo": unit.repo, "tree": unit.tree, "path": entry.path}
         files.append(
             place
@@ -237,7 +239,7 @@ def _by_blob(
     fresh: list[tuple[str, str, str, bytes]] = []
     with tree.project.opened().reader() as reader:
         for entry, blob in admitted:
-            name = f"{kind}:{_spelling(entry.path)}"
+            name = f"{kind}:{search.spelling(entry.path)}"
             body = queue.fact(blob, name, tool)
             if body is None:
                 text = _text(reader, entry)
@@ -250,14 +252,6 @@ def _by_blob(
                     fresh = []
             yield entry, blob, body
     queue.put_facts(fresh)
-
-
-def _spelling(path: str) -> str:
-    """Return the part of a name that selects the language: its suffix, or a name without suffix. It
-    is part of the key, because two files of one blob can be of different languages.
-    """
-    name = path.rpartition("/")[2].lower()
-    return name.rpartition(".")[2] if "." in name[1:] else name
 
 
 def _text(reader: Reader, entry: FileEntry) -> str | None:

@@ -88,7 +88,7 @@ def extract(path: str, text: str) -> Facts:
     lines = head.split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    terms, regions = _count_terms(lines, parsed.symbols, _holds_data(path, language))
+    terms, regions = _count_terms(lines, parsed.symbols, holds_data(path, language))
     return Facts(
         version=facts_version(),
         language=language.name if language is not None and readable else "",
@@ -110,7 +110,7 @@ def _is_minified(text: str) -> bool:
     )
 
 
-def _holds_data(path: str, language: Language | None) -> bool:
+def holds_data(path: str, language: Language | None) -> bool:
     """Mostly data: its words count, but only the most frequent of its head."""
     return extension(path) in _BULKY or (
         language is not None and language.kind in ("config", "data")

@@ -86,3 +86,7 @@ class Facts(Struct, frozen=True, array_like=True):
     symbols: tuple[Symbol, ...]
     imports: tuple[Import, ...]
     regions: tuple[Region, ...]
+
+
+NO_FACTS = Facts(0, "", "failed", 0, 0, {}, (), (), (), ())
+"""Facts of a text that is not at hand."""

@@ -59,18 +59,28 @@ def _undouble(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word
 
 
+@lru_cache(maxsize=1 << 17)
+def _term(part: str) -> str:
+    """The term of one part of an identifier; empty for a stop word or a single letter."""
+    part = part.lower()
+    return stem(part) if len(part) > 1 and part not in STOP else ""
+
+
 @lru_cache(maxsize=1 << 18)
 def split(identifier: str) -> tuple[str, ...]:
     """The terms of one identifier or word: stemmed parts, and the whole of it when it has
     several."""
     if len(identifier) > _MAX_WORD:
         return ()
-    parts = [part.lower() for part in _PART.findall(identifier)]
+    if identifier.islower() and identifier.isalpha() and identifier.isascii():
+        term = _term(identifier)
+        return (term,) if term else ()
     if not identifier.isascii() and re.search(_CJK, identifier):
         return tuple(identifier[i : i + 2] for i in range(len(identifier) - 1))
-    terms = [stem(part) for part in parts if len(part) > 1 and part not in STOP]
+    parts = _PART.findall(identifier)
+    terms = [term for term in map(_term, parts) if term]
     whole = identifier.strip("_").lower()
-    if len(parts) > 1 or (parts and parts[0] != whole):
+    if len(parts) > 1 or (parts and parts[0].lower() != whole):
         terms.append(whole)
     return tuple(terms)
 

@@ -222,9 +222,7 @@ class Scope:
         """The files of a snapshot in the order of their worth for a task."""
         from sutler.budget.task_fit import Ranking
         from sutler.ranking import rank
-        from sutler.ranking.index import Reader
-        from sutler.ranking.index_file import DamagedError
-        from sutler.ranking.kept_index import index_of, past_of
+        from sutler.ranking.kept_index import past_of, reader_of
 
         entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
@@ -233,23 +231,15 @@ class Scope:
         past = past_of(root, os.environ)
         if self.settings.flag("redact"):
             task = self.secrets.unmarked(task)
-
-        def ranked() -> Ranking:
-            index = index_of(
-                entries,
-                root,
-                numbered(self.secrets.hiding(cleaner(settings, size))),  # tags have no score
-                os.environ,
-                self.tell,
-                self.place.named,
-            )
-            reader = Reader(index)
-            return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
-
-        try:
-            return ranked()
-        except DamagedError:  # the damaged one is gone, so there will be a new one
-            return ranked()
+        reader = reader_of(
+            entries,
+            root,
+            numbered(self.secrets.hiding(cleaner(settings, size))),  # tags have no score
+            os.environ,
+            self.tell,
+            self.place.named,
+        )
+        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
 
     def changes(
         self, snapshot: Snapshot, asked: Request, numbering: Numbering | None = None

@@ -1,84 +1,83 @@
-"""A compact index of a project: who holds which term, which name, which phrase, and who asks for
-which module.
+"""A word index of a project: which file holds which word, how often, and which words hold a term.
 
-An index is a few segments, each a table of documents and sharded postings. A query reads only the
-shards its terms fall into. After an edit the old segment stays: the changed files go into a new
-small segment and the documents they replace are dead. Every figure a ranking uses (document
-frequency, average length) is counted over the living, so that a ranking never depends on how an
-index came to be.
+Nothing is parsed for it. A segment numbers the distinct words of its files, lists for each file the
+numbers and counts of its words, and leads from each term to the words that hold it. A query walks
+these lists once. After an edit the old segment stays: the changed files go into a new small segment
+and the documents they replace are dead. Every figure a ranking uses (document frequency, average
+length) is counted over the living, so a ranking does not depend on the history of an index.
 
-Keys of postings: `term` for words, `=Name` for definitions, `~a b c` for phrases in string
-literals, `>stem` for imports. A posting is two unsigned 32-bit numbers: the document and packed
-counts (body | symbols << 8 | docs << 16 | path << 24).
+Words of a path are words of their own, spelled with a leading slash, and so are their terms.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
-from operator import itemgetter
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, count
 from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
-from sutler.languages.facts import Facts, Region
-from sutler.languages.table import facts_version, source_version
+from sutler.languages import language_of
+from sutler.languages.extract import MAX_BYTES, holds_data
+from sutler.languages.table import source_version
 from sutler.languages.terms import split, words
 from sutler.paths import basename
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import Role
 
-INDEX_VERSION = 4
-MOST_SHARDS = 4096
-KEYS = 200
-"""Keys of one shard, about, where there are few."""
-_BETWEEN = b"\0"  # separates keys, so it is in none
-ROOM = 80_000_000
-"""Bytes, about, that postings take before they are laid aside."""
-_NUMBER = array("I").itemsize
-_KEY, _POSTING = 256, 9  # what a key and a posting take of it
+INDEX_VERSION = 5
+SEGMENT_WORDS = 4_000_000
+"""Entries of a segment, about: the words of a segment are in memory while it is made."""
 MOST_LATE = 8
 """Segments that edits may add before they are made into one."""
-_TYPES = frozenset({"class", "type", "module"})
+KEYS = 1000
+"""Terms of a shard, about."""
+_DATA_LINES = 120
+_MOST_COUNT = 255  # a count is one byte
+_SLASH = ord("/")
+_BETWEEN = b"\0"  # separates keys, so it is in none
+_NUMBER = array("I").itemsize
+# Bytes above ASCII belong to words: what they spell is taken apart once for each distinct word.
+_TO_WORDS = bytes(
+    code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ")
+    for code in range(256)
+)
+_DIGITS = b"0123456789"
 
 
 def index_version() -> tuple[int, int]:
-    """The version of the file format, and of all that the content of an index follows from."""
-    return INDEX_VERSION, facts_version() ^ source_version("sutler.scan", "classify", "key_names")
+    """The version of the format, and of everything that the content of an index follows from."""
+    return INDEX_VERSION, (
+        source_version("sutler.languages", "terms", "table")
+        ^ source_version("sutler.scan", "classify", "key_names")
+    )
 
 
 class Doc(Struct, frozen=True, gc=False, array_like=True):
-    """A file as the ranking sees it. `lengths` are of the fields body, symbols, docs, path."""
+    """A file as the ranking sees it before it is parsed. `words` is the number of its words;
+    `language` is empty where there is no grammar for it."""
 
     path: str
     digest: str
     kind: Role
     language: str
-    chars: int
-    lengths: tuple[int, int, int, int]
-
-
-class Detail(Struct, frozen=True, gc=False, array_like=True):
-    """What is asked of few files only. `imports` holds the targets, one a line; `top` the most
-    frequent terms, for feedback; `regions` are decoded when somebody wants them.
-    """
-
-    imports: str
-    top: str
-    regions: msgspec.Raw
+    words: int
 
 
 class Segment(Struct, frozen=True, array_like=True):
-    """`details` holds each document's Detail in MessagePack. Of a large index neither these nor the
-    shards need be in memory: they are asked for one by one.
+    """Documents; shards of terms with the numbers of the words that hold them; and for all
+    documents in a row the numbers and counts of their words. `ends` are where each document's words
+    end.
     """
 
     docs: tuple[Doc, ...]
-    shards: Sequence[bytes]
-    details: Sequence[bytes]
+    terms: tuple[bytes, ...]
+    ends: bytes
+    words: bytes
+    counts: bytes
 
 
 class Index(Struct, frozen=True, array_like=True):
@@ -91,38 +90,46 @@ class Index(Struct, frozen=True, array_like=True):
     dead: tuple[tuple[int, ...], ...]
 
 
-def build(files: Iterable[tuple[str, str, Facts]]) -> Index:
-    """An index of (path, digest, facts)."""
+class Bag(Struct, frozen=True, array_like=True):
+    """The words of a text with their counts."""
+
+    language: str
+    words: dict[bytes, int]
+
+
+File = tuple[str, str, Bag]
+"""Path, digest and words of a file."""
+
+
+def bag_of(path: str, text: str) -> Bag:
+    """The words of a clean text, or of its indexed part. Bytes are taken apart in half the time of
+    a regular expression, and most of a cold start is spent here.
+    """
+    language = language_of(path, text[:200])
+    found = text.encode("utf-8", "surrogatepass").translate(_TO_WORDS).split()
+    name = language.name if language is not None and language.grammar is not None else ""
+    return Bag(name, Counter(found))
+
+
+def build(files: Iterable[File]) -> Index:
+    """An index of files in any order."""
     return build_in_order(sorted(files, key=lambda file: file[0]))
 
 
-Keep = Callable[[Iterable[bytes]], Sequence[bytes]]
-"""Takes pieces of an index as they are made, and gives them back when they are asked for."""
-
-
-def build_in_order(
-    files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list
-) -> Index:
-    """As `build`, of files that come in path order: not all the facts are held. Of a large tree not
-    even the index is, where somebody else can `keep` it, and lay `aside` what is needed again
-    before the end.
-    """
-    return Index(index_version(), (_segment(files, keep, aside),), ((),))
+def build_in_order(files: Iterable[File]) -> Index:
+    """An index of files that arrive in path order: their texts are not held."""
+    segments = tuple(_segments(iter(files)))
+    return Index(index_version(), segments, ((),) * len(segments))
 
 
 def stale(index: Index, current: Mapping[str, str]) -> list[str]:
-    """The paths of `current` (path -> digest) whose facts the index lacks: what must be extracted
-    before `update`.
-    """
+    """The paths of `current` (path -> digest) that the index lacks: `update` needs their texts."""
     held = {doc.path: doc.digest for doc in living(index).values()}
     return sorted(path for path, digest in current.items() if held.get(path) != digest)
 
 
-def update(
-    index: Index, current: Mapping[str, str], fresh: Iterable[tuple[str, str, Facts]]
-) -> Index:
-    """The index of the tree `current`, given the facts of its stale files."""
-    segments = list(index.segments)
+def update(index: Index, current: Mapping[str, str], fresh: Iterable[File]) -> Index:
+    """The index of the tree `current`, given its stale files."""
     dead: list[tuple[int, ...]] = []
     for segment, gone in zip(index.segments, index.dead, strict=True):
         buried = set(gone)
@@ -133,23 +140,19 @@ def update(
                 if i in buried or current.get(doc.path) != doc.digest
             )
         )
-    added = sorted(fresh, key=lambda file: file[0])
-    if added:
-        segments.append(_segment(added))
-        dead.append(())
-    return Index(index.version, tuple(segments), tuple(dead))
+    added = tuple(_segments(iter(sorted(fresh, key=lambda file: file[0]))))
+    return Index(index.version, index.segments + added, (*dead, *((),) * len(added)))
 
 
 def worn(index: Index) -> bool:
-    """Whether a rebuild pays: a good share of dead or late documents."""
+    """Whether a rebuild pays: a good share of documents is dead or was added late."""
     total = sum(len(segment.docs) for segment in index.segments)
-    late = sum(len(segment.docs) for segment in index.segments[1:]) + sum(map(len, index.dead))
-    return late * 4 > total
+    return sum(map(len, index.dead)) * 4 > total
 
 
 def tidied(index: Index, first: int) -> Index:
-    """The index without what came after its first segments, where that lies in many pieces: these
-    few files are stale again and come back in one.
+    """The index without what followed its first segments, where that lies in many pieces: these few
+    files are stale again and return in one segment.
     """
     if len(index.segments) <= first + MOST_LATE:
         return index
@@ -158,13 +161,13 @@ def tidied(index: Index, first: int) -> Index:
 
 def living(index: Index) -> dict[int, Doc]:
     """Documents by their number across segments."""
-    found: dict[int, Doc] = {}
+    docs: dict[int, Doc] = {}
     base = 0
     for segment, gone in zip(index.segments, index.dead, strict=True):
         buried = set(gone)
-        found.update((base + i, doc) for i, doc in enumerate(segment.docs) if i not in buried)
+        docs.update((base + i, doc) for i, doc in enumerate(segment.docs) if i not in buried)
         base += len(segment.docs)
-    return found
+    return docs
 
 
 def dumps(index: Index) -> bytes:
@@ -172,92 +175,103 @@ def dumps(index: Index) -> bytes:
 
 
 def loads(data: bytes) -> Index | None:
-    """An index from `dumps`, or None when it is damaged or of another version."""
+    """An index from `dumps`, or None if it is damaged or of another version."""
     try:
         index = msgspec.msgpack.decode(data, type=Index)
     except msgspec.DecodeError:
         return None
-    return index if usable(index) else None
+    return index if index.version == index_version() else None
 
 
-def usable(index: Index) -> bool:
-    """Whether it is of this version."""
-    return index.version == index_version()
+def _segments(files: Iterator[File]) -> Iterator[Segment]:
+    for first in files:
+        yield _segment(first, files)
 
 
-def _segment(
-    files: Iterable[tuple[str, str, Facts]], keep: Keep = list, aside: Keep = list
-) -> Segment:
-    postings = _Postings(aside)
+def _segment(first: File, files: Iterator[File]) -> Segment:
+    """A segment of a file and of those that follow it, until there are enough words."""
+    numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
     docs: list[Doc] = []
+    held, counts, sizes = array("I"), bytearray(), array("I")
+    file: File | None = first
+    while file is not None:
+        path, digest, bag = file
+        for some in (bag.words, path_words(path)):
+            held.extend(map(numbers.__getitem__, some))
+            counts += _capped(some.values())
+        sizes.append(len(held))
+        total = sum(bag.words.values())
+        docs.append(Doc(path, digest, facts_of(path).role, bag.language, total))
+        file = next(files, None) if len(held) < SEGMENT_WORDS else None
+    return Segment(tuple(docs), _terms(numbers), sizes.tobytes(), held.tobytes(), bytes(counts))
 
-    def details() -> Iterator[bytes]:
-        for number, (path, digest, facts) in enumerate(files):
-            targets = sorted({target for found in facts.imports for target in found.targets})
-            docs.append(_index_file(postings, number, path, digest, facts, targets))
-            yield _encode(
-                Detail("\n".join(targets), _top(facts), msgspec.Raw(_encode(facts.regions)))
-            )
 
-    kept = keep(details())
-    return Segment(tuple(docs), keep(postings.shards()), kept)
+def _capped(values: Collection[int]) -> bytes:
+    try:
+        return bytes(values)
+    except ValueError:  # one of them is over 255
+        return bytes(min(value, _MOST_COUNT) for value in values)
 
 
-class _Postings:
-    """Postings on their way into shards. When there are many they are laid aside and put together
-    in the end; documents come in order, so one follows the other.
+def indexed_part(path: str, text: str) -> str:
+    """What of a text is indexed: the subject of a catalogue or a data file shows in its head, and
+    of a huge file the first part counts.
     """
+    if holds_data(path, language_of(path, text[:200])):
+        return "\n".join(text[:MAX_BYTES].split("\n", _DATA_LINES)[:_DATA_LINES])
+    return text[:MAX_BYTES]
 
-    def __init__(self, aside: Keep) -> None:
-        self._aside = aside
-        self._laid: list[Sequence[bytes]] = []
-        self._held: dict[str, array[int]] = {}
-        self._room = ROOM
 
-    def add(self, number: int, values: Mapping[str, int]) -> None:
-        held = self._held
-        before = len(held)
-        for key, value in values.items():
-            entry = held.get(key)
-            if entry is None:
-                entry = held[key] = array("I")
-            entry.append(number)
-            entry.append(value)
-        self._room -= (len(held) - before) * _KEY + len(values) * _POSTING
+def path_words(path: str) -> dict[bytes, int]:
+    """Words of a path; those of the file's own name count more than the folders around it."""
+    counts: dict[bytes, int] = {}
+    name = basename(path)
+    stem = name[: name.find(".")] if name.find(".") > 0 else name
+    for text, weight in ((path[: len(path) - len(name)], 1), (stem, 2)):
+        for word in words(text):
+            key = b"/" + word.encode("utf-8", "surrogatepass")
+            counts[key] = counts.get(key, 0) + weight
+    return counts
 
-    def lay_aside(self) -> None:
-        """If there are many."""
-        if self._room < 0:
-            self._laid.append(self._aside(self._sharded(MOST_SHARDS)))
-            self._room = ROOM
 
-    def shards(self) -> Iterator[bytes]:
-        if not self._laid:
-            yield from self._sharded(min(MOST_SHARDS, 1 << (len(self._held) // KEYS).bit_length()))
-            return
-        self._laid.append(self._aside(self._sharded(MOST_SHARDS)))
-        for number in range(MOST_SHARDS):
-            whole: dict[bytes, array[int]] = {}
-            for part in self._laid:
-                for key, raw in entries(part[number]):
-                    whole.setdefault(key, array("I")).frombytes(raw)
-            yield _shard_of(list(whole.items()))
+def path_terms(path: str) -> dict[str, int]:
+    """Terms of a path with their weights."""
+    counts: dict[str, int] = {}
+    for key, weight in path_words(path).items():
+        for term in split(key[1:].decode("utf-8", "surrogatepass")):
+            counts[term] = counts.get(term, 0) + weight
+    return counts
 
-    def _sharded(self, count: int) -> Iterator[bytes]:
-        shards: list[list[tuple[bytes, array[int]]]] = [[] for _ in range(count)]
-        for key, found in self._held.items():
-            name = key.encode("utf-8", "surrogatepass")
-            shards[crc32(name) % count].append((name, found))
-        self._held = {}
-        for some in shards:
-            yield _shard_of(some)
-            some.clear()
+
+def _terms(numbers: Mapping[bytes, int]) -> tuple[bytes, ...]:
+    """The shards that lead from terms to words."""
+    held: defaultdict[str, list[int]] = defaultdict(list)
+    for word, number in numbers.items():
+        for term in _terms_of(word):
+            held[term].append(number)
+    size = 1 << (len(held) // KEYS).bit_length()
+    shards: list[list[tuple[bytes, list[int]]]] = [[] for _ in range(size)]
+    for term, some in held.items():
+        key = term.encode("utf-8", "surrogatepass")
+        shards[crc32(key) % size].append((key, some))
+    return tuple(map(_shard_of, shards))
+
+
+def _terms_of(word: bytes) -> Iterable[str]:
+    if word.isascii():
+        if word[0] == _SLASH:
+            return ["/" + term for term in split(word[1:].decode("ascii"))]
+        text = word.lstrip(_DIGITS).decode("ascii")
+        return split(text) if len(text) > 1 else ()
+    text = word.decode("utf-8", "surrogatepass")
+    mark = "/" if word[0] == _SLASH else ""
+    return {mark + term: None for part in words(text) for term in split(part)}
 
 
 class _Shard(Struct, frozen=True, gc=False, array_like=True):
-    """Some keys and their postings. `keys` stand in order, one after the other, each between two
-    separators; `ends` says where in `data` the postings of each end, counted in numbers. So one key
-    is found without making the others.
+    """Some terms and their words. `keys` stand in order, one after the other, each between two
+    separators; `ends` are where in `data` the numbers of each end. So one key is found without
+    decoding the others.
     """
 
     keys: bytes
@@ -265,169 +279,34 @@ class _Shard(Struct, frozen=True, gc=False, array_like=True):
     data: bytes
 
 
-def _shard_of(postings: list[tuple[bytes, array[int]]]) -> bytes:
-    postings.sort(key=itemgetter(0))
-    keys = _BETWEEN.join([b"", *[key for key, _ in postings], b""])
-    if keys.count(_BETWEEN) > len(postings) + 1:  # some hold the separator: no query asks for these
-        return _shard_of([pair for pair in postings if _BETWEEN not in pair[0]])
-    found = [some for _, some in postings]
-    return _encode(_Shard(keys, array("I", accumulate(map(len, found))).tobytes(), b"".join(found)))
+def _shard_of(entries: list[tuple[bytes, list[int]]]) -> bytes:
+    entries.sort()
+    keys = _BETWEEN.join([b"", *[key for key, _ in entries], b""])
+    ends = array("I", accumulate(len(some) for _, some in entries))
+    data = array("I", [number for _, some in entries for number in some])
+    return _encode(_Shard(keys, ends.tobytes(), data.tobytes()))
 
 
-def entries(shard: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Every key of a shard and its postings."""
-    found = _decode_shard(shard)
-    start = 0
-    for key, end in zip(
-        found.keys.split(_BETWEEN)[1:], memoryview(found.ends).cast("I"), strict=False
-    ):
-        yield key, found.data[start : end * _NUMBER]
-        start = end * _NUMBER
-
-
-def _entry(shard: bytes, key: bytes) -> bytes:
-    """The postings of one key; empty when it is not there."""
-    found = _decode_shard(shard)
-    at = found.keys.find(_BETWEEN + key + _BETWEEN)
+def words_with(segment: Segment, term: str) -> Sequence[int]:
+    """The numbers of the words of a segment that hold a term."""
+    key = term.encode("utf-8", "surrogatepass")
+    shard = _decode_shard(segment.terms[crc32(key) % len(segment.terms)])
+    at = shard.keys.find(_BETWEEN + key + _BETWEEN)
     if at < 0 or _BETWEEN in key:
-        return b""
-    number, ends = found.keys.count(_BETWEEN, 0, at), memoryview(found.ends).cast("I")
-    return found.data[ends[number - 1] * _NUMBER if number else 0 : ends[number] * _NUMBER]
+        return ()
+    number, ends = shard.keys.count(_BETWEEN, 0, at), memoryview(shard.ends).cast("I")
+    start = ends[number - 1] if number else 0
+    return memoryview(shard.data).cast("I")[start : ends[number]]
+
+
+def entries(segment: Segment) -> Iterator[tuple[Sequence[int], bytes]]:
+    """For each document of a segment the numbers of its words and their counts."""
+    numbers = memoryview(segment.words).cast("I")
+    start = 0
+    for end in memoryview(segment.ends).cast("I"):
+        yield numbers[start:end], segment.counts[start:end]
+        start = end
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_shard = msgspec.msgpack.Decoder(_Shard).decode
-
-
-def _index_file(
-    postings: _Postings, number: int, path: str, digest: str, facts: Facts, targets: Sequence[str]
-) -> Doc:
-    packed = dict(facts.terms)
-    in_path = path_terms(path)
-    for term, count in in_path.items():
-        packed[term] = packed.get(term, 0) + (min(count, 255) << 24)
-    keyed: dict[str, int] = {}
-    for symbol in facts.symbols:
-        key = "=" + symbol.name.rpartition("::")[2].lstrip("$~:@")
-        keyed[key] = keyed.get(key, 0) | (
-            2 if symbol.kind in _TYPES else 1 if symbol.kind != "field" else 4
-        )
-    for phrase in facts.phrases:
-        keyed["~" + phrase] = 1
-    for target in targets:
-        keyed[">" + target_stem(target)] = 1
-    postings.add(number, packed)
-    postings.add(number, keyed)
-    postings.lay_aside()
-    lengths = (*_lengths(facts), sum(in_path.values()))
-    return Doc(path, digest, facts_of(path).role, facts.language, facts.chars, lengths)
-
-
-def _lengths(facts: Facts) -> tuple[int, int, int]:
-    body = names = texts = 0
-    for value in facts.terms.values():
-        body += value & 255
-        if value > 255:
-            names += value >> 8 & 255
-            texts += value >> 16
-    return body, names, texts
-
-
-def _top(facts: Facts, size: int = 40) -> str:
-    """The terms a file says most often, for feedback; those in names count double."""
-    often = [
-        ((value & 255) + (value >> 8 & 255), term)
-        for term, value in facts.terms.items()
-        if value & 254
-    ]
-    often.sort(key=lambda item: (-item[0], item[1]))
-    return " ".join(f"{term}:{count}" for count, term in often[:size])
-
-
-def path_terms(path: str) -> dict[str, int]:
-    """Terms of a path; the file's own name counts more than the folders around it."""
-    counts: dict[str, int] = {}
-    name = basename(path)
-    stem = name[: name.find(".")] if name.find(".") > 0 else name
-    for text, weight in ((path[: len(path) - len(name)], 1), (stem, 2)):
-        for word in words(text):
-            for term in split(word):
-                counts[term] = counts.get(term, 0) + weight
-    return counts
-
-
-def target_stem(target: str) -> str:
-    """The last component of an import target without its extension, lower-case: where a search for
-    importers starts.
-    """
-    tail = target.replace("::", "/").replace("\\", "/").rstrip("/*.")
-    tail = tail[tail.rfind("/") + 1 :]
-    head, dot, ext = tail.rpartition(".")
-    if dot and ("/" in target or len(ext) <= 3) and not target.startswith("."):
-        tail = (
-            head or ext
-            if "/" in target or ext in ("h", "hh", "hpp", "js", "ts", "rb", "php", "sh")
-            else ext
-        )
-    return tail[tail.rfind(".") + 1 :].lower()
-
-
-class Reader:
-    """Postings of the living, shard by shard, remembered for one query."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self.docs = living(index)
-        self._bases: list[int] = []
-        base = 0
-        for segment in index.segments:
-            self._bases.append(base)
-            base += len(segment.docs)
-        self.size = base
-        self._dead = [frozenset(gone) for gone in index.dead]
-        self._found: dict[str, tuple[array[int], array[int]]] = {}
-        self._decode_detail = msgspec.msgpack.Decoder(Detail).decode
-        self._decode_regions = msgspec.msgpack.Decoder(tuple[Region, ...]).decode
-
-    def detail(self, number: int) -> Detail:
-        """What is known of one document besides."""
-        at = bisect_right(self._bases, number) - 1
-        return self._decode_detail(self._index.segments[at].details[number - self._bases[at]])
-
-    def regions(self, number: int) -> tuple[Region, ...]:
-        """The regions of one document."""
-        return self._decode_regions(self.detail(number).regions)
-
-    def holds(self, key: str) -> bool:
-        """Whether any document has a key."""
-        return bool(self.postings(key)[0])
-
-    def postings(self, key: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Documents that hold a key, and their packed counts: not for changing, they are
-        remembered.
-        """
-        known = self._found.get(key)
-        if known is not None:
-            return known
-        name = key.encode("utf-8", "surrogatepass")
-        check = crc32(name)
-        docs, values = array("I"), array("I")
-        for number, segment in enumerate(self._index.segments):
-            raw = _entry(segment.shards[check % len(segment.shards)], name)
-            if raw:
-                self._append(docs, values, raw, number)
-        self._found[key] = docs, values
-        return docs, values
-
-    def _append(self, docs: array[int], values: array[int], raw: bytes, number: int) -> None:
-        pairs = array("I")
-        pairs.frombytes(raw)
-        base, dead = self._bases[number], self._dead[number]
-        if not dead and not base:
-            docs += pairs[::2]
-            values += pairs[1::2]
-            return
-        for doc, value in zip(pairs[::2], pairs[1::2], strict=True):
-            if doc not in dead:
-                docs.append(base + doc)
-                values.append(value)

@@ -345,19 +345,24 @@ def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
 def with_compounds(
     query: Query, holds: Callable[[str], bool], share: float = WEIGHTS.compounds
 ) -> Query:
-    """The query with the names that its words make, as far as `holds` knows them: terms, and
-    `=Name` definitions. They weigh this share of the zone that the words stand in.
+    """The query with the terms and names that its words make, as far as `holds` says that the
+    project has the term. They weigh this share of the zone that the words stand in.
     """
     if not share:
         return query
     terms, names = dict(query.terms), dict(query.names)
     for parts, weight in query.compounds:
         for term, name in _spellings(parts):
-            if term not in query.terms and holds(term):
-                terms[term] = max(terms.get(term, 0.0), share * weight)
-            if name not in names and holds("=" + name):
-                names[name] = share * weight
+            if holds(term):
+                if term not in query.terms:
+                    terms[term] = max(terms.get(term, 0.0), share * weight)
+                names.setdefault(name, share * weight)
     return replace(query, terms=terms, names=names)
+
+
+def compound_terms(query: Query) -> list[str]:
+    """The terms that `with_compounds` asks for."""
+    return [term for parts, _ in query.compounds for term, _ in _spellings(parts)]
 
 
 def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,8 @@ any language.
 from __future__ import annotations
 
 from sutler.languages import LANGUAGES
-from sutler.ranking.index import Doc, Reader
+from sutler.ranking.index import Doc
+from sutler.ranking.reader import Reader
 
 _PACKAGE_STEMS = frozenset({"__init__", "index", "mod", "main", "lib"})
 _SELF = frozenset({"crate", "self", "super", "@", "~", "src", ""})
@@ -95,8 +96,8 @@ class Links:
         """The same with how sure it is: an import that means several files tells less of each."""
         doc = self._docs[number]
         found: dict[int, float] = {}
-        imports = self._reader.detail(number).imports
-        for target in imports.split("\n") if imports else ():
+        imports = self._reader.facts(number).imports
+        for target in sorted({target for one in imports for target in one.targets}):
             hits = self._resolve(target, doc)
             for hit in hits:
                 if hit != number:

@@ -13,16 +13,18 @@ from msgspec.structs import asdict
 from sutler.languages.terms import checksum, split, whole, words
 from sutler.ranking import history, signals
 from sutler.ranking.history import Past
-from sutler.ranking.index import Index, Reader
-from sutler.ranking.query import MAX_CHARS, Query, analyse, with_compounds
+from sutler.ranking.query import MAX_CHARS, Query, analyse, compound_terms, with_compounds
+from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import Lens, density, held_by, lens_of, passage
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import Scores, idf
 from sutler.ranking.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
 from sutler.scan.commits import History
 
+PARSED = 120
+"""Files that are parsed for a task."""
 _BEST = 12  # how many of the best files pull others along
-_EXERCISERS = 12
+_EXERCISERS = 6
 _NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
 _UNPASSED = 2  # how many of the best files no import is lifted past,
@@ -63,20 +65,19 @@ class Evidence(Struct, frozen=True):
 
 
 def rank(
-    index: Index | Reader,
+    reader: Reader,
     task: str,
     past: Past | History | None = None,
     weights: Weights = WEIGHTS,
     limit: int | None = None,
 ) -> tuple[Ranked, ...]:
-    """Files by their worth for a task. Files no signal speaks for are left out. A bare History is
-    summarised first; a Reader may stand for its index, so that what it decoded is of use to
-    others.
+    """Files by their worth for a task, in two steps: words, paths and history choose the files that
+    are parsed, and all signals order these. Files no signal speaks for are left out. A bare History
+    is summarised first.
     """
-    reader = index if isinstance(index, Reader) else Reader(index)
     if isinstance(past, History):
         past = history.summarise(past)
-    query = with_compounds(analyse(task, zoned=weights.zones > 0), reader.holds, weights.compounds)
+    query = query_of(reader, task, weights)
     evidence = gather(reader, query, past or Past(), weights)
     table = asdict(weights)
     scored = [
@@ -89,6 +90,13 @@ def rank(
         _ranked(evidence, table, reader, doc, -negative, proofs.get(doc, _NO_PROOF))
         for negative, _, doc in first
     )
+
+
+def query_of(reader: Reader, task: str, weights: Weights = WEIGHTS) -> Query:
+    """A task as a query of this project: with the names that its words make there."""
+    query = analyse(task, zoned=weights.zones > 0)
+    reader.seek([*query.terms, *compound_terms(query)])
+    return with_compounds(query, reader.holds, weights.compounds)
 
 
 class Proof(Struct, frozen=True):
@@ -153,39 +161,88 @@ def _ranked(
 
 
 def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
-    """Direct signals first; then those that follow from the best files so far."""
+    """Choose what to parse; then the direct signals of these files, then those that follow from the
+    best files so far.
+    """
     links = Links(reader)
-    norms = signals.norms_of(reader.docs, reader.size)
-    found = signals.score(reader, query, norms)
-    known = {doc.path: number for number, doc in reader.docs.items()}
-    followed = {number: known[path] for number, path in enumerate(past.paths) if path in known}
-    spoken = signals.mentions(query, links, known)
-    by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
-    title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
-    names: dict[int, list[str]] = {}
-    values: dict[str, Scores] = {
-        "lexical": _scaled(found.whole),
-        "path": _scaled(found.path),
-        "symbols": _scaled(found.symbols),
-        "title_path": _scaled(found.title_path),
-        "title_symbols": _scaled(found.title_symbols),
-        "title_body": _scaled(found.title_body),
-        "ticked": _scaled(found.ticked),
+    paths = {doc.path: number for number, doc in reader.docs.items()}
+    followed = {number: paths[path] for number, path in enumerate(past.paths) if path in paths}
+    spoken = signals.mentions(query, links, paths)
+    table = asdict(weights)
+    evidence = Evidence({}, {}, _priors(reader, query, spoken, weights), spoken.lines, {})
+    past_values: dict[str, Scores] = {
         "named": spoken.titled,
         "mention": _scaled(spoken.paths),
         "frame": _scaled(spoken.frames),
-        "dotted": _scaled(signals.dotted(query, links, reader)),
-        "qualified": _scaled(signals.qualified(query, links, reader)),
-        "defines": _scaled(signals.definitions(by_weight, reader, names)),
-        "title_defines": _scaled(signals.definitions(title_names, reader, {})),
-        "phrase": _scaled(signals.quoted(query, reader)),
         "message": _scaled(history.message_scores(past, query.terms, followed)),
         "recent": _scaled(history.recency_scores(past, followed)),
     }
-    evidence = Evidence(values, {}, _priors(reader, query, spoken, weights), spoken.lines, names)
+    chosen = _candidates(reader, query, past_values, evidence.priors, table)
+    reader.parse(chosen)
+    norms = signals.norms_of(reader, chosen)
+    found = signals.score(reader, query, norms, chosen)
+    by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
+    title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
+    values: dict[str, Scores] = {
+        **_lexical(found),
+        "symbols": _scaled(found.symbols),
+        "title_symbols": _scaled(found.title_symbols),
+        **{name: _among(some, chosen) for name, some in past_values.items()},
+        "dotted": _scaled(signals.dotted(query, links, reader)),
+        "qualified": _scaled(signals.qualified(query, links, reader)),
+        "defines": _scaled(signals.definitions(by_weight, reader, evidence.names)),
+        "title_defines": _scaled(signals.definitions(title_names, reader, {})),
+        "phrase": _scaled(signals.quoted(query, reader)),
+    }
+    for name, scores in values.items():
+        _note(evidence, name, scores, table)
+    _follow(reader, query, past, weights, links, followed, evidence)
+    return evidence
+
+
+def _lexical(found: signals.Lexical) -> dict[str, Scores]:
+    return {
+        "lexical": _scaled(found.whole),
+        "path": _scaled(found.path),
+        "title_path": _scaled(found.title_path),
+        "title_body": _scaled(found.title_body),
+        "ticked": _scaled(found.ticked),
+    }
+
+
+def _among(scores: Scores, chosen: Sequence[int]) -> Scores:
+    return {doc: scores[doc] for doc in chosen if doc in scores}
+
+
+def _candidates(
+    reader: Reader,
+    query: Query,
+    others: Mapping[str, Scores],
+    priors: Scores,
+    weights: Mapping[str, float],
+) -> list[int]:
+    """The files that are worth parsing, by the signals that need no parse."""
+    found = signals.score(reader, query, signals.norms_of(reader))
+    sums: Scores = {}
+    for name, scores in (*_lexical(found).items(), *others.items()):
+        weight = weights[name]
+        for doc, value in scores.items():
+            sums[doc] = sums.get(doc, 0.0) + weight * value
+    rated = ((-value * priors.get(doc, 1.0), doc) for doc, value in sums.items())
+    return [doc for _, doc in nsmallest(PARSED, rated)]
+
+
+def _follow(
+    reader: Reader,
+    query: Query,
+    past: Past,
+    weights: Weights,
+    links: Links,
+    followed: Mapping[int, int],
+    evidence: Evidence,
+) -> None:
+    """Signals that follow from the best files so far."""
     table = asdict(weights)
-    for name in tuple(values):
-        _note(evidence, name, values[name], table)
     if weights.passage:
         first = [doc for doc, _ in _best(totals(evidence), _READ)]
         _note(evidence, "passage", _passages(reader, query, first), table)
@@ -193,7 +250,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     importers, imported = signals.neighbours(best, links, reader)
     helpers = {
         doc: value
-        for doc, value in values["lexical"].items()
+        for doc, value in evidence.values["lexical"].items()
         if reader.docs[doc].kind in ("test", "example", "doc")
     }
     exercised = signals.exercised(_best(helpers, _EXERCISERS), links, reader)
@@ -201,10 +258,8 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     _note(evidence, "imported", _scaled(imported), table)
     _note(evidence, "tested", _scaled(exercised), table)
     _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
-    _note(evidence, "beside", signals.beside(best[:_NEAREST], evidence.sums, reader), table)
-    _note(evidence, "feedback", _scaled(signals.feedback(reader, best[:8], norms, query)), table)
+    _note(evidence, "beside", signals.beside(best[:_NEAREST], reader), table)
     _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)
-    return evidence
 
 
 def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> Scores:
@@ -247,7 +302,7 @@ def _passages(reader: Reader, query: Query, docs: list[int]) -> Scores:
 def _lens(reader: Reader, query: Query) -> Lens:
     total = len(reader.docs)
     worth = {
-        term: weight * idf(len(reader.postings(term)[0]), total)
+        term: weight * idf(len(reader.postings(term)), total)
         for term, weight in query.terms.items()
     }
     return lens_of(query, worth)
@@ -323,7 +378,6 @@ _SENTENCES = {
     "recent": "it changed lately or often",
     "cochange": "it changes together with files that rank high",
     "beside": "it stands beside a file that ranks high",
-    "feedback": "it resembles the best matches",
     "needed": "the best match imports it",
 }
 _CLASSES = {

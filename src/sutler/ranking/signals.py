@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sutler.ranking.index import Doc, Reader, target_stem
 from sutler.ranking.query import Query
+from sutler.ranking.reader import Reader
 from sutler.ranking.resolution import Links, module_parts
 from sutler.ranking.weights import FIELDS, K1
 
@@ -34,136 +34,149 @@ class Lexical(Struct, frozen=True):
 
 
 class Norms(Struct, frozen=True):
-    """What to multiply a term's count by, per document, for body, symbols and docs: weight over
-    normalised length.
+    """What to multiply a term's count by, per document: weight over normalised length. `body` is
+    of all documents, `symbols` and `docs` of those that were parsed.
     """
 
-    body: list[float]
-    symbols: list[float]
-    docs: list[float]
+    body: Scores
+    symbols: Scores
+    docs: Scores
 
 
-def norms_of(docs: Mapping[int, Doc], size: int) -> Norms:
-    lengths = [doc.lengths for doc in docs.values()]
-    tables: list[list[float]] = []
-    for field in range(3):
-        weight, b = FIELDS[field]
-        average = max(1.0, sum(length[field] for length in lengths) / max(1, len(docs)))
-        slope, flat = b / average, 1 - b
-        made = [weight / (flat + slope * length[field]) for length in lengths]
-        if len(docs) != size:  # some are dead: numbers have holes
-            table = [0.0] * size
-            for number, value in zip(docs, made, strict=True):
-                table[number] = value
-            made = table
-        tables.append(made)
-    return Norms(*tables)
+def norms_of(reader: Reader, parsed: Sequence[int] = ()) -> Norms:
+    names: dict[int, int] = {}
+    texts: dict[int, int] = {}
+    for doc in parsed:
+        values = [value for value in reader.facts(doc).terms.values() if value > 255]
+        names[doc] = sum(value >> 8 & 255 for value in values)
+        texts[doc] = sum(value >> 16 for value in values)
+    body = {number: doc.words for number, doc in reader.docs.items()}
+    return Norms(_norms(body, 0), _norms(names, 1), _norms(texts, 2))
 
 
-def idf(count: int, total: int) -> float:
+def _norms(lengths: dict[int, int], field: int) -> Scores:
+    weight, b = FIELDS[field]
+    average = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
+    slope, flat = b / average, 1 - b
+    return {number: weight / (flat + slope * length) for number, length in lengths.items()}
+
+
+def idf(count: float, total: int) -> float:
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-def score(reader: Reader, query: Query, norms: Norms) -> Lexical:
-    """All lexical signals of a query in one pass."""
+def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None = None) -> Lexical:
+    """All lexical signals of a query: of every document by its body and its path, or of those in
+    `only`, which are parsed, by the names and texts of their definitions too.
+    """
     total = len(reader.docs)
     found = Lexical({}, {}, {}, {}, {}, {}, {})
+    reader.seek([key for term in query.terms for key in (term, f"/{term}")])
     for term, weight in query.terms.items():
-        docs, values = reader.postings(term)
-        if docs:
-            pairs = list(zip(docs, values, strict=True))
-            rarity = idf(len(docs), total)
-            titled, ticked = query.title.get(term, 0.0), query.ticked.get(term, 0.0)
-            _add_whole(found, pairs, weight * rarity, norms)
-            if titled or ticked:
-                _add_zones(found, pairs, (titled * rarity, ticked * rarity), norms)
-            _add_names(found, pairs, (weight, titled), norms, total)
-            _add_places(found, pairs, (weight, titled), total)
+        body, places = reader.postings(term), reader.postings(f"/{term}")
+        held = len(body) + sum(doc not in body for doc in places)
+        if not held:
+            continue
+        rarity = idf(held, total)
+        titled, ticked = query.title.get(term, 0.0), query.ticked.get(term, 0.0)
+        docs: Iterable[int] = dict.fromkeys((*body, *places))
+        if only is not None:
+            docs = [doc for doc in only if doc in body or doc in places]
+        values = _values(reader, term, docs, only is not None)
+        rows = [(doc, body.get(doc, 0), value, places.get(doc, 0)) for doc, value in values]
+        _add_whole(found, rows, weight * rarity, norms)
+        if titled or ticked:
+            _add_zones(found, rows, (titled * rarity, ticked * rarity), norms)
+        if only is not None:
+            share = held / max(1, len(rows))  # of the documents that were not parsed
+            _add_names(found, rows, (weight, titled), norms, share, total)
+        _add_places(
+            found,
+            places if only is None else _among(places, only),
+            len(places),
+            (weight, titled),
+            total,
+        )
     return found
 
 
-def _add_whole(found: Lexical, pairs: list[tuple[int, int]], weight: float, norms: Norms) -> None:
-    body_norm, name_norm, doc_norm = norms.body, norms.symbols, norms.docs
+Row = tuple[int, int, int, int]
+"""A document and a term's counts in it: in the body, packed in names and texts, in the path."""
+
+
+def _values(reader: Reader, term: str, docs: Iterable[int], parsed: bool) -> list[tuple[int, int]]:
+    if not parsed:
+        return [(doc, 0) for doc in docs]
+    return [(doc, reader.facts(doc).terms.get(term, 0)) for doc in docs]
+
+
+def _among(counts: Mapping[int, int], only: Sequence[int]) -> dict[int, int]:
+    return {doc: counts[doc] for doc in only if doc in counts}
+
+
+def _add_whole(found: Lexical, rows: list[Row], weight: float, norms: Norms) -> None:
     path_weight = FIELDS[3][0]
-    whole = found.whole
-    seen = whole.get
-    for doc, value in pairs:
-        x = (value & 255) * body_norm[doc]
+    whole, body_norm = found.whole, norms.body
+    for doc, body, value, place in rows:
+        x = body * body_norm[doc] + place * path_weight
         if value > 255:
-            x += (value >> 8 & 255) * name_norm[doc] + (value >> 16 & 255) * doc_norm[doc]
-            x += (value >> 24) * path_weight
-        whole[doc] = seen(doc, 0.0) + weight * x / (K1 + x)
+            x += (value >> 8 & 255) * norms.symbols[doc] + (value >> 16) * norms.docs[doc]
+        whole[doc] = whole.get(doc, 0.0) + weight * x / (K1 + x)
 
 
-def _add_zones(
-    found: Lexical, pairs: list[tuple[int, int]], weights: tuple[float, float], norms: Norms
-) -> None:
+def _add_zones(found: Lexical, rows: list[Row], weights: tuple[float, float], norms: Norms) -> None:
     in_title, in_ticks = weights
-    for doc, value in pairs:
-        body = (value & 255) * norms.body[doc]
+    for doc, count, value, place in rows:
+        body = count * norms.body[doc]
         if in_title and body:
             found.title_body[doc] = found.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
         if in_ticks:
-            x = body + (value >> 8 & 255) * norms.symbols[doc] + (value >> 24) * FIELDS[3][0]
+            x = body + place * FIELDS[3][0]
+            if value > 255:
+                x += (value >> 8 & 255) * norms.symbols[doc]
             found.ticked[doc] = found.ticked.get(doc, 0.0) + in_ticks * x / (K1 + x)
 
 
 def _add_names(
     found: Lexical,
-    pairs: list[tuple[int, int]],
+    rows: list[Row],
     weights: tuple[float, float],
     norms: Norms,
+    share: float,
     total: int,
 ) -> None:
-    """Names of definitions apart, with the rarity a term has among names."""
+    """Names of definitions apart, with the rarity a term has among names: counted in the parsed
+    documents, and estimated from them for the others that hold the term.
+    """
     weight, titled = weights
-    named = [(doc, value >> 8 & 255) for doc, value in pairs if value & 0xFF00]
-    rarity = idf(len(named), total)
+    named = [(doc, value >> 8 & 255) for doc, _, value, _ in rows if value & 0xFF00]
+    rarity = idf(len(named) * share, total)
     for doc, count in named:
         x = count * norms.symbols[doc]
-        share = rarity * x / (x + _HALF)
-        found.symbols[doc] = found.symbols.get(doc, 0.0) + weight * share
+        part = rarity * x / (x + _HALF)
+        found.symbols[doc] = found.symbols.get(doc, 0.0) + weight * part
         if titled:
-            found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + titled * share
+            found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + titled * part
 
 
 def _add_places(
-    found: Lexical, pairs: list[tuple[int, int]], weights: tuple[float, float], total: int
+    found: Lexical,
+    places: Mapping[int, int],
+    holders: int,
+    weights: tuple[float, float],
+    total: int,
 ) -> None:
     """Paths apart, with the rarity a term has among paths: every path may hold the project's own
     name.
     """
     weight, titled = weights
-    placed = [(doc, value >> 24) for doc, value in pairs if value >> 24]
-    rarity = idf(len(placed), total)
-    for doc, count in placed:
+    rarity = idf(holders, total)
+    for doc, count in places.items():
         x = count * FIELDS[3][0]
         share = rarity * x / (x + _HALF)
         found.path[doc] = found.path.get(doc, 0.0) + weight * share
         if titled:
             found.title_path[doc] = found.title_path.get(doc, 0.0) + titled * share
-
-
-def feedback(reader: Reader, best: list[tuple[int, float]], norms: Norms, query: Query) -> Scores:
-    """RM3: the terms that the best documents share, searched in turn."""
-    total = len(reader.docs)
-    pool: dict[str, float] = {}
-    for number, strength in best:
-        top = reader.detail(number).top
-        for entry in top.split(" ") if top else ():
-            term, _, count = entry.rpartition(":")
-            if term not in query.terms:
-                pool[term] = pool.get(term, 0.0) + strength * math.log1p(int(count)) / len(best)
-    rated: list[tuple[float, str, Sequence[int], Sequence[int]]] = []
-    for term, mass in sorted(pool.items(), key=lambda item: (-item[1], item[0]))[:40]:
-        docs, values = reader.postings(term)
-        rated.append((mass * idf(len(docs), total), term, docs, values))
-    found: Scores = {}
-    for weight, _, docs, values in sorted(rated, key=lambda item: (-item[0], item[1]))[:15]:
-        for number, value in zip(docs, values, strict=True):
-            x = (value & 255) * norms.body[number]
-            found[number] = found.get(number, 0.0) + weight * x / (K1 + x)
-    return found
 
 
 _MAX_DEFINERS = 30
@@ -219,9 +232,9 @@ def dotted(query: Query, links: Links, reader: Reader) -> Scores:
         for number, sure in links.dotted(name):
             found[number] = found.get(number, 0.0) + sure * name.count(".")
         owner, _, member = name.rpartition(".")
-        owners, _ = reader.postings("=" + owner.rpartition(".")[2])
+        owners = reader.definers(owner.rpartition(".")[2])
         if owners and len(owners) <= _MAX_DEFINERS:
-            holders = frozenset(reader.postings("=" + member)[0])
+            holders = reader.definers(member)
             for number in owners:
                 if number in holders:
                     found[number] = found.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
@@ -248,7 +261,7 @@ def qualified(query: Query, links: Links, reader: Reader) -> Scores:
 
 def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> Scores:
     """The files for part `last` that match the most of the parts before it, with their share."""
-    definers = reader.postings(f"={parts[last]}")[0]
+    definers = reader.definers(parts[last])
     numbers = {*definers} if len(definers) <= _MAX_CANDIDATES else set[int]()
     numbers.update(links.by_stem(parts[last]), links.by_stem(parts[last].lower()))
     wanted = [bare(part) for part in parts[:last]]
@@ -257,8 +270,7 @@ def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> 
     for number in sorted(numbers):
         path = {bare(part) for part in module_parts(reader.docs[number].path)[-_DEEPEST:]}
         share = sum(
-            part in path or number in reader.postings(f"={parts[i]}")[0]
-            for i, part in enumerate(wanted)
+            part in path or number in reader.definers(parts[i]) for i, part in enumerate(wanted)
         ) / len(wanted)
         if share > top:
             best, top = {}, share
@@ -281,11 +293,11 @@ def definitions(
     found: Scores = {}
     total = len(reader.docs)
     for name, weight in names:
-        docs, kinds = reader.postings("=" + name)
+        docs = reader.definers(name)
         if not docs or len(docs) > _MAX_DEFINERS:
             continue
         each = weight * idf(len(docs), total) / len(docs)
-        for number, kind in zip(docs, kinds, strict=True):
+        for number, kind in docs.items():
             found[number] = found.get(number, 0.0) + each * (
                 1.3 if kind & 2 else 1.0 if kind & 1 else 0.5
             )
@@ -299,8 +311,13 @@ def quoted(query: Query, reader: Reader) -> Scores:
     """
     found: Scores = {}
     total = len(reader.docs)
+    wanted = frozenset(query.phrases)
+    holders: dict[str, list[int]] = {}
+    for number, facts in reader.parsed.items() if wanted else ():
+        for phrase in wanted.intersection(facts.phrases):
+            holders.setdefault(phrase, []).append(number)
     for phrase in query.phrases:
-        docs, _ = reader.postings("~" + phrase)
+        docs = holders.get(phrase, ())
         if docs and len(docs) <= _MAX_DEFINERS:
             each = idf(len(docs), total) / len(docs)
             for number in docs:
@@ -327,22 +344,20 @@ def neighbours(
 
 
 def _importers(number: int, links: Links, reader: Reader) -> list[int]:
-    module = links.module(number)
-    candidates, _ = reader.postings(">" + target_stem(module[-1])) if module else ([], [])
-    if len(candidates) > _MAX_IMPORTERS:
-        return []
-    return [other for other in candidates if other != number and number in links.imported(other)]
+    """The parsed files that import a file, unless too many do."""
+    others = [
+        other for other in reader.parsed if other != number and number in links.imported(other)
+    ]
+    return others if len(others) <= _MAX_IMPORTERS else []
 
 
-def beside(best: list[tuple[int, float]], known: Iterable[int], reader: Reader) -> Scores:
-    """Those of the known files that share a folder with a best file, each with the score of the
-    best one there.
-    """
+def beside(best: list[tuple[int, float]], reader: Reader) -> Scores:
+    """Files that share a folder with a best file, each with the score of the best one there."""
     folders: dict[str, float] = {}
     for number, strength in best:
         folder = reader.docs[number].path.rpartition("/")[0]
         folders[folder] = max(folders.get(folder, 0.0), strength)
-    paths = ((number, reader.docs[number].path.rpartition("/")[0]) for number in known)
+    paths = ((number, doc.path.rpartition("/")[0]) for number, doc in reader.docs.items())
     return {number: folders[folder] for number, folder in paths if folder in folders}
 
 

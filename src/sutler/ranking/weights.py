@@ -36,7 +36,6 @@ class Weights(Struct, frozen=True):
     recent: float = 0.3  # was touched lately and often
     cochange: float = 0.05  # changes together with files that score high
     beside: float = 0.2  # stands in the folder of one of the very best files
-    feedback: float = 0.1  # resembles the best files so far (RM3)
     needed: float = (
         0.35  # the best file of code imports it; never lifts a file past the second best
     )

@@ -37,12 +37,12 @@ def test_what_is_visible_is_read_from_the_rendered_pack(tmp_path: Path) -> None:
     instance = Instance("one", "tune", "a/b", commit, "part_7 returns a wrong value", [])
     shelf = Shelf(str(tmp_path / "cache"))
     tree = list_tree(git_dir, commit)
-    index, built = shelf.index(instance, git_dir, tree)
-    kept, again = shelf.index(instance, git_dir, tree)
-    assert (kept, again) == (index, 0.0)
+    reader, built = shelf.reader(instance, git_dir, tree)
+    kept, again = shelf.reader(instance, git_dir, tree)
+    assert (kept.docs, again) == (reader.docs, 0.0)
     assert built > 0
-    with Bench(instance, git_dir, tree, index) as bench:
-        text = bench.pack(rank(index, instance.query, shelf.past(instance, git_dir)), 4_000)
+    with Bench(instance, git_dir, tree, reader) as bench:
+        text = bench.pack(rank(reader, instance.query, shelf.past(instance, git_dir)), 4_000)
         shown = visible_lines(text, bench)
         assert 0.97 * 4_000 <= len(text) <= 4_000
         assert {36, 37, 38} <= shown["shop.py"]

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from sutler.budget.allocate import Offer, allocate
-from sutler.budget.excerpt import Parts, apart, cut, lens_for, offers_for, widened
+from sutler.budget.excerpt import Parts, apart, cut, lens_for, look, widened
 from sutler.languages.extract import extract
 from sutler.paths import Span
-from sutler.ranking import build, rank
+from sutler.ranking import Reader, build, rank
+from sutler.ranking.index import bag_of
+from sutler.ranking.reader import extracted
 from sutler.ranking.region_worth import lexical, owners_of, passage, scores_of
 
 TEXT = '''import os
@@ -30,7 +32,14 @@ class Cart:
 LIMIT = 3
 '''
 TREE = {"shop.py": TEXT, "other.py": "def nothing():\n    pass\n"}
-INDEX = build((path, path, extract(path, text)) for path, text in TREE.items())
+
+
+def reader_over(tree: dict[str, str]) -> Reader:
+    index = build((path, path, bag_of(path, text)) for path, text in tree.items())
+    return Reader(index, extracted(tree))
+
+
+READER = reader_over(TREE)
 
 
 def test_regions_cover_every_line_once() -> None:
@@ -53,7 +62,7 @@ def test_regions_are_heads_functions_classes_and_gaps() -> None:
 
 def best(task: str, pointed: tuple[int, ...] = ()) -> str:
     regions = extract("shop.py", TEXT).regions
-    scores = scores_of(regions, lens_for(INDEX, task), pointed)
+    scores = scores_of(regions, lens_for(READER, task), pointed)
     return regions[scores.index(max(scores))].name
 
 
@@ -64,7 +73,7 @@ def test_methods_belong_to_the_class_they_are_indented_below() -> None:
 
 def test_a_method_gains_by_the_name_of_its_class() -> None:
     regions = extract("shop.py", TEXT).regions
-    lens = lens_for(INDEX, "`Cart` is broken")
+    lens = lens_for(READER, "`Cart` is broken")
     alone, owned = (
         scores_of(regions, lens),
         scores_of(regions, lens, (), owners_of(regions, TEXT.split("\n"))),
@@ -84,28 +93,21 @@ def test_lines_of_a_trace_lift_their_region() -> None:
 
 def test_neighbours_of_a_good_region_gain() -> None:
     regions = extract("shop.py", TEXT).regions
-    scores = scores_of(regions, lens_for(INDEX, "it fails"), (13,))
+    scores = scores_of(regions, lens_for(READER, "it fails"), (13,))
     assert [i for i, score in enumerate(scores) if score] == [2, 3, 4]
     assert scores[3] > scores[2] == scores[4]
 
 
 def test_a_passage_is_worth_more_where_words_stand_together() -> None:
-    lens = lens_for(INDEX, "open the door of the shop")
+    lens = lens_for(READER, "open the door of the shop")
     facts = {path: extract(path, text) for path, text in TREE.items()}
     assert passage(facts["shop.py"].regions, lens) > passage(facts["other.py"].regions, lens)
 
 
-def test_offers_price_regions_in_the_given_unit() -> None:
-    ranked = rank(INDEX, "total of a cart")
-    (offer,) = offers_for(INDEX, "total of a cart", [(ranked[0], extract("shop.py", TEXT), TEXT)])
-    assert sum(offer.prices) == offer.full == len(TEXT)
-    assert len(offer.regions) == len(offer.prices) == len(offer.scores)
-
-
-def test_offers_ignore_regions_of_another_text() -> None:
-    ranked = rank(INDEX, "total of a cart")
-    (offer,) = offers_for(INDEX, "total", [(ranked[0], extract("shop.py", TEXT), "short\n")])
-    assert offer.regions == ()
+def test_regions_of_another_text_are_ignored() -> None:
+    (ranked, *_) = rank(READER, "total of a cart")
+    lens = lens_for(READER, "total")
+    assert look(ranked, extract("shop.py", TEXT).regions, ["short"], lens).scores == ()
 
 
 def test_a_cut_says_what_it_left_out() -> None:
@@ -170,8 +172,8 @@ JAVA = """class Cart {
 
 def parts_of(path: str, text: str, task: str = "total") -> Parts:
     facts = extract(path, text)
-    index = build([(path, "1", facts)])
-    return apart(facts.regions, text.split("\n"), lens_for(index, task))
+    lens = lens_for(reader_over({path: text}), task)
+    return apart(facts.regions, text.split("\n"), lens)
 
 
 def shape(parts: Parts) -> list[tuple[int, int, str, str]]:
@@ -279,9 +281,7 @@ def test_every_line_stays_in_one_region() -> None:
 def test_each_part_holds_the_terms_of_its_own_lines() -> None:
     parts = parts_of("cart.py", FUNCTION, "page items")
     facts = extract("cart.py", FUNCTION)
-    lens = lens_for(
-        build([("cart.py", "1", facts), ("b.py", "2", extract("b.py", "x = 1\n"))]), "page items"
-    )
+    lens = lens_for(reader_over({"cart.py": FUNCTION, "b.py": "x = 1\n"}), "page items")
     doc, body = (lexical(region, lens) for region in parts.regions)
     assert doc > 0
     assert body > 0

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.languages.extract import extract
-from sutler.ranking import WEIGHTS, build, rank
+from sutler.ranking import WEIGHTS, Reader, build, rank
+from sutler.ranking.index import bag_of
 from sutler.ranking.query import analyse, with_compounds
+from sutler.ranking.reader import extracted
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_words_make_the_names_that_a_project_has(task: str, held: str) -> None:
 
 def test_definitions_are_found_as_they_are_written() -> None:
     found = with_compounds(
-        analyse("Unique constraints are ignored"), {"=UniqueConstraint"}.__contains__
+        analyse("Unique constraints are ignored"), {"uniqueconstraint"}.__contains__
     )
     assert "UniqueConstraint" in found.names
 
@@ -48,5 +49,6 @@ def test_neighbours_in_prose_and_in_traces_make_no_names() -> None:
 
 def test_a_file_that_only_has_the_name_is_found() -> None:
     tree = {"a.py": "class GrandTotal:\n    pass\n", "b.py": "grand = 1\ntotal = 2\n"}
-    index = build((path, path, extract(path, text)) for path, text in tree.items())
-    assert rank(index, "grand total is lost", weights=WEIGHTS)[0].path == "a.py"
+    index = build((path, path, bag_of(path, text)) for path, text in tree.items())
+    reader = Reader(index, extracted(tree))
+    assert rank(reader, "grand total is lost", weights=WEIGHTS)[0].path == "a.py"

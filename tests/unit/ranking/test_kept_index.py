@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import sutler
-from sutler.languages.facts import Facts
-from sutler.ranking.index import MOST_LATE
+from sutler.ranking.index import MOST_LATE, Bag
 from sutler.store import home
 
 TASK = "The total of f3 is wrong for grand totals"
@@ -145,7 +144,7 @@ def test_a_folder_and_the_whole_do_not_undo_each_other(
     first = answers()
     assert [len({path for path, _ in some}) for some in first] == [31, 1, 2]
     before = {path: path.stat().st_mtime_ns for path in kept("")}
-    assert len(before) == len(scopes)
+    assert len(before) == 2 * len(scopes)  # an index and facts each
     assert answers() == first
     assert {path: path.stat().st_mtime_ns for path in kept("")} == before
 
@@ -162,10 +161,10 @@ def test_an_index_that_is_damaged_anywhere_is_made_anew(root: Path) -> None:
 def test_nothing_is_left_of_a_build_that_was_interrupted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(path: str, text: str) -> Facts:
+    def interrupted(path: str, text: str) -> Bag:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sutler.languages.extract.extract", interrupted)
+    monkeypatch.setattr("sutler.ranking.kept_index.bag_of", interrupted)
     with pytest.raises(KeyboardInterrupt):
         answer(root)
     assert kept("") == []

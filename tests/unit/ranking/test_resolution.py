@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.languages.extract import extract
-from sutler.ranking.index import Reader, build
+from sutler.ranking.index import bag_of, build
+from sutler.ranking.reader import Reader, extracted
 from sutler.ranking.resolution import Links
 
 
 def links_over(files: dict[str, str]) -> tuple[Links, dict[str, int]]:
-    reader = Reader(
-        build((path, str(i), extract(path, text)) for i, (path, text) in enumerate(files.items()))
-    )
+    index = build((path, path, bag_of(path, text)) for path, text in files.items())
+    reader = Reader(index, extracted(files))
     return Links(reader), {doc.path: number for number, doc in reader.docs.items()}
 
 

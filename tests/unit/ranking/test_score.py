@@ -7,8 +7,9 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from sutler.languages.extract import extract
-from sutler.ranking import WEIGHTS, Past, build, rank, summarise
+from sutler.ranking import WEIGHTS, Past, Reader, build, rank, summarise
+from sutler.ranking.index import bag_of
+from sutler.ranking.reader import extracted
 from sutler.ranking.score import Ranked
 from sutler.scan.commits import Commit, History
 from tests.limits import LIMIT
@@ -25,15 +26,17 @@ TREE = {
 }
 
 
+def reader_over(tree: dict[str, str]) -> Reader:
+    index = build((path, path, bag_of(path, text)) for path, text in tree.items())
+    return Reader(index, extracted(tree))
+
+
 def order(task: str, past: Past | None = None, tree: dict[str, str] = TREE) -> list[str]:
     return [item.path for item in ranked(task, past, tree)]
 
 
 def ranked(task: str, past: Past | None = None, tree: dict[str, str] = TREE) -> tuple[Ranked, ...]:
-    index = build(
-        (path, str(i), extract(path, text)) for i, (path, text) in enumerate(tree.items())
-    )
-    return rank(index, task, past)
+    return rank(reader_over(tree), task, past)
 
 
 def test_sources_come_before_tests_and_documents() -> None:
@@ -147,18 +150,15 @@ def test_any_task_is_ranked(task: str) -> None:
 
 
 def test_an_empty_project_has_no_ranking() -> None:
-    assert rank(build([]), "Cart total") == ()
+    assert ranked("Cart total", tree={}) == ()
 
 
 def test_a_signal_without_weight_is_silent() -> None:
-    index = build(
-        (path, str(i), extract(path, text)) for i, (path, text) in enumerate(TREE.items())
-    )
     task = "Cart total\n\nsee shop/render.py"
     scores = [
         next(
             item.score
-            for item in rank(index, task, weights=weights)
+            for item in rank(reader_over(TREE), task, weights=weights)
             if item.path == "shop/render.py"
         )
         for weights in (WEIGHTS, replace(WEIGHTS, mention=0.0))

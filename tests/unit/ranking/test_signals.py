@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.languages.extract import extract
-from sutler.ranking import build
-from sutler.ranking.index import Reader
+from sutler.ranking import Reader, build
+from sutler.ranking.index import bag_of
 from sutler.ranking.query import analyse
+from sutler.ranking.reader import extracted
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import qualified
 
@@ -19,7 +19,10 @@ TREE = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return 1\n",
     "bank/cart.py": "class Cart:\n    def total(self):\n        return 2\n",
 }
-READER = Reader(build((path, path, extract(path, text)) for path, text in TREE.items()))
+READER = Reader(
+    build((path, path, bag_of(path, text)) for path, text in TREE.items()), extracted(TREE)
+)
+READER.parse(READER.docs)
 
 
 @pytest.mark.parametrize(

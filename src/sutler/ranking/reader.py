@@ -1,0 +1,96 @@
+"""An index as a query reads it: postings of terms over all files, facts of the few that are parsed.
+
+Facts are asked for by document and are the same whether they were kept or extracted just now, so
+that an answer never depends on what earlier queries left in a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from sutler.languages.facts import Facts, Region
+from sutler.ranking.index import Doc, Index, entries, living, words_with
+
+Source = Callable[[Sequence[Doc]], Sequence[Facts]]
+"""Facts of documents, in their order."""
+_TYPES = frozenset({"class", "type", "module"})
+
+
+class Reader:
+    """Postings and facts, remembered for one query."""
+
+    def __init__(self, index: Index, source: Source) -> None:
+        self._index = index
+        self._source = source
+        self.docs: dict[int, Doc] = living(index)
+        self._postings: dict[str, dict[int, int]] = {}
+        self._facts: dict[int, Facts] = {}
+        self._definers: dict[str, dict[int, int]] = {}
+        self._dead = [frozenset(gone) for gone in index.dead]
+
+    def seek(self, terms: Iterable[str]) -> None:
+        """Look many terms up in one walk over the index."""
+        missing = [term for term in dict.fromkeys(terms) if term not in self._postings]
+        self._postings.update((term, {}) for term in missing)
+        base = 0
+        for segment, dead in zip(self._index.segments, self._dead, strict=True):
+            by_word: dict[int, list[dict[int, int]]] = {}
+            for term in missing:
+                for word in words_with(segment, term):
+                    by_word.setdefault(word, []).append(self._postings[term])
+            if by_word:
+                for number, (words, counts) in enumerate(entries(segment), base):
+                    hits = [pair for pair in zip(words, counts, strict=True) if pair[0] in by_word]
+                    if hits and number - base not in dead:
+                        for word, count in hits:
+                            for table in by_word[word]:
+                                table[number] = table.get(number, 0) + count
+            base += len(segment.docs)
+
+    def postings(self, term: str) -> Mapping[int, int]:
+        """Documents that hold a term, with its count in each."""
+        if term not in self._postings:
+            self.seek([term])
+        return self._postings[term]
+
+    def holds(self, term: str) -> bool:
+        """Whether any document holds a term."""
+        return bool(self.postings(term))
+
+    def parse(self, numbers: Iterable[int]) -> None:
+        """Have the facts of these documents ready."""
+        missing = [number for number in numbers if number not in self._facts]
+        facts = self._source([self.docs[number] for number in missing])
+        self._facts.update(zip(missing, facts, strict=True))
+        for number in missing:
+            for symbol in self._facts[number].symbols:
+                name = symbol.name.rpartition("::")[2].lstrip("$~:@")
+                kinds = self._definers.setdefault(name, {})
+                kind = 2 if symbol.kind in _TYPES else 1 if symbol.kind != "field" else 4
+                kinds[number] = kinds.get(number, 0) | kind
+
+    @property
+    def parsed(self) -> Mapping[int, Facts]:
+        """The documents whose facts are ready."""
+        return self._facts
+
+    def facts(self, number: int) -> Facts:
+        if number not in self._facts:
+            self.parse([number])
+        return self._facts[number]
+
+    def regions(self, number: int) -> tuple[Region, ...]:
+        return self.facts(number).regions
+
+    def definers(self, name: str) -> Mapping[int, int]:
+        """The parsed documents that define a name, with the kinds of the definitions: 1 for a
+        function, 2 for a type, 4 for a field, added up.
+        """
+        return self._definers.get(name, {})
+
+
+def extracted(texts: Mapping[str, str]) -> Source:
+    """Facts extracted in this process from texts by path."""
+    from sutler.languages.extract import extract
+
+    return lambda docs: [extract(doc.path, texts[doc.path]) for doc in docs]
