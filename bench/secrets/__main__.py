@@ -1,7 +1,7 @@
 """How well and how fast secrets are found.
 
     python -m bench.secrets formats [--count 50] [--peer-rules gitleaks.toml]
-    python -m bench.secrets corpus FOLDER --labels FOLDER [--peer-rules FILE] [--detect-secrets]
+    python -m bench.secrets corpus FOLDER --labels FOLDER [--peers] [--by-repository]
     python -m bench.secrets clean FOLDER            over-redaction, one line per sub-folder
     python -m bench.secrets speed FOLDER            MB per CPU second, one thread, both engines
 
@@ -12,6 +12,7 @@ it.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import time
 import tomllib
@@ -118,18 +119,26 @@ def _contextual(title: str, kinds: list[tuple[str, str, str]], engine: Engine, c
 
 
 def bench_corpus(engine: Engine, arguments: argparse.Namespace) -> None:
+    """One detector after the other on the same files; ours repository by repository too."""
     labels = corpus.read_labels(arguments.labels)
-    contestants: list[tuple[str, corpus.Detect]] = [
-        ("sutler", lambda text, path: redact(text, path, key=KEY, engine=engine).text)
-    ]
-    if arguments.peer_rules:
-        contestants.append(("gitleaks rules", peers.gitleaks_rules(arguments.peer_rules)))
-    if arguments.detect_secrets:
-        contestants.append(("detect-secrets", peers.detect_secrets()))
+
+    def own(text: str, path: str) -> str:
+        return redact(text, path, key=KEY, engine=engine).text
+
+    modules = arguments.node_modules or os.environ.get("SUTLER_NODE_MODULES", "node_modules")
+    contestants: list[tuple[str, corpus.Detect]] = [("sutler", own)]
+    if arguments.peers:
+        contestants += peers.installed(modules, arguments.peer_rules)
     for name, detect in contestants:
         began = time.process_time()
         result = corpus.score(arguments.folder, labels, detect)
-        print(f"{name}  ({time.process_time() - began:.1f} CPU-s)", *result.lines(), sep="\n  ")
+        print(f"{name}  ({time.process_time() - began:.1f} CPU-s)", *result.report(), sep="\n  ")
+    if arguments.by_repository:
+        for repo in sorted({label.repo for label in labels}):
+            rows = [label for label in labels if label.repo == repo]
+            result = corpus.score(arguments.folder, rows, own)
+            left = corpus.ratio(result.left, result.values)
+            print(f"{repo}  {result.findings.line()}  readable {left}")
 
 
 def bench_clean(engine: Engine, folder: Path) -> None:
@@ -164,7 +173,9 @@ def main() -> None:
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--peer-rules", type=Path)
-    parser.add_argument("--detect-secrets", action="store_true")
+    parser.add_argument("--peers", action="store_true", help="run every peer that is installed")
+    parser.add_argument("--node-modules", default="", help="npm packages, for secretlint")
+    parser.add_argument("--by-repository", action="store_true")
     arguments = parser.parse_args()
     began = time.process_time()
     database = compile_database()

@@ -1,4 +1,4 @@
-"""Line-level scores on a labelled corpus: a folder of files, and CSV labels of file, lines and
+"""Scores on a labelled corpus: a folder of files, and CSV labels of file, lines and
 truth.
 """
 
@@ -34,25 +34,51 @@ class Label(NamedTuple):
     value_end: int
 
 
-class Score(NamedTuple):
-    true_units: int
-    found_units: int
-    flagged: int
-    flagged_true: int
-    core_units: int
-    core_found: int
-    core_flagged: int
-    core_flagged_true: int
-    values: int
-    values_left: int
+class Count(NamedTuple):
+    """Recall is `found` of `true`, precision `right` of `flagged`."""
 
-    def lines(self) -> list[str]:
+    true: int = 0
+    found: int = 0
+    flagged: int = 0
+    right: int = 0
+
+    def __add__(self, other: Count) -> Count:  # type: ignore[override]  # sums, not chains
+        return Count(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def line(self) -> str:
+        recall, precision = ratio(self.found, self.true), ratio(self.right, self.flagged)
+        return f"recall {recall}  precision {precision}"
+
+
+class Score(NamedTuple):
+    """The same result counted three ways, without the categories that are not core.
+
+    A finding is a run of adjacent flagged lines; it is right if a line in it is labelled true, and
+    a run of adjacent true lines is found if one of them is flagged. Units are the labels
+    themselves. `values` are those on one line, and `left` of them can still be read.
+    """
+
+    findings: Count = Count()
+    lines: Count = Count()
+    units: Count = Count()
+    values: int = 0
+    left: int = 0
+
+    def __add__(self, other: Score) -> Score:  # type: ignore[override]  # sums, not chains
+        return Score(
+            self.findings + other.findings,
+            self.lines + other.lines,
+            self.units + other.units,
+            self.values + other.values,
+            self.left + other.left,
+        )
+
+    def report(self) -> list[str]:
         return [
-            f"recall all    {ratio(self.found_units, self.true_units)}",
-            f"precision all {ratio(self.flagged_true, self.flagged)}",
-            f"recall core    {ratio(self.core_found, self.core_units)}",
-            f"precision core {ratio(self.core_flagged_true, self.core_flagged)}",
-            f"values still present (core) {ratio(self.values_left, self.values)}",
+            f"findings (quoted)  {self.findings.line()}",
+            f"lines              {self.lines.line()}",
+            f"units              {self.units.line()}",
+            f"values still readable {ratio(self.left, self.values)}",
         ]
 
 
@@ -117,13 +143,13 @@ def score(
     misses: list[Miss] | None = None,
     extras: list[Miss] | None = None,
 ) -> Score:
-    totals = [0] * 10
+    """The score of a detector on these labels; what it missed or flagged in vain is appended."""
+    total = Score()
     for path, rows in by_file(labels):
         text = (root / path).read_text(encoding="utf-8")
         after = detect(text, path)
-        for index, part in enumerate(_score_file(text, after, rows, misses, extras)):
-            totals[index] += part
-    return Score(*totals)
+        total += _score_file(text, after, rows, misses, extras)
+    return total
 
 
 def _score_file(
@@ -132,54 +158,63 @@ def _score_file(
     rows: list[Label],
     misses: list[Miss] | None,
     extras: list[Miss] | None,
-) -> Iterator[int]:
-    flagged = flagged_lines(text, after)
+) -> Score:
     lines = text.split("\n")
-    units: dict[int, list[Label]] = {}
-    true_lines: dict[int, bool] = {}
-    unclear: set[int] = set()
-    for row in rows:
-        span = range(row.start, row.end + 1)
-        if row.truth == "T":
-            units.setdefault(row.start, []).append(row)
-            for number in span:
-                true_lines[number] = true_lines.get(number, False) or is_core(row)
-        elif row.truth == "X":
-            unclear.update(span)
-    found = {
-        start
-        for start, group in units.items()
-        if any(flagged & set(range(r.start, r.end + 1)) for r in group)
-    }
-    core = {start for start, group in units.items() if any(map(is_core, group))}
+    true = [row for row in rows if row.truth == "T"]
+    core = [row for row in true if is_core(row)]
+    true_lines, core_lines = _lines_of(true), _lines_of(core)
+    unclear = _lines_of([row for row in rows if row.truth == "X"])
+    # A line that is true but not core, or of which nothing is certain, counts for neither.
+    flagged = flagged_lines(text, after) - (true_lines - core_lines) - (unclear - core_lines)
+    groups, targets = _runs(flagged), _runs(core_lines)
+    units = {row.start: range(row.start, row.end + 1) for row in core}
+    missed = sorted(start for start, span in units.items() if not flagged & set(span))
     if misses is not None:
-        misses += [
-            Miss(rows[0].path, n, units[n][0].category, lines[n - 1]) for n in sorted(core - found)
-        ]
-    counted = {number for number in flagged if number in true_lines or number not in unclear}
-    right = {number for number in counted if number in true_lines}
-    core_counted = {number for number in counted if true_lines.get(number, True)}
-    core_right = {number for number in core_counted if number in true_lines}
+        category = {row.start: row.category for row in core}
+        misses += [Miss(rows[0].path, n, category[n], lines[n - 1]) for n in missed]
     if extras is not None:
-        extras += [Miss(rows[0].path, n, "", lines[n - 1]) for n in sorted(counted - right)]
-    yield from (len(units), len(found), len(counted), len(right), len(core), len(core & found))
-    yield from (len(core_counted), len(core_right))
-    yield from _values(lines, after, rows)
+        wrong = [run for run in groups if not run & core_lines]
+        extras += [Miss(rows[0].path, min(run), "", lines[min(run) - 1]) for run in wrong]
+    right = sum(bool(run & core_lines) for run in groups)
+    return Score(
+        Count(len(targets), sum(bool(run & flagged) for run in targets), len(groups), right),
+        Count(
+            len(core_lines),
+            len(core_lines & flagged),
+            len(flagged),
+            len(flagged & core_lines),
+        ),
+        Count(len(units), len(units) - len(missed), len(flagged), len(flagged & core_lines)),
+        *_values(lines, after, core),
+    )
 
 
-def _values(lines: list[str], after: str | set[int], rows: list[Label]) -> Iterator[int]:
-    """Core values on one line, and how many of them can still be read on that line of the
-    output.
-    """
+def _lines_of(rows: list[Label]) -> set[int]:
+    return {number for row in rows for number in range(row.start, row.end + 1)}
+
+
+def _runs(numbers: set[int]) -> list[set[int]]:
+    """The runs of adjacent numbers."""
+    runs: list[set[int]] = []
+    for number in sorted(numbers):
+        if runs and number - 1 in runs[-1]:
+            runs[-1].add(number)
+        else:
+            runs.append({number})
+    return runs
+
+
+def _values(lines: list[str], after: str | set[int], rows: list[Label]) -> tuple[int, int]:
+    """Values on one line, and how many of them can still be read on that line of the output."""
     total = left = 0
+    shown = after.split("\n") if isinstance(after, str) else lines
     for row in rows:
-        if row.truth != "T" or not is_core(row) or row.start != row.end or row.value_start < 0:
+        if row.start != row.end or row.value_start < 0:
             continue
         value = lines[row.start - 1][row.value_start : row.value_end].strip()
         if len(value) < 3:
             continue
         total += 1
-        kept = lines[row.start - 1] if isinstance(after, set) else after.split("\n")[row.start - 1]
-        left += value in kept and not (isinstance(after, set) and row.start in after)
-    yield total
-    yield left
+        hidden = isinstance(after, set) and row.start in after
+        left += value in shown[row.start - 1] and not hidden
+    return total, left

@@ -26,7 +26,8 @@ _OPTION = re.compile(r"\(\s*[\"']-{0,2}(?P<name>[\w.-]{2,80})[\"']\s*,[^()]*\Z")
 _YAML_PARENT = re.compile(r"[\s-]*[\"']?(?P<name>[\w.-]{2,80})[\"']?:[ \t]*\Z")
 _SECURE_FLAG = re.compile(r"-\w{3,12}[ ]{1,4}")
 _MACHINE = re.compile(
-    r"\b(?:machine[ \t]+\S+|default)\s+(?:login[ \t]+\S+\s+)?(?:account[ \t]+\S+\s+)?\Z"
+    r"(?:\bmachine[ \t]+\S+|^[ \t]*default)\s+(?:login[ \t]+\S+\s+)?(?:account[ \t]+\S+\s+)?\Z",
+    re.MULTILINE,
 )
 _JWK_MEMBER = re.compile(
     r"[\"']?(?<![\w-])(?:d|p|q|dp|dq|qi|k)[\"']?[ \t]*[:=][ \t]*[\"'](?P<value>[\w+/=-]{16,2000})[\"']"

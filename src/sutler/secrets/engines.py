@@ -131,7 +131,7 @@ _HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 _TRIGGERS: dict[int, tuple[str, ...]] = {
     grammar.QUOTED: (
         rf"{_NAME}{_SEP}{_TO_QUOTE}",
-        rf"{_NAMED}{_CLOSERS}[ \t]+(?:to[ ]{_TO_QUOTE}|[\"'`])",
+        rf"{_NAMED}{_CLOSERS}[ \t]+(?:to[ ]{_TO_QUOTE}|[\"'])",
     ),
     grammar.BARE: (
         rf"{_NAME}[:=?][=-]?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",

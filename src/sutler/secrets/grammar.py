@@ -36,7 +36,7 @@ _TYPE = (
 # The last two are Kotlin's `"name" to "value"` and a blank alone: `#define NAME "value"`
 _SEP = (
     r"(?P<sep>:=|:-|=>|->|={1,3}|!={1,2}|:{1,2}|,|\(|\?{1,2}=|\|\|="
-    r"|(?<=[ \t])to(?=[ ])|(?<=[ \t])(?=[\"'`]))"
+    r"|(?<=[ \t])to(?=[ ])|(?<=[ \t])(?=[\"']))"
 )
 _WRAP = (
     r"(?P<wrap>(?:(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
@@ -61,9 +61,9 @@ QUOTED_HEAD = rf"{_NAME}{_CLOSE}{_GAP}{_TYPE}{_SEP}{_GAP}{_WRAP}[ ]?(?P<open>{OP
 BARE_HEAD = rf"{_NAME}{_CLOSE}{_GAP}(?::[=-]|\?=|=|:)[ \t]{{0,24}}(?=[!-~])"
 HEADER_HEAD = rf"(?P<name>{SCHEMES}){_AFTER_SCHEME}(?=[\w+/=.~%-]{{6}})"
 URL_HEAD = r":(?:\\?/){2}(?P<user>[^\s/@:\"'<>\\|]{0,80}+):(?=[^\s@/\"'<>]{1,200}@)"
-DSN_HEAD = r":(?P<value>[^\s@/\"'<>:]{1,80})@(?:tcp|unix|\()"
+DSN_HEAD = r":(?P<value>[^\s@/\"'<>:()]{1,80})@(?:tcp|unix|\()"
 FLAG_HEAD = rf"[\s\"'(`]-{{1,2}}(?P<name>{_FLAG_NAME})(?:[\"'],)?(?:[ =]{{1,2}}|(?<=[ ]-p))(?P<open>[\"']?)(?=[!-~]{{3}})"
-SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'`])"
+SQL_HEAD = rf"{_SQL_BY}[ ]{{0,4}}(?:\(|[ ])[ ]{{0,4}}(?P<open>[\"'])"
 ELEMENT_HEAD = (
     rf"<(?P<name>[\w:.-]{{0,40}}?(?:{NAMES})[\w.-]{{0,40}})(?:[ ][^<>\n]{{0,80}})?>[ ]?(?=[^<>\s])"
 )

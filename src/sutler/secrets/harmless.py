@@ -17,6 +17,11 @@ _PATTERN = re.compile(
     r"\[[^\]\s]{1,40}\][+*{?]|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
 )
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
+_IDENTIFIERS = re.compile(
+    r"S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?", re.IGNORECASE
+)  # Windows accounts, SPDX licences
+_PLACE = re.compile(r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?")
+_FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
 _REPEATED = re.compile(r"(.)\1{7}")
 _IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)*")
 _ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|credential)")
@@ -36,6 +41,9 @@ def is_harmless(value: str) -> bool:
         or _PATTERN.search(value) is not None
         or _POSITION.match(value) is not None
         or _REPEATED.search(value) is not None
+        or _IDENTIFIERS.fullmatch(value) is not None
+        or _PLACE.fullmatch(value) is not None
+        or _FILE.fullmatch(value) is not None
     )
 
 

@@ -141,29 +141,44 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
             found["open"],
             found.end() + at.base,
         )
-        if separator == "," and (not found["close"].strip("])*}") or name.lower() == "pass"):
+        if separator in _WORDY and name.lower() in ("pass", "key", "keys"):
+            continue  # "arguments to pass to `run`"
+        if separator == "," and not found["close"].strip("])*}"):
             continue
-        how: How = (
-            "compare"
-            if separator in ("==", "===", "!=", "!==")
-            else "call"
-            if separator in ("(", ",")
-            else "quoted"
-            if separator
-            else "apart"
-        )
+        how = _how(separator)
         more = (
             re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
         )
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
-            yield Candidate(here, stop, name, how)
-            here = stop + len(opener)
+            after = stop + len(opener)
+            if not _is_key(at.text, found["wrap"], after, at.end):
+                inside = "(" in found["wrap"] and _GOES_ON.match(at.text, after, at.end)
+                yield Candidate(here, stop, name, "apart" if inside and how == "quoted" else how)
+            here = after
             following = more.match(at.text, here, at.end) if more else None
             if following is None:
                 break
             here = following.end()
         # A value can be a name itself: `getenv("PASSWORD", "…")`, `"type": "password", "value": …`
         here = found.end() + at.base
+
+
+_WORDY = ("", "to", ",")
+_GOES_ON = re.compile(r"[ \t]?,[ \t]?[\w\"'`$\[{(-]")
+_COLON = re.compile(r"[ \t]?:(?!:)")
+
+
+def _how(separator: str) -> How:
+    if separator in ("==", "===", "!=", "!=="):
+        return "compare"
+    if separator in ("(", ","):
+        return "call"
+    return "quoted" if separator else "apart"
+
+
+def _is_key(text: str, wrap: str, after: int, end: int) -> bool:
+    """Whether a string behind `{` is the first key of an object and not a value."""
+    return wrap.endswith("{") and _COLON.match(text, after, end) is not None
 
 
 def _read_bare(at: Stretch) -> Iterator[Candidate]:

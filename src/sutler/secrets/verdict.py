@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import string
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -266,7 +267,12 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     if is_compound_name(value):
         return 0.0
     if value.isdigit():
-        return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) else 0.0
+        constant = int(value) & (int(value) - 1) == 0  # zero or a power of two
+        return 0.6 if len(value) >= _DIGITS[kind] and not _counting(value) and not constant else 0.0
+    if kind == "secret" and "=" in value.rstrip("="):  # a cookie: what stands behind the name
+        return 0.7 if any(is_random(part, 8) for part in re.split(r"[=;&]", value)) else 0.0
+    if len(_ESCAPE.sub("", value)) < 4:
+        return 0.0
     if _CODE.match(value) and not _is_dotted_value(value, kind, how):
         return 0.0
     if _NUMBER.match(value) or (_PATHLIKE.search(value) and not is_random(value, 20)):
@@ -299,6 +305,7 @@ def _is_mixed(value: str, pace: float) -> bool:
     return classes(value) >= 3 and bool(re.search("[0-9]", value)) and runs * pace >= len(value)
 
 
+_ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt0])")
 _DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
 
 
@@ -308,7 +315,7 @@ def _judge_password(value: str, how: str, loose: bool) -> float:
     odd = strangeness(value)
     if classes(value) >= 2 and any(char.isdigit() for char in value):
         return 0.7 if not loose else 0.55
-    if odd >= 4.4:
+    if odd >= 4.4 and (how != "call" or len(value) >= 6):
         return 0.7 if not loose else 0.5
     # a plain word: people do use them, but only where it is plainly given to the name, and as one
     # word
@@ -338,6 +345,9 @@ def judge_vendor(value: str) -> float:
     ):
         return 0.0
     digits = sum(char.isdigit() for char in value)
+    account = value.rstrip(string.digits + "-_")  # a person's name with digits behind it
+    if account.islower() and not any(map(str.isdigit, account)):
+        return 0.0
     return 0.6 if digits >= 2 and is_random(value, 14) else 0.0
 
 
@@ -362,11 +372,16 @@ def judge_header(scheme: str, value: str) -> float:
 _COUNTED = re.compile(r"[\])]\{\d|[\])][+*?]")
 
 
+_SAMPLE_ACCOUNT = ("scott", "tiger")  # of every Oracle manual, and of what cites them
+
+
 def judge_url(value: str, user: str) -> float:
     if (
         is_placeholder(value)
         or value in (user, "password")
         or value.startswith(("$", "{", "%s", ":"))
+        or "[" in user + value  # a pattern of addresses
+        or (user, value) == _SAMPLE_ACCOUNT
         or _COUNTED.search(value)
     ):
         return 0.0
