@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from typing import Any
 
 
@@ -90,6 +91,9 @@ class _Folders:
             return self._hold(os.path.abspath(path))
         if not flags & _NOFOLLOW or flags & os.O_EXCL:
             return os.open(path, plain, mode)
+        if flags & os.O_CREAT and not os.path.lexists(path):
+            with suppress(FileExistsError):  # another process made it first: open that one
+                return os.open(path, plain | os.O_EXCL, mode)
         before = os.lstat(path)
         if stat.S_ISLNK(before.st_mode):
             raise error_of(errno.ELOOP)

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from sutler.scan.folders import entered, listed
+from sutler.system import fs
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[int]:
-    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    fd = fs.open(str(tmp_path), fs.O_RDONLY | fs.O_DIRECTORY)
     before = os.listdir("/proc/self/fd")
     yield fd
     assert len(os.listdir("/proc/self/fd")) == len(before)
-    os.close(fd)
+    fs.close(fd)
 
 
 def test_a_folder_is_listed(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,11 +84,11 @@ def test_a_folder_is_entered(
     assert key == [state.st_dev, state.st_ino]
     assert (content is None) == (device == "another")
     if fd >= 0:
-        assert os.fstat(fd).st_ino == state.st_ino
-        assert sorted(os.listdir(fd)) == sorted(
+        assert fs.fstat(fd).st_ino == state.st_ino
+        assert sorted(fs.listdir(fd)) == sorted(
             name.rstrip("/") for name in inside
         )  # from its beginning
-        os.close(fd)
+        fs.close(fd)
     assert (fd >= 0) == (device != "another" and inside not in ((), ("file",)))
 
 

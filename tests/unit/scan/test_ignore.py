@@ -7,6 +7,7 @@ import pytest
 
 from sutler.scan.ignore import Node, load, no_rules, parse_source
 from sutler.scan.snapshot import Problem, Rule
+from sutler.system import fs
 
 
 def node(**files: str) -> Node:
@@ -87,9 +88,9 @@ def test_negation_in_one_ai_file_lifts_nothing_of_another() -> None:
 )
 def test_aiexclude(tmp_path: Path, text: str, denied: bool) -> None:
     (tmp_path / ".aiexclude").write_text(text)
-    fd = os.open(tmp_path, os.O_RDONLY)
+    fd = fs.open(str(tmp_path), fs.O_RDONLY | fs.O_DIRECTORY)
     source = load(fd, ".aiexclude", ".aiexclude", False)
-    os.close(fd)
+    fs.close(fd)
     assert not isinstance(source, Problem)
     assert (
         no_rules().with_sources([(".aiexclude", source)]).denial("a", False) is not None
@@ -103,10 +104,10 @@ def test_an_ai_file_that_is_a_link(tmp_path: Path, target: str, denied: str) -> 
     """A neighbour is read; anything else cannot be, and a denial that cannot be read denies all."""
     (tmp_path / ".gitignore").write_text("a\n")
     os.symlink(target, tmp_path / ".cursorignore")
-    fd = os.open(tmp_path, os.O_RDONLY)
+    fd = fs.open(str(tmp_path), fs.O_RDONLY | fs.O_DIRECTORY)
     source = load(fd, ".cursorignore", ".cursorignore", False)
     plain = load(fd, ".cursorignore".replace("cursor", "git"), ".gitignore", False)
-    os.close(fd)
+    fs.close(fd)
     assert not isinstance(source, Problem)
     assert not isinstance(plain, Problem)
     assert no_rules().with_sources([(".cursorignore", source)]).denial(denied, False) is not None
@@ -115,9 +116,9 @@ def test_an_ai_file_that_is_a_link(tmp_path: Path, target: str, denied: str) -> 
 def test_a_linked_gitignore_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "rules").write_text("a\n")
     os.symlink("rules", tmp_path / ".gitignore")
-    fd = os.open(tmp_path, os.O_RDONLY)
+    fd = fs.open(str(tmp_path), fs.O_RDONLY | fs.O_DIRECTORY)
     assert isinstance(load(fd, ".gitignore", ".gitignore", False), Problem)
-    os.close(fd)
+    fs.close(fd)
 
 
 def test_directories_without_rules_share_their_parents_node() -> None:
