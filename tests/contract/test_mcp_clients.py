@@ -134,6 +134,25 @@ def test_the_typescript_clients_travel_over_http(line: str, mode: str, plant: Pl
     _hold(seen)
 
 
+@needs_npm
+def test_the_command_line_of_the_inspector_works(plant: Plant) -> None:
+    """It lists the tools and calls one; its own reading of both is the judge."""
+    server = [sys.executable, "-m", "sutler", "mcp", "--root", str(plant(TREE))]
+    program = [str(Path(MODULES) / ".bin" / "mcp-inspector"), "--cli", *server]
+
+    def run(*words: str) -> dict[str, Any]:
+        done = subprocess.run(
+            ["node", *program, *words], capture_output=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return dict(json.loads(done.stdout))
+
+    assert [tool["name"] for tool in run("--method", "tools/list")["tools"]] == list(DEFAULT)
+    words = ("--tool-name", "read_file", "--tool-arg", "path=README.md")
+    answer = run("--method", "tools/call", *words)
+    assert answer["structuredContent"]["text"] == "# Hello\n"
+
+
 def _approved(id: str, project: Path) -> bool:
     """A person at a terminal types yes."""
     parent, child = pty.openpty()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import stat
@@ -92,12 +93,85 @@ def test_only_what_is_served_is_answered(site: Site) -> None:
     assert site.post(PING, path="/")[0] == 404
     assert site.post(PING, {"Content-Type": "text/plain"})[0] == 415
     assert site.post(PING, {"Accept": "text/html"})[0] == 406
-    assert site.post(b" " * ((4 << 20) + 1))[0] == 413
     deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b'{"a":' * 70 + b"1" + b"}" * 71
     status, data, _ = site.post(deep)
     assert (status, json.loads(data)["error"]["code"]) == (400, -32600)
     assert site.post(b"\xff\xfe")[0] == 400
     assert site.post(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')[0] == 202
+
+
+def test_a_message_that_is_too_large_is_answered_under_its_id(site: Site) -> None:
+    """413 with the limit; the id is read from the head of the message, of 100 MB one chunk."""
+    start = b'{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"'
+    status, data, _ = site.post(start + b"y" * (4 << 20) + b'"}}')
+    found = json.loads(data)
+    assert (status, found["id"], found["error"]["data"]["limit"]) == (413, "big", 4 << 20)
+    assert json.loads(site.post(b" " * ((4 << 20) + 1))[1])["id"] is None
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost:{site.port}\r\nAuthorization: Bearer {site.token}\r\n"
+        "Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 104857600\r\n"
+    )
+    before = resident(site)
+    for extra, id in (("\r\n", "big"), ("Expect: 100-continue\r\n\r\n", None)):
+        with socket.create_connection(("127.0.0.1", site.port), timeout=30) as connection:
+            connection.sendall(head.encode() + extra.encode() + (start if id else b""))
+            if id:
+                connection.sendall(b"y" * (1 << 20))
+            answer = connection.makefile("rb").read().partition(b"\r\n\r\n")
+        assert answer[0].startswith(b"HTTP/1.1 413 ")
+        assert json.loads(answer[2])["id"] == id
+    assert resident(site) - before < 20_000
+    assert site.post(PING)[0] == 200
+
+
+def resident(site: Site) -> int:
+    """Kilobytes in memory."""
+    status = Path(f"/proc/{site.process.pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if "VmRSS" in line))
+
+
+def combinations(site: Site) -> Iterator[tuple[dict[str, str], str, int]]:
+    """Headers, method and status: the first thing that is wrong decides."""
+    hosts = {f"localhost:{site.port}": 0, "evil.example": 403, f"localhost:{site.port + 1}": 403}
+    origins = {"": 0, "https://app.example": 0, "https://evil.example": 403, "null": 403}
+    tokens = {f"Bearer {site.token}": 0, "": 401, "Bearer wrong": 401}
+    kinds = {"application/json": 0, "text/plain": 415, "": 415}
+    for host, origin, token, method, kind in itertools.product(
+        hosts, origins, tokens, ("POST", "GET", "DELETE", "OPTIONS"), kinds
+    ):
+        wrong = hosts[host], origins[origin], tokens[token], 405 * (method != "POST"), kinds[kind]
+        headers = {"Host": host, "Origin": origin, "Authorization": token, "Content-Type": kind}
+        yield headers, method, next(filter(None, wrong), 200)
+
+
+def test_every_combination_gets_the_code_of_its_first_fault(site: Site) -> None:
+    """3 hosts, 4 origins, 3 tokens, 4 methods and 3 content types; nothing else is let in."""
+    rows = list(combinations(site))
+    assert len(rows) == 432
+    for headers, method, status in rows:
+        assert site.post(PING, headers, method=method)[0] == status, (headers, method)
+
+
+def test_half_a_message_and_a_client_that_never_reads_wait_alone(site: Site) -> None:
+    """Others are served at once, and no memory grows with what is not taken."""
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost:{site.port}\r\nAuthorization: Bearer {site.token}\r\n"
+        "Content-Type: application/json\r\nAccept: */*\r\n"
+    )
+    data = json.dumps(body("tools/list")).encode()
+    one = f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
+    before = resident(site)
+    silent = socket.create_connection(("127.0.0.1", site.port), timeout=30)
+    silent.sendall(one[:-10])
+    deaf = socket.create_connection(("127.0.0.1", site.port), timeout=2)
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    with silent, deaf:
+        with pytest.raises(TimeoutError):  # the server stops reading from who does not read
+            deaf.sendall(one * 20_000)
+        start = time.monotonic()
+        assert site.post(PING)[0] == 200
+        assert time.monotonic() - start < 5
+        assert resident(site) - before < 20_000
 
 
 def test_a_head_that_is_not_one_ends_the_connection(site: Site) -> None:

@@ -4,14 +4,16 @@ T60.
 
 from __future__ import annotations
 
+import http.client
 import json
+import os
 import random
 import time
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import FUZZ, Plant
-from tests.mcpkit import ENVELOPE, Wire, body, stdio
+from tests.mcpkit import ENVELOPE, Wire, body, http_server, stdio
 
 COUNT = int(10_000 * FUZZ)
 SOUND = body("tools/call", 7, name="read_file", arguments={"path": "a.py"})
@@ -114,12 +116,89 @@ def test_hostile_messages_do_not_end_the_server(plant: Plant) -> None:
         assert wire.close()[1] == 0
 
 
-def test_a_line_of_forty_megabytes_is_thrown_away(plant: Plant) -> None:
+def test_hostile_messages_over_http_do_not_end_the_server(plant: Plant, tmp_path: Path) -> None:
+    """A fifth as many, on kept connections and new ones: a status each, and the next call works."""
+    draw = random.Random(20_261_118)
+    env = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    with http_server(plant({"a.py": "x = 1\n"}), env=env) as site:
+        connection = site.connect()
+        for _ in range(COUNT // 5):
+            fields = _bent(draw, site.token)
+            try:
+                connection.request("POST", "/mcp", _junk(draw), fields)
+                status = connection.getresponse()
+                status.read()
+                assert status.status in (200, 202, 400, 401, 403, 404, 406, 413, 415), status.status
+            except (http.client.HTTPException, ConnectionError):
+                connection.close()  # the server ended a connection that it had refused
+        connection.close()
+        start = time.monotonic()
+        read = site.call("read_file", path="a.py")
+        assert read["structuredContent"]["text"] == "x = 1\n"
+        assert time.monotonic() - start < 5
+        assert site.process.poll() is None
+
+
+def _bent(draw: random.Random, token: str) -> dict[str, str]:
+    """The headers of a sound request, now and then with one that is not."""
+    fields = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {token}",
+    }
+    odd = ["", "x" * 900, "\xff", "2026-07-28", "=?base64?!?=", "0.0", f"Bearer {token}x"]
+    names = ["Authorization", "Accept", "MCP-Protocol-Version", "Mcp-Session-Id", "Mcp-Method"]
+    if draw.random() < 0.2:
+        fields[draw.choice(names)] = draw.choice(odd)
+    return fields
+
+
+def test_half_a_line_and_silence(plant: Plant) -> None:
+    """A message that is never completed is waited for, and the end of input ends the server."""
+    with stdio(plant({"a.py": "x = 1\n"})) as wire:
+        _answers(wire, 60)
+        wire.process.stdin.write(b'{"jsonrpc":"2.0","id":1,')  # type: ignore[union-attr]  # a pipe
+        wire.process.stdin.flush()  # type: ignore[union-attr]
+        time.sleep(0.5)
+        assert wire.process.poll() is None
+        rest, code = wire.close()
+        assert code == 0
+        assert json.loads(rest)["error"]["code"] == -32700
+
+
+def test_a_client_that_never_reads_is_waited_for(plant: Plant) -> None:
+    """Calls whose answers are not taken: the server stops reading, and holds no more memory."""
+    with stdio(plant({"a.py": "x = 1\n", "long.txt": "line\n" * 2_000})) as wire:
+        _answers(wire, 60)
+        before = _held(wire)
+        read = body("tools/call", 1, name="read_file", arguments={"path": "long.txt"})
+        line = json.dumps(read).encode() + b"\n"
+        pipe = wire.process.stdin.fileno()  # type: ignore[union-attr]  # a pipe
+        os.set_blocking(pipe, False)
+        sent, until = 0, time.monotonic() + 2
+        while time.monotonic() < until:
+            try:
+                sent += os.write(pipe, line)
+            except BlockingIOError:
+                time.sleep(0.05)
+        os.set_blocking(pipe, True)
+        assert sent < 2_000_000
+        assert _held(wire) - before < 50_000
+        assert wire.process.poll() is None
+
+
+def _held(wire: Wire) -> int:
+    """Kilobytes in memory."""
+    status = Path(f"/proc/{wire.process.pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if "VmRSS" in line))
+
+
+def test_a_line_of_a_hundred_megabytes_is_thrown_away(plant: Plant) -> None:
     """It is never held; the sender is told, once."""
     with stdio(plant({"a.py": "x = 1\n"})) as wire:
         _answers(wire, 60)
         wire.send(
-            b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * (40 << 20) + b'"}}'
+            b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"y" * (100 << 20) + b'"}}'
         )
         found = wire.line()
         assert (found["id"], found["error"]["code"]) == (1, -32600)
@@ -200,8 +279,6 @@ def test_nothing_but_protocol_on_stdout(plant: Plant, tmp_path: Path) -> None:
         "atexit.register(chatter)\n"
         "import threading\nthreading.Timer(3, chatter).start()\n"
     )
-    import os
-
     env = {
         "PYTHONWARNINGS": "always",
         "PYTHONDEVMODE": "1",

@@ -24,6 +24,7 @@ from sutler.fronts.mcp.http_connection import Events, Talk
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.wire import (
     BAD_PARAMS,
+    EDGE,
     HEADER_MISMATCH,
     INVALID,
     MAX_MESSAGE,
@@ -36,6 +37,7 @@ from sutler.fronts.mcp.wire import (
     error,
     parse,
     result,
+    too_large,
 )  # fmt: skip
 from sutler.store.records import BackendProfile, Caller
 from sutler.tools import Opener
@@ -242,7 +244,8 @@ class HttpServer:
         if head.get("transfer-encoding") or not head.get("content-length"):
             raise Refusal(411, "a Content-Length is needed")
         if int(head.get("content-length")) > MAX_MESSAGE:
-            raise Refusal(413, f"a body has at most {MAX_MESSAGE:,} bytes")
+            fault = too_large(talk.beginning(EDGE))
+            raise Refusal(413, encode(error(fault)).decode())
         return service
 
     def _reply(self, talk: Talk, head: Head, body: bytes, service: Service) -> None:

@@ -65,6 +65,24 @@ class Talk:
                 raise OSError("the body ended early")
         return b"".join(parts)
 
+    def beginning(self, size: int) -> bytes:
+        """The first bytes of a body that is not read; none if the client waits to be asked for it
+        or sends nothing for a moment.
+        """
+        if self._http.they_are_waiting_for_100_continue:
+            return b""
+        until, start = time.monotonic() + LINGER, b""
+        try:
+            while len(start) < size:
+                event = self._http.next_event()
+                if isinstance(event, h11.Data):
+                    start += bytes(event.data)
+                elif event is not h11.NEED_DATA or not self._receive(until):
+                    break
+        except (OSError, h11.RemoteProtocolError):
+            pass  # too slow or not a body: then the answer has no id
+        return start[:size]
+
     def next(self) -> bool:
         """Make ready for another request on this connection, if the client keeps it open."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
