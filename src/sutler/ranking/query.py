@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.languages.terms import STOP, phrases, split, words
+from sutler.ranking.mentions import URL, Mention, is_trace, mentions_of
 from sutler.ranking.weights import WEIGHTS
 
 ZONE_WEIGHTS = {
@@ -41,23 +42,6 @@ _FENCE = re.compile(
     r"^[ \t]{0,40}(`{3,9}|~{3,9})[^\n]*\n(.*?)(?:^[ \t]{0,40}\1[ \t]*$|\Z)", re.S | re.M
 )
 _TICKED = re.compile(r"(?<!`)`{1,2}([^`\n]{1,200})`")
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s)>\]\"'`]+")
-_BLOB_URL = re.compile(
-    r"/(?:blob|tree|raw|src|blame|edit)/[^/\s]{1,200}/([^\s#?)]{1,500})(?:#L(\d{1,9}))?"
-)
-_PATH = re.compile(
-    r"(?<![\w@/.~\\+-])((?:[A-Za-z]:)?[~.\w/\\+-]{0,300}[\w+-]\.[A-Za-z][A-Za-z0-9]{0,5})\b"
-    r"(?::(\d{1,9}))?"
-)
-_PY_FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in (\S{1,200}))?')
-_IPY_FRAME = re.compile(
-    r"^[ \t]{0,20}(?:File )?([\w~./\\<>:-]{1,300}\.\w{1,9})(?: in |:\d{1,9}, in )(\w{1,200})", re.M
-)
-_AT_FRAME = re.compile(
-    r"^[ \t]{0,20}at[ \t]{1,4}(?:([\w$.<>\[\] ]{1,200}?)"
-    r" ?)?\(?([\w.$/\\:@-]{1,300}\.(\w{1,5})):(\d{1,9})",
-    re.M,
-)
 _DOTTED = re.compile(r"\b[A-Za-z_]\w{0,100}(?:(?:\.|::|#|\\)[A-Za-z_]\w{0,100})+")
 _ERROR = re.compile(
     r"^[ \t]{0,20}(?:E[ \t]{1,8})?"
@@ -111,19 +95,6 @@ _ABOUT = {
 }
 
 
-class Mention(Struct, frozen=True, gc=False):
-    """A path that the task names; `strength` falls for outer stack frames; `line` is 0 when none is
-    given.
-    """
-
-    path: str
-    line: int
-    frame: bool
-    strength: float
-    function: str = ""
-    titled: bool = False
-
-
 class Query(Struct, frozen=True):
     """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names`
     are identifiers as written (for definitions) with the weight of their best zone; `about` names
@@ -147,7 +118,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
     everywhere.
     """
     text = text.replace("\r\n", "\n")[:MAX_CHARS]
-    mentions = _mentions(text)
+    mentions = mentions_of(text)
     zones = _zones(text)
     counts: dict[str, dict[str, int]] = {zone: {} for zone in ZONE_WEIGHTS}
     for zone, part in zones:
@@ -178,7 +149,7 @@ def analyse(text: str, zoned: bool = True) -> Query:
 
 def _zones(text: str) -> list[tuple[str, str]]:
     """(zone, text) pairs in the order of the task."""
-    text = _URL.sub(" ", _HIDDEN.sub(" ", text))
+    text = URL.sub(" ", _HIDDEN.sub(" ", text))
     title, _, rest = text.strip().partition("\n")
     zones = [("title", title)]
     zones += [("ticked", found) for found in _TICKED.findall(title)]
@@ -197,22 +168,13 @@ def _block(code: str, setup: bool) -> list[tuple[str, str]]:
     lines = code.count("\n") + 1
     if setup or (lines > 2 and len(_VERSION_LINE.findall(code)) * 2 > lines):
         return [("setup", code)]
-    if _is_trace(code):
+    if is_trace(code):
         return [("trace", code), *_errors(code)]
     return [("code", code), *_errors(code)]
 
 
 def _errors(code: str) -> list[tuple[str, str]]:
     return [("error", line) for line in _ERROR.findall(code)[-3:]]
-
-
-def _is_trace(code: str) -> bool:
-    return (
-        "Traceback (most recent call last)" in code
-        or len(_PY_FRAME.findall(code)) > 1
-        or len(_AT_FRAME.findall(code)) > 1
-        or len(_IPY_FRAME.findall(code)) > 1
-    )
 
 
 def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
@@ -228,7 +190,7 @@ def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
             setup = False
         if setup or len(_VERSION_LINE.findall(paragraph)) > 2:
             zones.append(("setup", paragraph))
-        elif _is_trace(paragraph):
+        elif is_trace(paragraph):
             zones += [("trace", paragraph), *_errors(paragraph)]
         elif len(_CODE_LINE.findall(paragraph)) * 2 > paragraph.count("\n") + 1:
             zones += [("code", paragraph), *_errors(paragraph)]
@@ -306,40 +268,6 @@ def _phrases(zones: list[tuple[str, str]]) -> tuple[str, ...]:
             for phrase in phrases(text):
                 found[phrase] = None
     return tuple(found)[:800]
-
-
-def _mentions(text: str) -> tuple[Mention, ...]:
-    """Paths in URLs, stack frames and running text; the innermost frames are the strongest."""
-    found: dict[tuple[str, int, bool], Mention] = {}
-    for path, line in _BLOB_URL.findall(text):
-        _add(found, Mention(path, int(line or 0), False, 1.0))
-    bare = _URL.sub(" ", text)
-    frames = [(path, int(line), name) for path, line, name in _PY_FRAME.findall(bare)]
-    frames += [
-        (path, 0, name) for path, name in _IPY_FRAME.findall(bare) if not path.startswith("<")
-    ]
-    for i, (path, line, name) in enumerate(frames):
-        _add(found, Mention(path, line, True, 0.4 + 0.6 * (i + 1) / len(frames), name))
-    calls = _AT_FRAME.findall(bare)
-    for i, (name, path, _, line) in enumerate(calls):  # these traces have the innermost frame first
-        _add(
-            found,
-            Mention(path, int(line), True, 1.0 - 0.6 * i / len(calls), name.rpartition(".")[2]),
-        )
-    title_end = len(bare) - len(bare.lstrip().partition("\n")[2])
-    for match in _PATH.finditer(bare):
-        path, line = match.groups()
-        if not any(frame[0] == path for frame in frames):
-            titled = match.start() < title_end
-            _add(found, Mention(path, int(line or 0), bool(line) and not titled, 1.0, "", titled))
-    return tuple(found.values())[:200]
-
-
-def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
-    clean = replace(mention, path=mention.path.replace("\\", "/").removeprefix("./").lstrip("~/"))
-    key = (clean.path, clean.line, clean.frame)
-    if key not in found or found[key].strength < clean.strength:
-        found[key] = clean
 
 
 def with_compounds(

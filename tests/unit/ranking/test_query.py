@@ -66,7 +66,7 @@ def test_dotted_names_are_found() -> None:
         ("see src/shop/cart.go:42 for it", "src/shop/cart.go", 42),
         ("https://github.com/o/n/blob/main/lib/cart.rb#L7", "lib/cart.rb", 7),
         ("    at Cart.total (/app/src/cart.js:10:5)", "app/src/cart.js", 10),
-        ("\tat org.shop.Cart.total(Cart.java:33)", "Cart.java", 33),
+        ("\tat org.shop.Cart.total(Cart.java:33)", "org/shop/Cart.java", 33),
         ("C:\\code\\shop\\cart.cs is wrong", "C:/code/shop/cart.cs", 0),
     ],
 )
