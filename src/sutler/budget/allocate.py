@@ -200,10 +200,10 @@ def _topped_up(
         path = offers[i].path
         spans = held[path].spans if path in held else ()
         wider = {**held, path: Grant(path, "excerpt", _with(spans, span))}
-        made = tuple(wider[one.path] for one in offers if one.path in wider)
-        price = measure(made)
+        grown = tuple(wider[offer.path] for offer in offers if offer.path in wider)
+        price = measure(grown)
         if cost < price <= limit:
-            held, grants, cost = wider, made, price
+            held, grants, cost = wider, grown, price
 
     open_regions = [
         (i, j) for i, j in order if not _shows(held.get(offers[i].path), offers[i].regions[j])
@@ -235,12 +235,12 @@ def _shows(grant: Grant | None, region: Region) -> bool:
 
 def _with(spans: Sequence[Span], span: Span) -> tuple[Span, ...]:
     """Spans with one more among them, in order, those that touch joined."""
-    found: list[Span] = []
-    for one in sorted((*spans, span), key=lambda one: (one.start, one.end)):
-        if found and one.start <= found[-1].end + 1:
-            one = Span(found[-1].start, max(found.pop().end, one.end))
-        found.append(one)
-    return tuple(found)
+    joined: list[Span] = []
+    for part in sorted((*spans, span), key=lambda part: (part.start, part.end)):
+        if joined and part.start <= joined[-1].end + 1:
+            part = Span(joined[-1].start, max(joined.pop().end, part.end))
+        joined.append(part)
+    return tuple(joined)
 
 
 def _moved(wish: int, enough: int, too_much: int) -> int:
@@ -340,13 +340,13 @@ class _Purse:
             self._rung[i] = level
 
     def grants(self) -> tuple[Grant, ...]:
-        made: list[Grant] = []
+        grants: list[Grant] = []
         for i, offer in enumerate(self._offers):
             rung = self._rung[i]
             if rung is not None:
                 spans = _spans(offer, self._regions[i]) if rung == "excerpt" else ()
-                made.append(Grant(offer.path, rung, spans))
-        return tuple(made)
+                grants.append(Grant(offer.path, rung, spans))
+        return tuple(grants)
 
 
 def _spans(offer: Offer, chosen: set[int]) -> tuple[Span, ...]:

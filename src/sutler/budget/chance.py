@@ -89,19 +89,19 @@ _LOOKED = 5  # files whose regions are looked at
 
 def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
     """Whether a tree holds anything for a task: how well the best file scores, which share of the
-    task's names it defines and of its words it holds, and which share of its title one region
+    task's names it defines and of its words it holds, and which share of its title item region
     holds. A path of the tree that the task names is enough.
     """
     if not ranked or not lens.worth:
         return False
-    if any(one.name in _CERTAIN and one.value > 0 for one in ranked[0].signals):
+    if any(item.name in _CERTAIN and item.value > 0 for item in ranked[0].signals):
         return True
     names = lens.query.names
     defined = sum(weight for name, weight in names.items() if reader.definers(name))
     held = sum(worth for term, worth in lens.worth.items() if reader.holds(term))
     if len(lens.worth) < _SHORT and (defined or 2 * held > sum(lens.worth.values())):
         return True
-    best = {one.path for one in ranked[:_LOOKED]}
+    best = {item.path for item in ranked[:_LOOKED]}
     numbers = [number for number, doc in reader.docs.items() if doc.path in best]
     title = max(
         (traits.title for number in numbers for traits in traits_of(reader.regions(number), lens)),
@@ -143,18 +143,18 @@ def stop_at(
     )
     sizes = [_size(files[i].regions[j]) for i, j in order]
     useful = list(accumulate(odds[i][j] * size for (i, j), size in zip(order, sizes, strict=True)))
-    shown = list(accumulate(sizes))
+    lengths = list(accumulate(sizes))
     if not order:
         return Stop((), (), 0.0, 0.0)
     if least is None:
         weight = RECALL * RECALL
         scores = [
-            hit / (weight * useful[-1] + size) for hit, size in zip(useful, shown, strict=True)
+            hit / (weight * useful[-1] + size) for hit, size in zip(useful, lengths, strict=True)
         ]
         count = scores.index(max(scores)) + 1
     else:
         count = sum(odds[i][j] >= least for i, j in order)
-    hit, size = (useful[count - 1], shown[count - 1]) if count else (0.0, 1)
+    hit, size = (useful[count - 1], lengths[count - 1]) if count else (0.0, 1)
     return Stop(tuple(order[:count]), tuple(order[count:]), hit / size, hit / (useful[-1] or 1.0))
 
 
@@ -172,7 +172,7 @@ def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
     best = max((file.score for file in files), default=0.0) or 1.0
     second = files[1].score if len(files) > 1 else 0.0
     top = max((score for file in files for score in file.scores), default=0.0) or 1.0
-    found = []
+    rows = []
     for place, file in enumerate(files):
         shared = {
             "one": 1.0,
@@ -184,8 +184,8 @@ def features(files: Sequence[Candidate]) -> list[list[dict[str, float]]]:
             "regions": math.log1p(len(file.regions)),
             **{name: file.signals.get(name, 0.0) for name in _SIGNALS},
         }
-        found.append(_of_regions(file, shared, top))
-    return found
+        rows.append(_of_regions(file, shared, top))
+    return rows
 
 
 _SIGNALS = ("passage", "mention", "frame", "phrase", "defines", "message", "title_path")

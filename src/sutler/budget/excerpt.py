@@ -79,14 +79,14 @@ def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:
     """Spans with `CONTEXT` lines more on each side, up to line `last`; those that touch, or that
     only one line separates, become one: a marker would cost as much as the line.
     """
-    found: list[Span] = []
+    joined: list[Span] = []
     for span in spans:
         start, end = max(1, span.start - CONTEXT), min(last, span.end + CONTEXT)
-        if found and start <= found[-1].end + 2:
-            found[-1] = Span(found[-1].start, max(end, found[-1].end))
+        if joined and start <= joined[-1].end + 2:
+            joined[-1] = Span(joined[-1].start, max(end, joined[-1].end))
         else:
-            found.append(Span(start, end))
-    return tuple(found)
+            joined.append(Span(start, end))
+    return tuple(joined)
 
 
 def cut(text: str, spans: Sequence[Span]) -> str:
@@ -94,16 +94,16 @@ def cut(text: str, spans: Sequence[Span]) -> str:
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    shown: list[str] = []
+    pieces: list[str] = []
     at = 1
     for span in spans:
         if span.start > at:
-            shown.append(marker(at, span.start - 1))
-        shown += lines[span.start - 1 : span.end]
+            pieces.append(marker(at, span.start - 1))
+        pieces += lines[span.start - 1 : span.end]
         at = span.end + 1
     if at <= len(lines):
-        shown.append(marker(at, len(lines)))
-    return "\n".join(shown) + "\n"
+        pieces.append(marker(at, len(lines)))
+    return "\n".join(pieces) + "\n"
 
 
 def marker(start: int, end: int) -> str:
@@ -112,7 +112,7 @@ def marker(start: int, end: int) -> str:
 
 def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
     """Regions with long documentation cut off. Every line stays in exactly one region."""
-    found: list[Region] = []
+    regions_apart: list[Region] = []
     leads: list[Span | None] = []
     i = 0
     while i < len(regions):
@@ -122,15 +122,17 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
             i += 1
         rest = regions[i]
         if not last or (last == rest.end and rest is region and region.kind != "head"):
-            found.append(region)
+            regions_apart.append(region)
             leads.append(None)
         else:
-            made = [_with_terms(one, lines, lens) for one in _divided(region, rest, last, comment)]
+            divided = [
+                _with_terms(part, lines, lens) for part in _divided(region, rest, last, comment)
+            ]
             signed = region.kind == "function" and not comment
-            leads += [None, _signature(region, lines) if signed else None][: len(made)]
-            found += made
+            leads += [None, _signature(region, lines) if signed else None][: len(divided)]
+            regions_apart += divided
         i += 1
-    return Parts(tuple(found), tuple(leads))
+    return Parts(tuple(regions_apart), tuple(leads))
 
 
 def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
@@ -241,8 +243,8 @@ def _signature(region: Region, lines: Sequence[str]) -> Span:
 
 def _with_terms(region: Region, lines: Sequence[str], lens: Lens) -> Region:
     """A part with those of its terms that the task asks for; others are not used."""
-    said = set(words("\n".join(lines[region.start - 1 : region.end])))
-    terms = {checksum(term) for word in said for term in split(word) if term in lens.worth}
+    spelled = set(words("\n".join(lines[region.start - 1 : region.end])))
+    terms = {checksum(term) for word in spelled for term in split(word) if term in lens.worth}
     return Region(
         region.start, region.end, region.kind, region.name, array("I", sorted(terms)).tobytes()
     )

@@ -70,17 +70,19 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
         candidates.append(
             Candidate(
                 file.score,
-                {one.name: one.value for one in file.signals},
+                {signal.name: signal.value for signal in file.signals},
                 regions,
                 scores_of(regions, lens, file.lines),
                 traits_of(regions, lens, file.lines),
             )
         )
-    found = []
+    chosen_regions = []
     for candidate, odds in zip(candidates, chances(candidates), strict=True):
         pairs = sorted(zip(candidate.regions, odds, strict=True), key=lambda pair: -pair[1])[:most]
-        found.append(tuple(RankedRegion(r.start, r.end, r.name, round(p, 4)) for r, p in pairs))
-    return found
+        chosen_regions.append(
+            tuple(RankedRegion(r.start, r.end, r.name, round(p, 4)) for r, p in pairs)
+        )
+    return chosen_regions
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
@@ -134,13 +136,13 @@ def _shared_out(
 ) -> tuple[list[Section], Listing | None]:
     """The sections of the ranked files, and what the stop rule says of them; None with `fill`."""
     offers = _offers(materials, ledger, ranking)
-    made: dict[Grant, Section] = {}
+    sections: dict[Grant, Section] = {}
     limit, request = ledger.limit - ledger.spent, ledger.request
 
     def section(grant: Grant) -> Section:
-        if grant not in made:
-            made[grant] = _section(materials[grant.path][1], grant, ledger)
-        return made[grant]
+        if grant not in sections:
+            sections[grant] = _section(materials[grant.path][1], grant, ledger)
+        return sections[grant]
 
     def measure(grants: tuple[Grant, ...]) -> int:
         return sum(section(grant).cost for grant in grants)
@@ -156,17 +158,19 @@ def _shared_out(
         room = limit - ledger.reserve(stated)
         grants = fit_below(offers, _real(stop, offers), room, measure, prices)
     paid = (ledger.pay(section(grant)) for grant in grants)
-    return [one for one in paid if one is not None], stated
+    return [item for item in paid if item is not None], stated
 
 
 def _judged(
     offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]]
 ) -> list[Candidate]:
-    found = []
+    candidates = []
     for offer in offers:
-        signals = {one.name: one.value for one in materials[offer.path][0].signals}
-        found.append(Candidate(offer.score, signals, offer.regions, offer.scores, offer.traits))
-    return found
+        signals = {signal.name: signal.value for signal in materials[offer.path][0].signals}
+        candidates.append(
+            Candidate(offer.score, signals, offer.regions, offer.scores, offer.traits)
+        )
+    return candidates
 
 
 def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:
@@ -191,11 +195,11 @@ def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:
     if grant.level == "excerpt":
         text = material.clean.text
         spans = widened(grant.spans, text.count("\n") + (not text.endswith("\n")))
-        made = section_of(material, "excerpt", replace(material.clean, text=cut(text, spans)))
-        made = replace(made, spans=spans)
+        section = section_of(material, "excerpt", replace(material.clean, text=cut(text, spans)))
+        section = replace(section, spans=spans)
     else:
-        made = section_of(material, "full", material.clean)
-    return replace(made, cost=ledger.cost(made))
+        section = section_of(material, "full", material.clean)
+    return replace(section, cost=ledger.cost(section))
 
 
 def _offers(
@@ -230,7 +234,8 @@ def _offer(
         parts.regions,
         seen.scores,
         tuple(
-            price(one) + price(lead) for one, lead in zip(parts.regions, parts.leads, strict=True)
+            price(region) + price(lead)
+            for region, lead in zip(parts.regions, parts.leads, strict=True)
         ),
         header=ledger.cost(section_of(material, "excerpt", CleanText(""))),
         leads=parts.leads,

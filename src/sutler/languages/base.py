@@ -145,32 +145,32 @@ class Language(Struct, frozen=True, kw_only=True, metaclass=_Complete):
 
 
 def _problems(language: Language) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     if not language.display or not language.name:
-        found.append("display and name must not be empty")
+        problems.append("display and name must not be empty")
     names = (*language.suffixes, *language.files, *language.shebangs, *language.manifests)
-    found += [
+    problems += [
         f"{name!r} must be lower-case, a suffix without its dot"
         for name in names
         if name != name.lower()
     ]
-    found += [
+    problems += [
         f"suffix {suffix!r} must not hold a dot" for suffix in language.suffixes if "." in suffix
     ]
     if language.grammar is not None:
-        found += _query_problems(language.grammar.symbols)
+        problems += _query_problems(language.grammar.symbols)
     elif language.shapes is None and language.kind == "program":
-        found.append("a programming language needs a grammar, or shapes where there is none")
-    return found
+        problems.append("a programming language needs a grammar, or shapes where there is none")
+    return problems
 
 
 def _query_problems(query: str) -> list[str]:
     kinds = set(re.findall(r"@d\.(\w+)", query))
     unknown = sorted(kinds - set(get_args(SymbolKind)))
-    found = [f"the query marks @d.{kind}, which is no kind of symbol" for kind in unknown]
+    faults = [f"the query marks @d.{kind}, which is no kind of symbol" for kind in unknown]
     if not kinds or "@n" not in query:
-        found.append("the query must mark definitions (@d.<kind>) and their names (@n)")
-    return found
+        faults.append("the query must mark definitions (@d.<kind>) and their names (@n)")
+    return faults
 
 
 AFFIX = r"(?i:tests?(?:[._-].*)?|.*[._-](?:tests?|unittest|cy|suite))"

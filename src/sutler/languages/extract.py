@@ -129,13 +129,13 @@ def _count_terms(
     counts: Counter[str] = Counter()
     held: list[set[str]] = []
     for region in regions:
-        found = (
+        spelled = (
             words.words("\n".join(lines[region.start - 1 : region.end]))
             if region.start <= reach
             else []
         )
-        counts.update(found)
-        held.append(set(found))
+        counts.update(spelled)
+        held.append(set(spelled))
     split = {word: words.split(word) for word in counts}
     body: dict[str, int] = {}
     seen = body.get
@@ -143,7 +143,7 @@ def _count_terms(
         for term in split[word]:
             body[term] = seen(term, 0) + count
     packed = _pack(body, symbols, limit)
-    sums = {word: [words.checksum(term) for term in found] for word, found in split.items()}
+    sums = {word: [words.checksum(term) for term in spelled] for word, spelled in split.items()}
     return packed, tuple(
         replace(region, terms=_bag(some, sums)) for region, some in zip(regions, held, strict=True)
     )
@@ -173,15 +173,15 @@ def _terms_of_docs(symbols: tuple[Symbol, ...]) -> Counter[str]:
 
 
 def _phrases(text: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    held: dict[str, None] = {}
     for double, single in _STRING.findall(text):
         literal = double or single
         if literal.count(" ") >= 2:
             for phrase in words.phrases(literal):
-                found[phrase] = None
-        if len(found) >= _MAX_PHRASES:
+                held[phrase] = None
+        if len(held) >= _MAX_PHRASES:
             break
-    return tuple(sorted(found))
+    return tuple(sorted(held))
 
 
 @lru_cache(maxsize=64)
@@ -231,16 +231,20 @@ def _read(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         cursor = QueryCursor(query, match_limit=1_000, timeout_micros=TIMEOUT_MICROS)
-    found: dict[tuple[int, str], _Found] = {}
+    definitions: dict[tuple[int, str], _Found] = {}
     imports: dict[int, Import] = {}
     for _, captures in cursor.matches(tree.root_node):
         if "i" in captures:
             node = captures["i"][0]
             imports[node.start_byte] = _import(grammar, node, source)
-        elif len(found) < _MAX_SYMBOLS:
-            _collect(found, captures, source)
+        elif len(definitions) < _MAX_SYMBOLS:
+            _collect(definitions, captures, source)
     status: ParseStatus = "partial" if tree.root_node.has_error else "parsed"
-    return status, _symbols(grammar, found, source), tuple(imports[at] for at in sorted(imports))
+    return (
+        status,
+        _symbols(grammar, definitions, source),
+        tuple(imports[at] for at in sorted(imports)),
+    )
 
 
 class _Found:
@@ -254,7 +258,7 @@ class _Found:
 
 
 def _collect(
-    found: dict[tuple[int, str], _Found], captures: dict[str, list[Node]], source: bytes
+    definitions: dict[tuple[int, str], _Found], captures: dict[str, list[Node]], source: bytes
 ) -> None:
     names = captures.get("n", [])
     for label, nodes in captures.items():
@@ -263,8 +267,8 @@ def _collect(
                 name = _decode(source[name_node.start_byte : name_node.end_byte])[:200]
                 key = (name_node.start_byte, name)
                 candidate = _Found(label[2:], name, nodes[0])
-                if key not in found or found[key].rank < candidate.rank:
-                    found[key] = candidate
+                if key not in definitions or definitions[key].rank < candidate.rank:
+                    definitions[key] = candidate
 
 
 def _decode(raw: bytes) -> str:
@@ -282,14 +286,15 @@ def _import(grammar: Grammar, node: Node, source: bytes) -> Import:
 
 
 def _symbols(
-    grammar: Grammar, found: dict[tuple[int, str], _Found], source: bytes
+    grammar: Grammar, definitions: dict[tuple[int, str], _Found], source: bytes
 ) -> tuple[Symbol, ...]:
     """Symbols by position, each knowing the symbol around it."""
     ordered = sorted(
-        found.items(), key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0])
+        definitions.items(),
+        key=lambda item: (item[1].node.start_byte, -item[1].node.end_byte, item[0]),
     )
     lines = source.split(b"\n")
-    made: list[Symbol] = []
+    symbols: list[Symbol] = []
     open_: list[
         tuple[int, int, str]
     ] = []  # (end byte, index, kind) of the symbols around the current one
@@ -309,12 +314,12 @@ def _symbols(
             if item.kind == "function" and parent is not None and parent[2] == "class"
             else item.kind
         )
-        made.append(
+        symbols.append(
             _symbol(grammar, item, kind, -1 if parent is None else parent[1], source, lines)
         )
         if item.rank:
-            open_.append((node.end_byte, len(made) - 1, kind))
-    return tuple(made)
+            open_.append((node.end_byte, len(symbols) - 1, kind))
+    return tuple(symbols)
 
 
 def _symbol(
@@ -339,9 +344,16 @@ def _symbol(
     else:
         doc = _doc_above(lines, start)
     body_row = end + 1 if body is None else max(node.start_point.row + 1, body.start_point.row)
-    known: SymbolKind = kind  # type: ignore[assignment]  # the queries name no other
+    symbol_kind: SymbolKind = kind  # type: ignore[assignment]  # the queries name no other
     return Symbol(
-        item.name, known, signature, doc, start + 1, end + 1, min(body_row, end + 1) + 1, parent
+        item.name,
+        symbol_kind,
+        signature,
+        doc,
+        start + 1,
+        end + 1,
+        min(body_row, end + 1) + 1,
+        parent,
     )
 
 

@@ -46,21 +46,21 @@ def outline(facts: Facts | Structure, text: str) -> tuple[Line, ...]:
     """The outline of a text in file order. Facts of another text yield lines of this one, or
     nothing."""
     lines = text.split("\n")
-    found = [
-        Line(item.line, 0, shown)
+    entries = [
+        Line(item.line, 0, content)
         for item in facts.imports
-        if (shown := _import(item.text, item.line, lines))
+        if (content := _import(item.text, item.line, lines))
     ]
     hidden = _locals(facts.symbols)
     seen: set[tuple[int, str]] = set()
     for i, symbol in enumerate(facts.symbols):
         if i in hidden or symbol.start > len(lines):
             continue
-        shown = _show(symbol, lines)
-        if shown and (symbol.start, shown) not in seen:
-            seen.add((symbol.start, shown))
-            found.append(Line(symbol.start, _depth(symbol, facts.symbols), shown))
-    return tuple(sorted(found, key=lambda line: line.number))
+        content = _show(symbol, lines)
+        if content and (symbol.start, content) not in seen:
+            seen.add((symbol.start, content))
+            entries.append(Line(symbol.start, _depth(symbol, facts.symbols), content))
+    return tuple(sorted(entries, key=lambda line: line.number))
 
 
 def render_outline(lines: tuple[Line, ...]) -> str:
@@ -70,12 +70,12 @@ def render_outline(lines: tuple[Line, ...]) -> str:
 
 def _import(raw: str, number: int, lines: list[str]) -> str:
     """An import as the text has it now: joined over its lines until all of it is there."""
-    shown = ""
+    joined = ""
     for line in lines[number - 1 : number + 60]:
-        shown = f"{shown} {line.strip()}".strip()
-        if len(_SPACES.sub(" ", shown)) >= len(raw):
+        joined = f"{joined} {line.strip()}".strip()
+        if len(_SPACES.sub(" ", joined)) >= len(raw):
             break
-    return _SPACES.sub(" ", shown).replace("( ", "(").replace(", )", ")").rstrip(";")
+    return _SPACES.sub(" ", joined).replace("( ", "(").replace(", )", ")").rstrip(";")
 
 
 def _locals(symbols: tuple[Symbol, ...]) -> frozenset[int]:

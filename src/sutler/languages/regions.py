@@ -20,11 +20,11 @@ _MAX_FUNCTION = 60  # a longer function is shown in blocks, or it would eat a sm
 def cut_regions(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[Region]:
     """The regions of a text in order, every line in exactly one; no lines, no regions."""
     starts = _starts(symbols, lines)
-    found: list[Region] = []
+    regions: list[Region] = []
     for i, (start, kind, name) in enumerate(starts):
         end = starts[i + 1][0] - 1 if i + 1 < len(starts) else len(lines)
-        found += _cut(start, end, kind, name, lines)
-    return found
+        regions += _cut(start, end, kind, name, lines)
+    return regions
 
 
 def _starts(symbols: Sequence[Symbol], lines: Sequence[str]) -> list[tuple[int, RegionKind, str]]:
@@ -61,17 +61,17 @@ def _with_comment(start: int, lines: Sequence[str]) -> int:
 def _cut(start: int, end: int, kind: RegionKind, name: str, lines: Sequence[str]) -> list[Region]:
     """One region, or several when it is too long to be taken whole."""
     limit = _MAX_FUNCTION if kind == "function" else _MAX_GAP
-    found: list[Region] = []
+    regions: list[Region] = []
     while end - start + 1 > limit:
         cut = (
             _block_end(start, limit, lines)
             if kind == "function"
             else _last_blank(start, limit, lines)
         )
-        found.append(Region(start, cut, kind, name))
+        regions.append(Region(start, cut, kind, name))
         start = cut + 1
         kind = "function" if kind == "function" else "gap"
-    return [*found, Region(start, end, kind, name)]
+    return [*regions, Region(start, end, kind, name)]
 
 
 def _last_blank(start: int, limit: int, lines: Sequence[str]) -> int:

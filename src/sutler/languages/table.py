@@ -60,15 +60,15 @@ LANGUAGES: tuple[Language, ...] = (
 def claims(part: str, languages: Iterable[Language] = LANGUAGES) -> dict[str, Language]:
     """The language of each suffix, file name or shebang; a name that two languages claim is an
     error."""
-    found: dict[str, Language] = {}
+    owners: dict[str, Language] = {}
     for language in languages:
         for name in getattr(language, part):
-            other = found.setdefault(name, language)
+            other = owners.setdefault(name, language)
             if other is not language:
                 raise TypeError(
                     f"languages {other.display} and {language.display}: both claim {part} {name!r}"
                 )
-    return found
+    return owners
 
 
 BY_SUFFIX = claims("suffixes")
@@ -89,18 +89,18 @@ def language_named(name: str) -> Language | None:
 
 def language_of(path: str, head: str = "") -> Language | None:
     """The language of a file by its name, else by the first line of its text."""
-    found = language_of_name(path[path.rfind("/") + 1 :].lower())
-    return found or (language_of_shebang(head) if head.startswith("#!") else None)
+    language = language_of_name(path[path.rfind("/") + 1 :].lower())
+    return language or (language_of_shebang(head) if head.startswith("#!") else None)
 
 
 def language_of_name(low: str) -> Language | None:
     """By a base name in lower case: the whole name, the suffix, or the stem (`Dockerfile.dev`)."""
     dot = low.rfind(".")
-    found = BY_FILE.get(low) or (BY_SUFFIX.get(low[dot + 1 :]) if dot > 0 else None)
-    if found is None:
+    language = BY_FILE.get(low) or (BY_SUFFIX.get(low[dot + 1 :]) if dot > 0 else None)
+    if language is None:
         stem = low.partition(".")[0]
-        found = BY_FILE.get(stem) if stem in _STEMS else None
-    return found
+        language = BY_FILE.get(stem) if stem in _STEMS else None
+    return language
 
 
 def language_of_shebang(head: str) -> Language | None:

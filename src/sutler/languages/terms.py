@@ -109,5 +109,5 @@ def whole(identifier: str) -> str:
 def phrases(text: str) -> list[str]:
     """Word triples of a text: what an exact error message and the literal that makes it have in
     common."""
-    found = [word.lower() for word in words(text)]
-    return [" ".join(found[i : i + 3]) for i in range(len(found) - 2)]
+    spelled = [word.lower() for word in words(text)]
+    return [" ".join(spelled[i : i + 3]) for i in range(len(spelled) - 2)]

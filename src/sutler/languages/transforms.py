@@ -45,16 +45,16 @@ def without_comments(text: str, path: str) -> str:
     except ValueError:  # what the time cap raises
         reader[0].reset()
         return text
-    kept = bytearray()
+    output = bytearray()
     at = 0
     for start, end in _comments(tree):
         if start == 0 and source.startswith(b"#!"):
             continue
-        kept += source[at:start].rstrip(b" \t") if _ends_line(source, end) else source[at:start]
-        kept += b"\n" * source.count(b"\n", start, end)
+        output += source[at:start].rstrip(b" \t") if _ends_line(source, end) else source[at:start]
+        output += b"\n" * source.count(b"\n", start, end)
         at = end
-    kept += source[at:]
-    return kept.decode("utf-8", "surrogateescape")
+    output += source[at:]
+    return output.decode("utf-8", "surrogateescape")
 
 
 def _ends_line(source: bytes, end: int) -> bool:

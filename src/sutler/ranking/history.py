@@ -45,8 +45,8 @@ def summarise(history: History) -> Past:
             recency[number] += weight
             mine.append(number)
         if 0 < len(mine) <= _MAX_PATHS:
-            said = words(commit.message[:_MAX_MESSAGE])
-            messages.append(" ".join(sorted({term for word in said for term in split(word)})))
+            spoken = words(commit.message[:_MAX_MESSAGE])
+            messages.append(" ".join(sorted({term for word in spoken for term in split(word)})))
             touched.append(tuple(mine))
     return Past(
         tuple(messages),
@@ -110,12 +110,12 @@ def cochange_scores(
     """Files that changed together with the best ones."""
     strength = dict(top)
     pulling = {path for path, doc in docs.items() if doc in strength}
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for paths in past.touched:
         if len(paths) > 1 and not pulling.isdisjoint(paths):
             members = [docs[path] for path in paths if path in docs]
             pull = sum(strength.get(doc, 0.0) for doc in members) / len(members)
             for doc in members:
                 if doc not in strength:
-                    found[doc] = found.get(doc, 0.0) + pull
-    return {doc: math.log1p(value) for doc, value in found.items()}
+                    scores[doc] = scores.get(doc, 0.0) + pull
+    return {doc: math.log1p(value) for doc, value in scores.items()}

@@ -106,9 +106,9 @@ def bag_of(path: str, text: str) -> Bag:
     a regular expression, and most of a cold start is spent here.
     """
     language = language_of(path, text[:200])
-    found = text.encode("utf-8", "surrogatepass").translate(_TO_WORDS).split()
+    words_found = text.encode("utf-8", "surrogatepass").translate(_TO_WORDS).split()
     name = language.name if language is not None and language.grammar is not None else ""
-    return Bag(name, Counter(found))
+    return Bag(name, Counter(words_found))
 
 
 def build(files: Iterable[File]) -> Index:

@@ -144,8 +144,8 @@ def _index_of(
 
     if state is None or worn(state.index):
         index = build_in_order(fresh(sorted(current)))
-        kept = Kept(_versions(), rules, now, files, index)
-        _keep(f"{name}.bin", kept, environ)
+        base = Kept(_versions(), rules, now, files, index)
+        _keep(f"{name}.bin", base, environ)
         return index
     index = tidied(state.index, len(state.base.index.segments))
     index = update(index, current, fresh(stale(index, current)))
@@ -194,20 +194,22 @@ def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     data = home.cached(name, environ)
     if data is not None:
         try:
-            kept = msgspec.msgpack.decode(data, type=KeptPast)
+            stored = msgspec.msgpack.decode(data, type=KeptPast)
         except msgspec.DecodeError:
-            kept = None
-        if kept is not None and (kept.version, kept.head) == (VERSION, head):
-            return kept.past
+            stored = None
+        if stored is not None and (stored.version, stored.head) == (VERSION, head):
+            return stored.past
     history = read_history(repository.git_dir)
-    clean = numbered(cleaner(resolve([]), sum(len(one.message) for one in history.commits)))
-    messages = clean(_BETWEEN.join(one.message for one in history.commits), "").text.split(_BETWEEN)
+    clean = numbered(cleaner(resolve([]), sum(len(commit.message) for commit in history.commits)))
+    messages = clean(_BETWEEN.join(commit.message for commit in history.commits), "").text.split(
+        _BETWEEN
+    )
     if len(messages) != len(
         history.commits
     ):  # a message that plays with our separator: better none than a raw one
         messages = [""] * len(history.commits)
     pairs = zip(history.commits, messages, strict=True)
-    past = summarise(History(tuple(replace(one, message=text) for one, text in pairs)))
+    past = summarise(History(tuple(replace(commit, message=text) for commit, text in pairs)))
     home.keep(name, msgspec.msgpack.encode(KeptPast(VERSION, head, past)), environ)
     return past
 
@@ -219,7 +221,7 @@ def _keep(name: str, value: Kept | Later, environ: Mapping[str, str]) -> None:
     home.keep(name, check + data, environ, durable=False)
 
 
-def _kept(name: str, shape: type[_Shape], environ: Mapping[str, str]) -> _Shape | None:
+def _restored(name: str, shape: type[_Shape], environ: Mapping[str, str]) -> _Shape | None:
     """What `_keep` wrote; anything odd about it counts as absent."""
     data = home.cached(name, environ)
     if data is None or crc32(memoryview(data)[_CHECK:]).to_bytes(_CHECK, "little") != data[:_CHECK]:
@@ -232,25 +234,25 @@ def _kept(name: str, shape: type[_Shape], environ: Mapping[str, str]) -> _Shape 
 
 def _load(name: str, rules: str, environ: Mapping[str, str]) -> _State | None:
     """What is kept, if it is whole and of this version and these rules."""
-    kept = _kept(f"{name}.bin", Kept, environ)
-    if kept is None or (kept.version, kept.rules) != (_versions(), rules):
+    base = _restored(f"{name}.bin", Kept, environ)
+    if base is None or (base.version, base.rules) != (_versions(), rules):
         return None
-    later = _kept(f"{name}.later", Later, environ)
-    index = kept.index
+    later = _restored(f"{name}.later", Later, environ)
+    index = base.index
     if (
         later is None
-        or later.made_ns != kept.seen_ns
+        or later.made_ns != base.seen_ns
         or len(later.dead) != len(index.segments) + len(later.segments)
     ):
-        return _State(index, kept, kept.seen_ns, kept.files)
-    files = dict(kept.files)
+        return _State(index, base, base.seen_ns, base.files)
+    files = dict(base.files)
     for path, sight in later.files.items():
         if sight is None:
             files.pop(path, None)
         else:
             files[path] = sight
     whole = Index(index.version, index.segments + later.segments, later.dead)
-    return _State(whole, kept, later.seen_ns, files)
+    return _State(whole, base, later.seen_ns, files)
 
 
 class _Texts:

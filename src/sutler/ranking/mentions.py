@@ -140,11 +140,11 @@ def _with_package(path: str, name: str) -> str:
     return path
 
 
-def _add(found: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
+def _add(mentions: dict[tuple[str, int, bool], Mention], mention: Mention) -> None:
     clean = replace(mention, path=mention.path.replace("\\", "/").removeprefix("./").lstrip("~/"))
     key = (clean.path, clean.line, clean.frame)
-    if key not in found or found[key].strength < clean.strength:
-        found[key] = clean
+    if key not in mentions or mentions[key].strength < clean.strength:
+        mentions[key] = clean
 
 
 def is_trace(code: str) -> bool:

@@ -152,12 +152,12 @@ def _zones(text: str) -> list[tuple[str, str]]:
     text = URL.sub(" ", _HIDDEN.sub(" ", text))
     title, _, rest = text.strip().partition("\n")
     zones = [("title", title)]
-    zones += [("ticked", found) for found in _TICKED.findall(title)]
+    zones += [("ticked", part) for part in _TICKED.findall(title)]
     position = 0
     setup = False
     for match in _FENCE.finditer(rest):
-        found, setup = _prose(rest[position : match.start()], setup)
-        zones += found
+        part, setup = _prose(rest[position : match.start()], setup)
+        zones += part
         zones += _block(match.group(2), setup)
         position = match.end()
     return zones + _prose(rest[position:], setup)[0]
@@ -196,7 +196,7 @@ def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
             zones += [("code", paragraph), *_errors(paragraph)]
         else:
             zones.append(("prose", paragraph))
-            zones += [("ticked", found) for found in _TICKED.findall(paragraph)]
+            zones += [("ticked", part) for part in _TICKED.findall(paragraph)]
     return zones, setup
 
 
@@ -235,39 +235,39 @@ def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict
 
 
 def _dotted(zones: list[tuple[str, str]]) -> tuple[str, ...]:
-    found = {
+    names = {
         name: None for zone, text in zones if zone != "setup" for name in _DOTTED.findall(text)
     }
-    return tuple(re.sub(r"::|#|\\", ".", name) for name in found)[:100]
+    return tuple(re.sub(r"::|#|\\", ".", name) for name in names)[:100]
 
 
 def _compounds(zones: list[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Words that stand side by side in titles and back-ticks, and words with hyphens anywhere."""
-    found: dict[tuple[str, ...], float] = {}
+    compounds: dict[tuple[str, ...], float] = {}
     for zone, text in zones:
         if zone in ("setup", "trace"):
             continue
         weight = ZONE_WEIGHTS[zone]
         for hyphened in _HYPHENED.findall(text)[:50]:
             several = tuple(hyphened.lower().split("-"))
-            found[several] = max(found.get(several, 0.0), weight)
+            compounds[several] = max(compounds.get(several, 0.0), weight)
         if zone in ("title", "ticked"):
             row = [word.lower() for word in _PLAIN.findall(text)[:30]]
             for size in (2, 3):
                 for i in range(len(row) - size + 1):
                     several = tuple(row[i : i + size])
                     if not STOP.issuperset(several):
-                        found[several] = max(found.get(several, 0.0), weight)
-    return tuple(found.items())[:120]
+                        compounds[several] = max(compounds.get(several, 0.0), weight)
+    return tuple(compounds.items())[:120]
 
 
 def _phrases(zones: list[tuple[str, str]]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    held: dict[str, None] = {}
     for zone, text in zones:
         if zone not in ("setup", "trace"):
             for phrase in phrases(text):
-                found[phrase] = None
-    return tuple(found)[:800]
+                held[phrase] = None
+    return tuple(held)[:800]
 
 
 def with_compounds(

@@ -43,7 +43,7 @@ def lexical(region: Region, lens: Lens) -> float:
     sums = array("I")
     sums.frombytes(region.terms)
     by_sum = lens.by_sum
-    return sum(by_sum[found] for found in sums if found in by_sum)
+    return sum(by_sum[number] for number in sums if number in by_sum)
 
 
 def passage(regions: Sequence[Region], lens: Lens) -> float:
@@ -103,12 +103,12 @@ def traits_of(
     titled = {checksum(term) for term in lens.query.title}
     title = sum(worth for number, worth in lens.by_sum.items() if number in titled) or 1.0
     named = [_is_named(region, lens) for region in regions]
-    found: list[Traits] = []
+    traits: list[Traits] = []
     for i, region in enumerate(regions):
         sums = array("I")
         sums.frombytes(region.terms)
         held = [number for number in sums if number in lens.by_sum]
-        found.append(
+        traits.append(
             Traits(
                 sum(lens.by_sum[number] for number in held) / total,
                 sum(lens.by_sum[number] for number in held if number in titled) / title,
@@ -117,7 +117,7 @@ def traits_of(
                 any(region.start <= line <= region.end for line in pointed),
             )
         )
-    return tuple(found)
+    return tuple(traits)
 
 
 def _is_named(region: Region, lens: Lens) -> bool:
@@ -126,15 +126,15 @@ def _is_named(region: Region, lens: Lens) -> bool:
 
 def owners_of(regions: Sequence[Region], lines: Sequence[str]) -> tuple[int, ...]:
     """For each region the number of the class that it is indented below, or -1."""
-    found: list[int] = []
+    owners: list[int] = []
     owner, depth = -1, 0
     for i, region in enumerate(regions):
         first = next((line for line in lines[region.start - 1 : region.end] if line.strip()), "")
         indent = len(first) - len(first.lstrip())
         if region.kind == "class":
             owner, depth = i, indent
-        found.append(owner if owner not in (-1, i) and indent > depth else -1)
-    return tuple(found)
+        owners.append(owner if owner not in (-1, i) and indent > depth else -1)
+    return tuple(owners)
 
 
 def _named(region: Region, lens: Lens) -> float:

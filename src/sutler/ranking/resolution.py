@@ -71,9 +71,9 @@ class Links:
         """
         parts = name.split(".")
         for size in range(len(parts), 1, -1):
-            found = self._by_module(parts[:size])
-            if found:
-                return [(number, 1.0 / len(found)) for number in found]
+            hits = self._by_module(parts[:size])
+            if hits:
+                return [(number, 1.0 / len(hits)) for number in hits]
         return []
 
     def _by_module(self, parts: list[str]) -> list[int]:
@@ -87,22 +87,22 @@ class Links:
 
     def imported(self, number: int) -> list[int]:
         """Documents that a document imports, as far as the names say."""
-        known = self._imported.get(number)
-        if known is None:
-            known = self._imported[number] = list(self.needed(number))
-        return known
+        targets = self._imported.get(number)
+        if targets is None:
+            targets = self._imported[number] = list(self.needed(number))
+        return targets
 
     def needed(self, number: int) -> dict[int, float]:
         """The same with how sure it is: an import that means several files tells less of each."""
         doc = self._docs[number]
-        found: dict[int, float] = {}
+        sureness: dict[int, float] = {}
         imports = self._reader.facts(number).imports
-        for target in sorted({target for one in imports for target in one.targets}):
+        for target in sorted({target for item in imports for target in item.targets}):
             hits = self._resolve(target, doc)
             for hit in hits:
                 if hit != number:
-                    found[hit] = max(found.get(hit, 0.0), 1 / len(hits))
-        return found
+                    sureness[hit] = max(sureness.get(hit, 0.0), 1 / len(hits))
+        return sureness
 
     def _resolve(self, target: str, doc: Doc) -> list[int]:
         parts = target_parts(target, doc.path)
@@ -143,9 +143,9 @@ def _tail_matches(path: str, parts: list[str]) -> bool:
     return _common_suffix(folders, parts) >= min(len(folders), 2)
 
 
-def _common_suffix(one: list[str], other: list[str]) -> int:
+def _common_suffix(left_parts: list[str], right_parts: list[str]) -> int:
     count = 0
-    for left, right in zip(reversed(one), reversed(other), strict=False):
+    for left, right in zip(reversed(left_parts), reversed(right_parts), strict=False):
         if left != right:
             break
         count += 1

@@ -120,25 +120,25 @@ def _proofs(
     paths = {reader.docs[doc].path for doc in docs}
     numbers = {number: path for number, path in enumerate(past.paths) if path in paths}
     commits = history.similar_commits(past, worth[:_TELLING], numbers)
-    found = {}
+    proofs = {}
     for doc in docs:
-        best = max(reader.regions(doc), key=lambda one: density(one, lens), default=None)
+        best = max(reader.regions(doc), key=lambda region: density(region, lens), default=None)
         sums = held_by(best) if best is not None else frozenset()
         matched = [spelled.get(term, term) for term in worth if checksum(term) in sums]
         lines = f"{best.start}-{best.end}" if best is not None and matched else ""
         quoted = tuple(dict.fromkeys(matched))[:_QUOTED]
-        found[doc] = Proof(quoted, lines, commits.get(reader.docs[doc].path, 0))
-    return found
+        proofs[doc] = Proof(quoted, lines, commits.get(reader.docs[doc].path, 0))
+    return proofs
 
 
 def _words_of(task: str) -> dict[str, str]:
     """How the task spells each term first."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for word in words(task[:MAX_CHARS]):
         parts = split(word)
         for term in parts:
-            found.setdefault(term, word if len(parts) == 1 or term == whole(word) else term)
-    return found
+            spellings.setdefault(term, word if len(parts) == 1 or term == whole(word) else term)
+    return spellings
 
 
 def _ranked(
@@ -180,13 +180,13 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     chosen = _candidates(reader, query, past_values, evidence.priors, table)
     reader.parse(chosen)
     norms = signals.norms_of(reader, chosen)
-    found = signals.score(reader, query, norms, chosen)
+    lexical = signals.score(reader, query, norms, chosen)
     by_weight = sorted(query.names.items(), key=lambda item: (-item[1], item[0]))
     title_names = [(name, weight) for name, weight in by_weight if whole(name) in query.title]
     values: dict[str, Scores] = {
-        **_lexical(found),
-        "symbols": _scaled(found.symbols),
-        "title_symbols": _scaled(found.title_symbols),
+        **_lexical(lexical),
+        "symbols": _scaled(lexical.symbols),
+        "title_symbols": _scaled(lexical.title_symbols),
         **{name: _among(some, chosen) for name, some in past_values.items()},
         "dotted": _scaled(signals.dotted(query, links, reader)),
         "qualified": _scaled(signals.qualified(query, links, reader)),
@@ -200,13 +200,13 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
     return evidence
 
 
-def _lexical(found: signals.Lexical) -> dict[str, Scores]:
+def _lexical(tables: signals.Lexical) -> dict[str, Scores]:
     return {
-        "lexical": _scaled(found.whole),
-        "path": _scaled(found.path),
-        "title_path": _scaled(found.title_path),
-        "title_body": _scaled(found.title_body),
-        "ticked": _scaled(found.ticked),
+        "lexical": _scaled(tables.whole),
+        "path": _scaled(tables.path),
+        "title_path": _scaled(tables.title_path),
+        "title_body": _scaled(tables.title_body),
+        "ticked": _scaled(tables.ticked),
     }
 
 
@@ -222,9 +222,9 @@ def _candidates(
     weights: Mapping[str, float],
 ) -> list[int]:
     """The files that are worth parsing, by the signals that need no parse."""
-    found = signals.score(reader, query, signals.norms_of(reader))
+    tables = signals.score(reader, query, signals.norms_of(reader))
     sums: Scores = {}
-    for name, scores in (*_lexical(found).items(), *others.items()):
+    for name, scores in (*_lexical(tables).items(), *others.items()):
         weight = weights[name]
         for doc, value in scores.items():
             sums[doc] = sums.get(doc, 0.0) + weight * value
@@ -275,13 +275,13 @@ def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> 
     if best is None:
         return {}
     bar = -_BEHIND * first[min(_UNPASSED, len(first)) - 1][0]
-    found: Scores = {}
+    lifts: Scores = {}
     for doc, sure in links.needed(best).items():
         lift = weight * evidence.priors.get(doc, 1.0)
         room = bar - scores.get(doc, 0.0)
         if lift > 0 and room > 0 and sure >= _SURE:
-            found[doc] = min(sure, room / lift)
-    return found
+            lifts[doc] = min(sure, room / lift)
+    return lifts
 
 
 def _note(evidence: Evidence, name: str, scores: Scores, weights: dict[str, float]) -> None:
@@ -317,12 +317,12 @@ def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Wei
     by_class = {
         kind: ABOUT_PRIORS[kind] if kind in query.about else prior for kind, prior in PRIORS.items()
     }
-    found: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
+    priors: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
     for number in spoken.paths:
-        found[number] = max(found[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
+        priors[number] = max(priors[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
     for number in spoken.titled:
-        found[number] = 1.0
-    return found
+        priors[number] = 1.0
+    return priors
 
 
 def _scaled(scores: Scores) -> Scores:
@@ -346,12 +346,12 @@ def _best(scores: Scores, size: int) -> list[tuple[int, float]]:
 
 def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Signal, ...]:
     prior = evidence.priors.get(doc, 1.0)
-    found = [
+    shares = [
         Signal(name, round(scores[doc], 4), round(weights[name] * scores[doc] * prior, 4))
         for name, scores in evidence.values.items()
         if doc in scores
     ]
-    return tuple(sorted(found, key=lambda signal: (-signal.share, signal.name)))
+    return tuple(sorted(shares, key=lambda signal: (-signal.share, signal.name)))
 
 
 _SENTENCES = {
@@ -392,7 +392,7 @@ _CLASSES = {
     "ci": "it belongs to continuous integration",
 }
 _FIRST = frozenset({"named", "mention", "frame", "defines", "title_defines"})
-"""The evidence that is told first: names and places are easier to check than words."""
+"""The evidence that stands first: names and places are easier to check than words."""
 _MOST = 4
 _EXPLAINED = 40  # files whose evidence is looked up
 _TELLING = 12  # terms that make a commit message similar
@@ -417,7 +417,7 @@ def sentences(
     }
     strong = [signal.name for signal in shares if signal.share >= _LEAST_SHARE * total]
     strong.sort(key=lambda name: name not in _FIRST)
-    found = list(dict.fromkeys(_SENTENCES[name].format(**parts) for name in strong))[:_MOST]
+    reasons = list(dict.fromkeys(_SENTENCES[name].format(**parts) for name in strong))[:_MOST]
     if prior < 1 and kind in _CLASSES:
-        found.append(f"{_CLASSES[kind]} (× {prior:g})")
-    return tuple(found)
+        reasons.append(f"{_CLASSES[kind]} (× {prior:g})")
+    return tuple(reasons)

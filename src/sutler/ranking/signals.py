@@ -70,7 +70,7 @@ def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None
     `only`, which are parsed, by the names and texts of their definitions too.
     """
     total = len(reader.docs)
-    found = Lexical({}, {}, {}, {}, {}, {}, {})
+    tables = Lexical({}, {}, {}, {}, {}, {}, {})
     reader.seek([key for term in query.terms for key in (term, f"/{term}")])
     for term, weight in query.terms.items():
         body, places = reader.postings(term), reader.postings(f"/{term}")
@@ -84,20 +84,20 @@ def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None
             docs = [doc for doc in only if doc in body or doc in places]
         values = _values(reader, term, docs, only is not None)
         rows = [(doc, body.get(doc, 0), value, places.get(doc, 0)) for doc, value in values]
-        _add_whole(found, rows, weight * rarity, norms)
+        _add_whole(tables, rows, weight * rarity, norms)
         if titled or ticked:
-            _add_zones(found, rows, (titled * rarity, ticked * rarity), norms)
+            _add_zones(tables, rows, (titled * rarity, ticked * rarity), norms)
         if only is not None:
             share = held / max(1, len(rows))  # of the documents that were not parsed
-            _add_names(found, rows, (weight, titled), norms, share, total)
+            _add_names(tables, rows, (weight, titled), norms, share, total)
         _add_places(
-            found,
+            tables,
             places if only is None else _among(places, only),
             len(places),
             (weight, titled),
             total,
         )
-    return found
+    return tables
 
 
 Row = tuple[int, int, int, int]
@@ -114,9 +114,9 @@ def _among(counts: Mapping[int, int], only: Sequence[int]) -> dict[int, int]:
     return {doc: counts[doc] for doc in only if doc in counts}
 
 
-def _add_whole(found: Lexical, rows: list[Row], weight: float, norms: Norms) -> None:
+def _add_whole(tables: Lexical, rows: list[Row], weight: float, norms: Norms) -> None:
     path_weight = FIELDS[3][0]
-    whole, body_norm = found.whole, norms.body
+    whole, body_norm = tables.whole, norms.body
     for doc, body, value, place in rows:
         x = body * body_norm[doc] + place * path_weight
         if value > 255:
@@ -124,21 +124,23 @@ def _add_whole(found: Lexical, rows: list[Row], weight: float, norms: Norms) -> 
         whole[doc] = whole.get(doc, 0.0) + weight * x / (K1 + x)
 
 
-def _add_zones(found: Lexical, rows: list[Row], weights: tuple[float, float], norms: Norms) -> None:
+def _add_zones(
+    tables: Lexical, rows: list[Row], weights: tuple[float, float], norms: Norms
+) -> None:
     in_title, in_ticks = weights
     for doc, count, value, place in rows:
         body = count * norms.body[doc]
         if in_title and body:
-            found.title_body[doc] = found.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
+            tables.title_body[doc] = tables.title_body.get(doc, 0.0) + in_title * body / (K1 + body)
         if in_ticks:
             x = body + place * FIELDS[3][0]
             if value > 255:
                 x += (value >> 8 & 255) * norms.symbols[doc]
-            found.ticked[doc] = found.ticked.get(doc, 0.0) + in_ticks * x / (K1 + x)
+            tables.ticked[doc] = tables.ticked.get(doc, 0.0) + in_ticks * x / (K1 + x)
 
 
 def _add_names(
-    found: Lexical,
+    tables: Lexical,
     rows: list[Row],
     weights: tuple[float, float],
     norms: Norms,
@@ -154,13 +156,13 @@ def _add_names(
     for doc, count in named:
         x = count * norms.symbols[doc]
         part = rarity * x / (x + _HALF)
-        found.symbols[doc] = found.symbols.get(doc, 0.0) + weight * part
+        tables.symbols[doc] = tables.symbols.get(doc, 0.0) + weight * part
         if titled:
-            found.title_symbols[doc] = found.title_symbols.get(doc, 0.0) + titled * part
+            tables.title_symbols[doc] = tables.title_symbols.get(doc, 0.0) + titled * part
 
 
 def _add_places(
-    found: Lexical,
+    tables: Lexical,
     places: Mapping[int, int],
     holders: int,
     weights: tuple[float, float],
@@ -174,9 +176,9 @@ def _add_places(
     for doc, count in places.items():
         x = count * FIELDS[3][0]
         share = rarity * x / (x + _HALF)
-        found.path[doc] = found.path.get(doc, 0.0) + weight * share
+        tables.path[doc] = tables.path.get(doc, 0.0) + weight * share
         if titled:
-            found.title_path[doc] = found.title_path.get(doc, 0.0) + titled * share
+            tables.title_path[doc] = tables.title_path.get(doc, 0.0) + titled * share
 
 
 _MAX_DEFINERS = 30
@@ -212,33 +214,33 @@ class Mentions(NamedTuple):
     lines: dict[int, list[int]]
 
 
-def mentions(query: Query, links: Links, known: Mapping[str, int]) -> Mentions:
-    found = Mentions({}, {}, {}, {})
+def mentions(query: Query, links: Links, paths: Mapping[str, int]) -> Mentions:
+    spoken = Mentions({}, {}, {}, {})
     for mention in query.mentions:
-        if mention.titled and mention.path in known:
-            found.titled[known[mention.path]] = 1.0
+        if mention.titled and mention.path in paths:
+            spoken.titled[paths[mention.path]] = 1.0
         for number, sure in links.mentioned(mention.path):
-            table = found.frames if mention.frame else found.paths
+            table = spoken.frames if mention.frame else spoken.paths
             table[number] = max(table.get(number, 0.0), sure * mention.strength)
             if mention.line and sure > 0.5:
-                found.lines.setdefault(number, []).append(mention.line)
-    return found
+                spoken.lines.setdefault(number, []).append(mention.line)
+    return spoken
 
 
 def dotted(query: Query, links: Links, reader: Reader) -> Scores:
     """Dotted names: `pkg.module.Class` by its path, `Class.method` by who defines both."""
-    found: Scores = {}
+    scores: Scores = {}
     for name in query.dotted:
         for number, sure in links.dotted(name):
-            found[number] = found.get(number, 0.0) + sure * name.count(".")
+            scores[number] = scores.get(number, 0.0) + sure * name.count(".")
         owner, _, member = name.rpartition(".")
         owners = reader.definers(owner.rpartition(".")[2])
         if owners and len(owners) <= _MAX_DEFINERS:
             holders = reader.definers(member)
             for number in owners:
                 if number in holders:
-                    found[number] = found.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
-    return found
+                    scores[number] = scores.get(number, 0.0) + 1.0 / math.sqrt(len(owners))
+    return scores
 
 
 def qualified(query: Query, links: Links, reader: Reader) -> Scores:
@@ -246,7 +248,7 @@ def qualified(query: Query, links: Links, reader: Reader) -> Scores:
     define a part of the name, or are named like it, those count in whose path, or among whose
     definitions, the parts before it occur.
     """
-    found: Scores = {}
+    scores: Scores = {}
     for name in query.dotted:
         parts = name.split(".")
         for last in range(len(parts) - 1, max(0, len(parts) - 3), -1):
@@ -254,9 +256,9 @@ def qualified(query: Query, links: Links, reader: Reader) -> Scores:
             if hits and len(hits) <= _MAX_QUALIFIED:
                 for number, share in hits.items():
                     each = share * math.sqrt(last) / math.sqrt(len(hits))
-                    found[number] = max(found.get(number, 0.0), each)
+                    scores[number] = max(scores.get(number, 0.0), each)
                 break
-    return found
+    return scores
 
 
 def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> Scores:
@@ -288,9 +290,9 @@ def definitions(
     names: Iterable[tuple[str, float]], reader: Reader, who: dict[int, list[str]]
 ) -> Scores:
     """Who defines the names the task uses: a name defined once is worth much, one defined
-    everywhere nothing. `who` is told which names each file defines.
+    everywhere nothing. `who` collects the names that each file defines.
     """
-    found: Scores = {}
+    scores: Scores = {}
     total = len(reader.docs)
     for name, weight in names:
         docs = reader.definers(name)
@@ -298,18 +300,18 @@ def definitions(
             continue
         each = weight * idf(len(docs), total) / len(docs)
         for number, kind in docs.items():
-            found[number] = found.get(number, 0.0) + each * (
+            scores[number] = scores.get(number, 0.0) + each * (
                 1.3 if kind & 2 else 1.0 if kind & 1 else 0.5
             )
             who.setdefault(number, []).append(name)
-    return found
+    return scores
 
 
 def quoted(query: Query, reader: Reader) -> Scores:
     """Who holds a string literal that the task quotes: error messages lead to where they are
     made.
     """
-    found: Scores = {}
+    scores: Scores = {}
     total = len(reader.docs)
     wanted = frozenset(query.phrases)
     holders: dict[str, list[int]] = {}
@@ -321,8 +323,8 @@ def quoted(query: Query, reader: Reader) -> Scores:
         if docs and len(docs) <= _MAX_DEFINERS:
             each = idf(len(docs), total) / len(docs)
             for number in docs:
-                found[number] = found.get(number, 0.0) + each
-    return found
+                scores[number] = scores.get(number, 0.0) + each
+    return scores
 
 
 def neighbours(
@@ -365,17 +367,17 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
     """What the best tests, examples and documents exercise: the file of the same name, and what
     they import.
     """
-    found: Scores = {}
+    scores: Scores = {}
     for number, strength in best:
         module = links.module(number)
         stem = _bare_stem(module[-1]) if module else ""
         pairs = [n for n in links.by_stem(stem) if reader.docs[n].kind == "source"] if stem else []
         for other in pairs[:6]:
-            found[other] = found.get(other, 0.0) + strength / len(pairs)
+            scores[other] = scores.get(other, 0.0) + strength / len(pairs)
         targets = [n for n in links.imported(number) if reader.docs[n].kind == "source"]
         for other in targets:
-            found[other] = found.get(other, 0.0) + 0.5 * strength / len(targets)
-    return found
+            scores[other] = scores.get(other, 0.0) + 0.5 * strength / len(targets)
+    return scores
 
 
 def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
@@ -391,8 +393,8 @@ def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
         module[-1],
     )
     named = [n for name in names for n in links.by_stem(name)]
-    found = dict.fromkeys(named + _importers(number, links, reader))
-    return [n for n in found if n != number and reader.docs[n].kind == "test"]
+    tests = dict.fromkeys(named + _importers(number, links, reader))
+    return [n for n in tests if n != number and reader.docs[n].kind == "test"]
 
 
 def _bare_stem(stem: str) -> str:
