@@ -51,7 +51,6 @@ class Picker(PickerScreen):
     async def on_mount(self) -> None:
         self.find_panes()
         self.redraw()
-        self.status("reading the tree …")
         self.set_interval(PAUSE, self.keep_picks)
         self.run_worker(self.guarded(self.load()), group="weigh")
         with suppress(

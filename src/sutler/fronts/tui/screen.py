@@ -117,6 +117,9 @@ class PickerScreen(App[bool]):
     def show_bar(self) -> None:
         done, total = self.weighing.done, self.weighing.total
         share = f" {100 * done // total} %" if total else ""
+        if not (self.plan.weighed or self.plan.files):
+            self.say_at("#bar", "reading the tree …")
+            return
         state = "" if self.plan.weighed else f"weighing{share} · "
         self.say_at("#bar", state + bar_line(self.plan, self.budget, self.size.width - len(state)))
 
