@@ -6,6 +6,7 @@ python -m tests.docs.check [PYTHON ...]     default: every supported python3.N t
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ VERSIONS = ("python3.11", "python3.12", "python3.13")
 
 
 def main(names: list[str]) -> int:
-    interpreters = names or [name for name in VERSIONS if works(name)]
+    interpreters = names or [found for name in VERSIONS if (found := interpreter(name))]
     for number, name in enumerate(interpreters):
         print(f"== {name}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -30,11 +31,19 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def works(name: str) -> bool:
-    """Whether this interpreter is here and can make environments."""
-    if shutil.which(name) is None:
+def interpreter(name: str) -> str | None:
+    """A program of this version that can make environments: on the PATH, else one of pyenv's, whose
+    shims refuse versions that are not selected.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    programs = [name, *map(str, sorted(pyenv.glob(f"*/bin/{name}"), reverse=True))]
+    return next(filter(works, programs), None)
+
+
+def works(program: str) -> bool:
+    if shutil.which(program) is None:
         return False
-    probe = [name, "-c", "import ensurepip, venv"]
+    probe = [program, "-c", "import ensurepip, venv"]
     return subprocess.run(probe, capture_output=True, check=False, timeout=LONG).returncode == 0
 
 
