@@ -46,7 +46,7 @@ class Shell:
                     ["env", "-i", *(f"{key}={value}" for key, value in self.env.items()), *words],
                     self.folder,
                     seconds=seconds,
-                    keys=(b"files", keys),
+                    keys=(b" files", keys),
                 )
             else:
                 done = subprocess.run(
