@@ -55,7 +55,7 @@ def test_recipes_run(plant: Plant, command: str) -> None:
     if opens_screen(command):
         # a pack of nothing is refused, so the person picks what the cursor is on
         code, seen = on_terminal(
-            ["bash", "-c", command], folder, env=environment(), keys=(b"files", b" q")
+            ["bash", "-c", command], folder, env=environment(), keys=(b" files", b" q")
         )
         assert code == 0, seen.decode(errors="replace")
         return

@@ -124,7 +124,7 @@ def test_the_picker_leaves_the_screen_and_reports(plant: Plant) -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     command = command_with(row, "pick")
-    code, seen = on_terminal(command, plant({"a.py": ""}), env=env, keys=(b"files", b"s"))
+    code, seen = on_terminal(command, plant({"a.py": ""}), env=env, keys=(b" files", b"s"))
     assert code == 1, seen
     assert b"unexpected error: KeyError" in seen
     assert b"Traceback" not in seen
