@@ -146,8 +146,8 @@ def _clean(text: str, environ: Mapping[str, str]) -> str:
 
 def _without_paths(text: str, environ: Mapping[str, str]) -> str:
     """Without absolute paths. Known folders first: their names may hold spaces."""
-    known = [_current_folder(), environ.get("HOME", ""), sys.prefix]
-    for folder in sorted((folder for folder in known if len(folder) > 1), key=len, reverse=True):
+    folders = [_current_folder(), environ.get("HOME", ""), sys.prefix]
+    for folder in sorted((folder for folder in folders if len(folder) > 1), key=len, reverse=True):
         text = text.replace(folder, "<path>")
     return _ABSOLUTE.sub("<path>", text)
 

@@ -71,7 +71,7 @@ def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     since = _resolved(remote, remote.since, environ) if remote.since else ""
 
     def fill(folder: str) -> None:
-        _fetch(remote, [one for one in (commit, since) if one], folder, environ)
+        _fetch(remote, [name for name in (commit, since) if name], folder, environ)
         _write_files(remote, commit, folder, environ)
 
     key = " ".join((remote.url, commit, since))

@@ -107,7 +107,7 @@ class Writer:
     def __init__(self, folder: str, what: str) -> None:
         self._folder = folder
         self._what = what
-        self._made = {""}
+        self._folders = {""}
         self._files = self._bytes = 0
 
     def room(self, size: int) -> None:
@@ -130,9 +130,9 @@ class Writer:
             )
         for depth in range(1, len(parts)):
             parent = "/".join(parts[:depth])
-            if parent not in self._made:
+            if parent not in self._folders:
                 os.mkdir(os.path.join(self._folder, parent))
-                self._made.add(parent)
+                self._folders.add(parent)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         mode = 0o755 if executable else 0o644
         with os.fdopen(os.open(os.path.join(self._folder, path), flags, mode), "wb") as stream:

@@ -129,10 +129,10 @@ def _ref(word: str) -> tuple[str, str]:
         return f"refs/pull/{word[1:]}/head", ""
     old, dots, new = word[1:].partition("..")
     wanted, since = (new, old) if dots else (old, "")
-    for one in filter(None, (wanted, since)):
-        if not _REF.fullmatch(one):
+    for name in filter(None, (wanted, since)):
+        if not _REF.fullmatch(name):
             raise UsageError(
-                f"{quote(one)} is not a revision",
+                f"{quote(name)} is not a revision",
                 rule="a branch, a tag or a commit",
                 next_step="write owner/name@ref or owner/name@old..new",
             )

@@ -212,13 +212,13 @@ def run_call(args: argparse.Namespace, console: Console) -> int:
         else args.arguments.encode("utf-8", "surrogateescape")
     )
     try:
-        given = msgspec.json.decode(text)
+        arguments = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as fault:
         raise UsageError(
             f"the arguments are not JSON: {fault}",
             next_step="""give an object, as '{"path": "a.py"}'""",
         ) from None
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise UsageError("the arguments are not a JSON object")
 
     def nobody(_: Approval) -> None:
@@ -227,7 +227,7 @@ def run_call(args: argparse.Namespace, console: Console) -> int:
     code = 0
     with open_door(".", caller(args), ask=nobody) as door:
         try:
-            answer = call(door, args.tool, given)
+            answer = call(door, args.tool, arguments)
         except SutlerError as error:
             if not args.json:
                 raise

@@ -26,18 +26,18 @@ def run_cache(args: argparse.Namespace, console: Console) -> int:
     files = home.cache_files(os.environ)
     folder = told(quote(home.cache_folder(os.environ)))
     fetched = shelf.shelved(os.environ)
-    total = sum(one.size for one in files) + sum(one.size for one in fetched)
+    total = sum(file.size for file in files) + sum(file.size for file in fetched)
     if args.action == "clear":
-        home.forget([one.name for one in files], os.environ)
-        shelf.forget_shelved([one.name for one in fetched], os.environ)
+        home.forget([file.name for file in files], os.environ)
+        shelf.forget_shelved([file.name for file in fetched], os.environ)
     kinds = {
         kind: {
-            "files": sum(1 for one in files if one.kind == kind),
-            "bytes": sum(one.size for one in files if one.kind == kind),
+            "files": sum(1 for file in files if file.kind == kind),
+            "bytes": sum(file.size for file in files if file.kind == kind),
         }
         for kind in home.KINDS
     }
-    kinds[shelf.FOLDER] = {"files": len(fetched), "bytes": sum(one.size for one in fetched)}
+    kinds[shelf.FOLDER] = {"files": len(fetched), "bytes": sum(file.size for file in fetched)}
     if args.json:
         body = {"folder": folder, "limit": home.CACHE_LIMIT, "bytes": total, "kinds": kinds}
         console.answer_json({**body, "cleared": args.action == "clear"})

@@ -28,7 +28,7 @@ def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
     data = text.encode()
     for variable, command in _PROGRAMS:
         wanted = not variable or os.environ.get(variable)
-        if wanted and shutil.which(command[0]) and _given(command, data):
+        if wanted and shutil.which(command[0]) and _handed_to(command, data):
             return f"clipboard ({command[0]})"
     if by_terminal is None:
         return _by_terminal(data)
@@ -37,7 +37,7 @@ def copy(text: str, by_terminal: Callable[[str], None] | None = None) -> str:
     return "clipboard (terminal)"
 
 
-def _given(command: tuple[str, ...], data: bytes) -> bool:
+def _handed_to(command: tuple[str, ...], data: bytes) -> bool:
     """xclip and wl-copy stay behind to serve the clipboard: with a pipe for their output we would
     wait for ever.
     """

@@ -27,11 +27,11 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             (
                 "scan",
-                "look",
+                "inspection",
                 "list the files that a scan admits, or the exclusions with their rules",
             ),
-            ("tree", "look", "show tokens for each directory and file"),
-            ("why", "look", "explain why a path is in a pack or out of it"),
+            ("tree", "inspection", "show tokens for each directory and file"),
+            ("why", "inspection", "explain why a path is in a pack or out of it"),
             ("rank", "ranking", "rank the files for a task, with reasons"),
             (
                 "outline",
@@ -106,11 +106,11 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     (
         "Ledger",
         (
-            ("log", "door", "show, export or rotate the ledger"),
-            ("verify", "door", "check the ledger for changes, or a pack against its files"),
-            ("approve", "door", "approve one pending call, exactly as it was made"),
-            ("deny", "door", "deny one pending call"),
-            ("stats", "door", "count calls by tool and outcome, and usage by caller"),
+            ("log", "ledger", "show, export or rotate the ledger"),
+            ("verify", "ledger", "check the ledger for changes, or a pack against its files"),
+            ("approve", "ledger", "approve one pending call, exactly as it was made"),
+            ("deny", "ledger", "deny one pending call"),
+            ("stats", "ledger", "count calls by tool and outcome, and usage by caller"),
         ),
     ),
     (
@@ -118,10 +118,10 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         (
             ("run", "goals", "render a goal with files and send it to a model command"),
             ("dry-run", "goals", "print the prompt that 'run' would send"),
-            ("goals", "known_goals", "list, show and add goals"),
-            ("gather", "gathering", "let a model request the files it needs, in rounds"),
+            ("goals", "goal_list", "list, show and add goals"),
+            ("gather", "gather_command", "let a model request the files it needs, in rounds"),
             ("pass", "goals", "run the model command without a prompt"),
-            ("trust", "known_goals", "allow this project's own scripts and model command to run"),
+            ("trust", "goal_list", "allow this project's own scripts and model command to run"),
         ),
     ),
     (

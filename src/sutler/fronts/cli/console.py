@@ -11,6 +11,7 @@ import time
 TYPE_CHECKING = False  # typing and msgspec are not needed to say a few words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TextIO
 
     from sutler.errors import SutlerError
     from sutler.scan.snapshot import Problem
@@ -34,6 +35,37 @@ def harmless(text: str) -> str:
     return re.sub(_HOSTILE, lambda match: f"\\u{{{ord(match.group()):x}}}", text)
 
 
+def terminal_width(stream: TextIO | None, otherwise: int) -> int:
+    """The columns of the terminal behind a stream; COLUMNS comes first."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80 if stream else otherwise
+    except (OSError, ValueError):
+        return otherwise
+
+
+def folded(text: str, stream: TextIO, indent: int = 2) -> str:
+    """Text for a stream: on a terminal long lines break between words and go on indented."""
+    if stream is None or not stream.isatty():
+        return text
+    room = terminal_width(stream, 80)
+    return "\n".join(_folded_line(line, room, indent) for line in text.split("\n"))
+
+
+def _folded_line(line: str, room: int, indent: int) -> str:
+    if len(line) <= room:
+        return line
+    import textwrap
+
+    indent += len(line) - len(line.lstrip())
+    wrapper = textwrap.TextWrapper(
+        room, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(wrapper.wrap(line))
+
+
 class Console:
     """What one command may say. `quiet` silences notes, never errors; `as_json` asks for
     machine-readable answers.
@@ -46,7 +78,7 @@ class Console:
         self._progress: Progress | None = None
 
     def note(self, text: str) -> None:
-        self.note_painted(harmless(text))
+        self.note_painted(folded(harmless(text), sys.stderr))
 
     def note_painted(self, text: str) -> None:
         """A note that is harmless already and may hold our own colours."""
@@ -68,7 +100,9 @@ class Console:
             sys.stderr.write(json_text({"error": body}))
         else:
             first, *rest = harmless(str(error)).split("\n")
-            sys.stderr.write("\n  ".join([self.paint(f"sutler: {first}", "31"), *rest]) + "\n")
+            rows = [self.paint(folded(f"sutler: {first}", sys.stderr), "31")]
+            rows += [folded(f"  {row}", sys.stderr) for row in rest]
+            sys.stderr.write("\n".join(rows) + "\n")
 
     def answer(self, text: str) -> None:
         """Data for a person: one text on stdout."""
@@ -98,8 +132,8 @@ class Console:
             if terminal:
                 if self._progress:
                     self._progress.stop()  # the data itself is on the screen now
-                shown = harmless(str(block, "utf-8", "surrogateescape"))
-                block = shown.encode(sys.stdout.encoding, "backslashreplace")
+                text = harmless(str(block, "utf-8", "surrogateescape"))
+                block = text.encode(sys.stdout.encoding, "backslashreplace")
             _write(block)
         _write(b"")
 
@@ -121,8 +155,8 @@ class Console:
 
 class Progress:
     """`reading 1,234 of 5,678 files [####----]`, written over itself. Appears when work has taken
-    `DELAY` seconds, at most ten times a second, and leaves nothing behind. Where nobody knows the
-    whole, there is a count and no bar.
+    `DELAY` seconds, at most ten times a second, and leaves nothing behind. Without a total there is
+    a count and no bar.
     """
 
     DELAY = 0.5
@@ -133,7 +167,7 @@ class Progress:
         self._what = what
         self._wanted = wanted
         self._due = time.monotonic() + self.DELAY
-        self._shown = False
+        self._visible = False
 
     def __enter__(self) -> Progress | None:
         return self if self._wanted else None
@@ -150,7 +184,7 @@ class Progress:
         if now < self._due:
             return
         self._due = now + self.PAUSE
-        self._shown = True
+        self._visible = True
         sys.stderr.write(f"\r{what} {done:,}{self._rest(done, total)}\x1b[K")
         sys.stderr.flush()
 
@@ -163,8 +197,8 @@ class Progress:
     def stop(self) -> None:
         """Erase the line, for good."""
         self._due = float("inf")
-        if self._shown:
-            self._shown = False
+        if self._visible:
+            self._visible = False
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
@@ -191,7 +225,7 @@ def _write(block: bytes | memoryview) -> None:
 
 
 def forget_stdout() -> None:
-    """Nobody reads stdout any more: keep the interpreter from complaining about that at exit."""
+    """Point stdout at the null device after its reader left; the interpreter flushes it at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
@@ -226,8 +260,8 @@ def _spelled_out(value: object) -> object:
     if isinstance(value, str):
         return value if _carried(value) else harmless(value)
     if isinstance(value, dict):
-        return {key: _spelled_out(one) for key, one in value.items()}
-    return [_spelled_out(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _spelled_out(item) for key, item in value.items()}
+    return [_spelled_out(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _carried(text: str) -> bool:

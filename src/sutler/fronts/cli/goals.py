@@ -17,7 +17,7 @@ from sutler.config import Settings
 from sutler.errors import SutlerError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_compat, add_goal, add_target
-from sutler.fronts.cli.outgoing import (
+from sutler.fronts.cli.outgoing_prompt import (
     Outgoing,
     bases_here,
     cannot_write,
@@ -51,8 +51,8 @@ def job_of(args: argparse.Namespace, settings: Settings, console: Console) -> Jo
     compat = compat_of(args, settings)
     goal = args.goal
     if goal is None and paths and not os.path.lexists(paths[-1]):
-        known = {listed.id for listed in discovery.list_goals(bases_here(compat))}
-        if paths[-1] in known:
+        ids = {listed.id for listed in discovery.list_goals(bases_here(compat))}
+        if paths[-1] in ids:
             goal = paths.pop()
     return Job(
         goal=goal or "",
@@ -119,7 +119,7 @@ def run_run(args: argparse.Namespace, console: Console) -> int:
         if args.context:
             raise _no_goal(args)
         console.note("No goal given")
-        from sutler.fronts.cli.known_goals import show_list
+        from sutler.fronts.cli.goal_list import show_list
 
         show_list(console, job.compat, None)
         return 2
@@ -165,11 +165,11 @@ def _rendered(job: Job, hooks: runner.Hooks, args: argparse.Namespace, console: 
     return runner.run(job, hooks)
 
 
-def _misspelled(job: Job, known: list[str]) -> list[str]:
+def _misspelled(job: Job, options: list[str]) -> list[str]:
     """A hint for a word that became a parameter of the goal and resembles an option of ours."""
     notes = []
     for word in job.words:
-        close = difflib.get_close_matches(word.partition("=")[0], known, n=1, cutoff=0.8)
+        close = difflib.get_close_matches(word.partition("=")[0], options, n=1, cutoff=0.8)
         if word.startswith("--") and close:
             notes.append(f"sutler: {word} goes to the goal as a parameter; is {close[0]} meant?")
     return notes
@@ -243,8 +243,8 @@ def _apply(answer: str, prompt: Prompt, console: Console) -> int:
 
 def _explain(job: Job, console: Console) -> int:
     bases = discovery.find_bases(job.cwd, job.environ, compat=job.compat)
-    found = discovery.find_goal(job.goal, bases, compat=job.compat)
-    console.answer(told(params.explain(found.goal, found.id)))
+    place = discovery.find_goal(job.goal, bases, compat=job.compat)
+    console.answer(told(params.explain(place.goal, place.id)))
     return 0
 
 

@@ -142,13 +142,13 @@ def _warn_of_variables(console: Console) -> None:
         return
     from sutler.config import BY_NAME as KEYS
 
-    known = {*VARIABLES, *(f"SUTLER_{key.upper()}" for key in KEYS)}
-    for name in sorted(set(names) - known):
+    variables = {*VARIABLES, *(f"SUTLER_{key.upper()}" for key in KEYS)}
+    for name in sorted(set(names) - variables):
         if name[7:].startswith(OTHERS):
             continue
         import difflib
 
-        close = difflib.get_close_matches(name, sorted(known), n=1)
+        close = difflib.get_close_matches(name, sorted(variables), n=1)
         hint = f"did you mean {close[0]}?" if close else "see 'sutler config'"
         console.note(f"sutler: the variable {name} is not read; {hint}")
 
@@ -172,6 +172,15 @@ def _as_goal(words: Sequence[str]) -> list[str]:
     return ["run", *words] if has_goal(name, find_bases(os.getcwd(), os.environ)) else []
 
 
+def _row(name: str, what: str) -> str:
+    """A command and what it does, within 80 columns; textwrap would double the time of `--help`."""
+    line = f"  {name:<11} {what}"
+    if len(line) <= 80:
+        return line
+    end = line.rindex(" ", 0, 81)
+    return f"{line[:end]}\n{'':<14}{line[end + 1 :]}"
+
+
 def usage() -> str:
     lines = [
         "sutler: the context that a task needs, deterministic, within a hard budget",
@@ -180,10 +189,10 @@ def usage() -> str:
     ]
     for title, group in COMMANDS:
         lines += ["", f"{title}:"]
-        lines += [f"  {name:<11} {what}" for name, _, what in group]
+        lines += [_row(name, what) for name, _, what in group]
     lines += [
         "",
-        "'sutler COMMAND --help' explains one command; 'sutler --version' prints the version.",
+        "'sutler COMMAND --help' explains one command.",
         "",
         EXIT_CODES,
     ]

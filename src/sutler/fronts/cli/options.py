@@ -18,7 +18,7 @@ from sutler.config import Layer, Settings
 from sutler.errors import UsageError
 from sutler.formats import FORMATS
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, terminal_width
 from sutler.paths import RelPath, quote, unquote
 from sutler.scan.place import project_config
 from sutler.setting_table import TIERS
@@ -189,19 +189,19 @@ def settings_for(args: argparse.Namespace, root: str) -> Settings:
     return settings
 
 
-def path_within(root: str, given: str) -> RelPath:
+def path_within(root: str, path: str) -> RelPath:
     """A path of the project below `root`, as it was given on the command line or in the quoted form
     of listings.
     """
-    if not given:
+    if not path:
         raise UsageError(
             "an empty path was given", next_step="name a file or folder of this project"
         )
-    spelt = given if os.path.lexists(given) else unquote(given)
+    spelt = path if os.path.lexists(path) else unquote(path)
     target = os.path.relpath(os.path.abspath(spelt), root)
     if target == ".." or target.startswith("../"):
         raise UsageError(
-            f"{quote(given)} lies outside this folder",
+            f"{quote(path)} lies outside this folder",
             rule="the command is about one project",
             next_step="run it from there",
         )
@@ -237,7 +237,7 @@ class Parser(argparse.ArgumentParser):
             return args
         from sutler.fronts.cli.peers import answer
 
-        word = next((one for one in rest if one.startswith("-") and one != "-"), rest[0])
+        word = next((word for word in rest if word.startswith("-") and word != "-"), rest[0])
         option = word.startswith("-")
         raise UsageError(
             f"unknown option {word.partition('=')[0]}" if option else f"unexpected word '{word}'",
@@ -276,17 +276,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     """argparse asks for a formatter with every argument it is given, and by itself imports shutil
     to learn the width of the terminal: half the cost of building a parser.
     """
-    return argparse.RawDescriptionHelpFormatter(prog, width=_columns() - 2)
-
-
-def _columns() -> int:
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns) > 0:
-        return int(columns)
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
-    except (OSError, ValueError):
-        return 80
+    return argparse.RawDescriptionHelpFormatter(prog, width=terminal_width(sys.__stdout__, 80) - 2)
 
 
 def load(command: Command) -> tuple[Parser, Act]:
@@ -309,14 +299,16 @@ def described(command: Command) -> str:
     from sutler.fronts.cli.examples import EXAMPLES
 
     name, _, what = command
-    sentence = textwrap.fill(f"{what[0].upper()}{what[1:]}.", _columns() - 2)
+    sentence = textwrap.fill(
+        f"{what[0].upper()}{what[1:]}.", terminal_width(sys.__stdout__, 80) - 2
+    )
     lines = [f"  {line}" for line in EXAMPLES.get(name, ())]
     return "\n".join((sentence, "", "examples:", *lines) if lines else (sentence,))
 
 
 def usage_of(parser: argparse.ArgumentParser, command: Command) -> str:
     """The usage line: options are explained below it, arguments are named."""
-    placed = [one for one in parser._actions if not one.option_strings]
+    placed = [action for action in parser._actions if not action.option_strings]
     return " ".join((f"sutler {command[0]}", "[OPTION ...]", *map(_placed, placed)))
 
 

@@ -179,7 +179,7 @@ def own_texts(args: argparse.Namespace) -> tuple[str, str]:
     """The user's header and instructions, read and checked."""
     if not (args.header or args.instructions or args.template):
         return "", ""
-    from sutler.fronts.cli import own_texts as texts
+    from sutler.fronts.cli import user_texts as texts
 
     texts.check(args)
     return texts.header(args.header), texts.instructions(args.instructions)
@@ -193,7 +193,7 @@ def _own_form(packing: Packing, args: argparse.Namespace) -> Iterator[bytes]:
 
 
 def _through(packing: Packing, file: str) -> Iterator[bytes]:
-    from sutler.fronts.cli.own_texts import through
+    from sutler.fronts.cli.user_texts import through
 
     return through(packing, file)
 
@@ -204,7 +204,7 @@ def _assigned(packing: Packing) -> Iterator[bytes]:
     """
     from sutler.formats import parse
     from sutler.formats.assign import assign_text
-    from sutler.fronts.cli.own_texts import require_within
+    from sutler.fronts.cli.user_texts import require_within
 
     pack = parse(packing.text())
     text = assign_text((section.path, section.body.text) for section in pack.sections)
@@ -231,8 +231,8 @@ def _check_destination(args: argparse.Namespace) -> None:
 def spelled(report: Report) -> object:
     """The report with every path as JSON carries it."""
     body = msgspec.to_builtins(report)
-    for one in (*body["shown"], *body["excluded"], *body["problems"]):
-        one["path"] = wire_path(one["path"])
+    for row in (*body["shown"], *body["excluded"], *body["problems"]):
+        row["path"] = wire_path(row["path"])
     body["listing"]["paths"] = [wire_path(path) for path in body["listing"]["paths"]]
     body["linked"] = [wire_path(path) for path in body["linked"]]
     return body

@@ -14,7 +14,7 @@ import msgspec
 
 from sutler.formats import FORMATS
 from sutler.fronts.cli import options
-from sutler.fronts.cli.console import Console, harmless
+from sutler.fronts.cli.console import Console, harmless, terminal_width
 from sutler.pack import receipts
 from sutler.pack.project import Project
 from sutler.pack.report import WHOLE, Report, capped
@@ -42,7 +42,7 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
     over = any(item.reason == "budget" for item in report.excluded)
     more = "+" if capped(report.excluded) else ""
     by_name = (("by name", [line.removeprefix("left out by name: ")]) for line in report.by_name)
-    room = max(columns() - TITLE, 20)
+    room = max(terminal_width(sys.stderr, 10_000) - TITLE, 20)
     rows = (
         (
             "packed",
@@ -67,17 +67,6 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
         if parts
         for title, line in _titled(title, wrapped(parts, room))
     )
-
-
-def columns() -> int:
-    """The width of the terminal that stderr is; without one, lines are as long as they are."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given) > 0:
-        return int(given)
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except (OSError, ValueError, AttributeError):
-        return 10_000
 
 
 def wrapped(parts: Iterable[str], room: int) -> list[str]:
@@ -184,15 +173,15 @@ def _notes(report: Report) -> list[str]:
 def _problems(report: Report, room: int) -> list[str]:
     """The first problems by name; `--json` has all of them."""
     named = [
-        f"{shortened(quote(one.path), room - len(one.kind) - 2)} {one.kind}"
-        for one in report.problems[:NAMED_PROBLEMS]
+        f"{shortened(quote(problem.path), room - len(problem.kind) - 2)} {problem.kind}"
+        for problem in report.problems[:NAMED_PROBLEMS]
     ]
     more = len(report.problems) - len(named)
     return [*named, f"{more:,} more (see --json)"] if more else named
 
 
 def _largest(report: Report, room: int) -> list[str]:
-    rows = [(quote(one.path), f"{one.weight:,}") for one in report.largest()]
+    rows = [(quote(file.path), f"{file.weight:,}") for file in report.largest()]
     named = [f"{shortened(path, room - len(weight) - 2)} {weight}" for path, weight in rows]
     return named or ["no files"]
 
@@ -208,8 +197,8 @@ _TRANSFORMS = {
 
 
 def add_pack_options(parser: argparse.ArgumentParser) -> None:
-    given = options.add_paths(parser)
-    given.add_argument(
+    source = options.add_paths(parser)
+    source.add_argument(
         "--task", metavar="FILE", help="pack for this task (YAML or JSON; '-' is stdin)"
     )
     chosen = options.add_selection(parser)

@@ -28,24 +28,28 @@ def configure_diff_packs(parser: argparse.ArgumentParser) -> None:
 def run_diff_packs(args: argparse.Namespace, console: Console) -> int:
     if args.before == args.after == "-":
         raise UsageError("both packs come from stdin", next_step="give one of them as a file")
-    found = diff_packs(_pack(args.before), _pack(args.after))
+    changes = diff_packs(_pack(args.before), _pack(args.after))
     if args.json:
-        console.answer_json(msgspec.to_builtins(found))
+        console.answer_json(msgspec.to_builtins(changes))
         return 0
     groups = (
-        ("entered", found.entered),
-        ("left", found.left),
-        ("level", found.level_changed),
-        ("content", found.content_changed),
+        ("entered", changes.entered),
+        ("left", changes.left),
+        ("level", changes.level_changed),
+        ("content", changes.content_changed),
     )
-    rows = [_row(title, one) for title, group in groups for one in group]
+    rows = [_row(title, change) for title, group in groups for change in group]
     console.answer("".join(rows) or "the packs show the same")
     return 0
 
 
-def _row(title: str, one: PackChange) -> str:
-    levels = f"{one.before} -> {one.after}" if one.before and one.after else one.before or one.after
-    return f"{title:<8}  {quote(one.path)}  [{levels}]  {one.why}\n"
+def _row(title: str, change: PackChange) -> str:
+    levels = (
+        f"{change.before} -> {change.after}"
+        if change.before and change.after
+        else change.before or change.after
+    )
+    return f"{title:<8}  {quote(change.path)}  [{levels}]  {change.why}\n"
 
 
 def _pack(name: str) -> AnyPack:
@@ -84,7 +88,7 @@ def verify_pack(name: str, console: Console) -> int:
     if console.as_json:
         console.answer_json(msgspec.to_builtins(check))
     else:
-        console.answer(_shown(check))
+        console.answer(_described(check))
     if check.altered:
         raise RefusedError(
             f"{len(check.altered):,} texts are not what their files give, such as"
@@ -103,7 +107,7 @@ def verify_pack(name: str, console: Console) -> int:
     return 0
 
 
-def _shown(check: PackCheck) -> str:
+def _described(check: PackCheck) -> str:
     rows = [f"pack {check.pack_id[:16]}: {check.files:,} files recorded\n"]
     rows += (
         [f"receipt: {check.receipt}\n"]
@@ -112,6 +116,7 @@ def _shown(check: PackCheck) -> str:
     )
     rows += [f"altered  {quote(path)}\n" for path in check.altered]
     rows += [
-        f"{'gone' if not one.now else 'changed':<8} {quote(one.path)}\n" for one in check.moved
+        f"{'gone' if not change.now else 'changed':<8} {quote(change.path)}\n"
+        for change in check.moved
     ]
     return "".join(rows)

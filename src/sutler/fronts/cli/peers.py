@@ -103,12 +103,12 @@ PEERS: dict[str, str] = {
 """Spelling elsewhere -> spelling here."""
 
 
-def answer(option: str, known: Iterable[str]) -> str:
+def answer(option: str, options: Iterable[str]) -> str:
     """What to write instead of an option that the command does not have; "" if unknown."""
     spelling = option.partition("=")[0]
     if ours := PEERS.get(spelling):
         return ours if ours.startswith("not needed") else f"here it is {ours}"
     if not spelling.startswith("--"):
         return ""
-    close = difflib.get_close_matches(spelling, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(spelling, list(options), n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""

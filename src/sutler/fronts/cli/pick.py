@@ -165,13 +165,13 @@ class Task:
             pass
         report, unit = packing.report, self.project.settings.limit()[1]
         in_tokens = unit == "tokens" and report.tokens is not None
-        bare = {one.path: one.weight if in_tokens else one.bytes for one in report.shown}
+        bare = {file.path: file.weight if in_tokens else file.bytes for file in report.shown}
         total = (report.tokens if in_tokens else report.bytes) or 0
         self.frame = self._frame(packing, "tokens" if in_tokens else "bytes")
         # names in the drawing of the tree, lines of the manifest: what a file costs besides its
         # section
         beside = -(-max(total - self.frame - sum(bare.values()), 0) // max(len(bare), 1))
-        return {one.path: Weight(one.weight, bare[one.path] + beside) for one in report.shown}
+        return {file.path: Weight(file.weight, bare[file.path] + beside) for file in report.shown}
 
     def _frame(self, packing: Packing, unit: Unit) -> int:
         """What a pack costs before any file is in it."""
@@ -294,7 +294,7 @@ class Task:
 
     def outcome(self, packing: Packing, paths: Sequence[str], destination: str) -> str:
         report = packing.report
-        cut = sum(one.level not in WHOLE for one in report.shown)
+        cut = sum(file.level not in WHOLE for file in report.shown)
         tokens = (
             f"{report.tokens:,} tokens"
             if report.tokens is not None and report.budget.unit != "tokens"

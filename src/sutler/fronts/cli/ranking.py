@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def configure_rank(parser: argparse.ArgumentParser) -> None:
-    given = options.add_paths(parser)
-    given.add_argument(
+    source = options.add_paths(parser)
+    source.add_argument(
         "--goal",
         metavar="TEXT",
         help="the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH is the text",
@@ -64,24 +64,24 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     regions = _regions(ranking, len(ranked)) if args.lines else [()] * len(ranked)
     if args.json:
         body = [
-            msgspec.to_builtins(one) | ({"regions": mine} if args.lines else {})
-            for one, mine in zip(ranked, regions, strict=True)
+            msgspec.to_builtins(file) | ({"regions": mine} if args.lines else {})
+            for file, mine in zip(ranked, regions, strict=True)
         ]
         console.answer_json({"ranked": body})
         return 0
     if not ranked:
         console.note("no file has to do with this text; 'sutler scan' lists the files")
     rows = []
-    for number, (one, mine) in enumerate(zip(ranked, regions, strict=True), 1):
-        rows.append(f"{number:>3}  {one.score:6.3f}  {quote(one.path)}\n")
-        rows += [f"               {reason}\n" for reason in one.reasons[:3]]
+    for number, (file, mine) in enumerate(zip(ranked, regions, strict=True), 1):
+        rows.append(f"{number:>3}  {file.score:6.3f}  {quote(file.path)}\n")
+        rows += [f"               {reason}\n" for reason in file.reasons[:3]]
         if args.signals:
             rows += [
                 f"               {signal.name} {signal.value:.2f} -> {signal.share:.3f}\n"
-                for signal in one.signals
+                for signal in file.signals
             ]
         rows += [
-            f"               {quote(one.path)}:{part.start}-{part.end}  {part.chance:.2f}  "
+            f"               {quote(file.path)}:{part.start}-{part.end}  {part.chance:.2f}  "
             f"{quote(part.name) if part.name else ''}".rstrip()
             + "\n"
             for part in mine

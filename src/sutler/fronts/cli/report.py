@@ -52,13 +52,13 @@ def run_report(args: argparse.Namespace, console: Console) -> int:
     written = page(view).encode()
     if args.output and args.output != "-":
         write_atomic(args.output, [written])
-        console.note(told(_said(view, args.output, len(written))))
+        console.note(told(_summary(view, args.output, len(written))))
     else:
         console.stream([written])
     return 0
 
 
-def _said(view: View, output: str, size: int) -> str:
+def _summary(view: View, output: str, size: int) -> str:
     whole = view.measures[0]
     changes = f", {len(view.against.rows):,} differences" if view.against else ""
     return (

@@ -141,13 +141,13 @@ def schemas() -> dict[str, Callable[[], dict[str, object]]]:
         "contract-report": ContractReport,
         "pack-check": PackCheck,
     }
-    found: dict[str, Callable[[], dict[str, object]]] = {
+    figure: dict[str, Callable[[], dict[str, object]]] = {
         name: partial(msgspec.json.schema, kind) for name, kind in answers.items()
     }
-    found |= {
+    figure |= {
         re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): partial(schema, name) for name in DOCUMENTS
     }
-    return found
+    return figure
 
 
 def configure_schema(parser: argparse.ArgumentParser) -> None:
@@ -229,9 +229,9 @@ def _tokens() -> str:
 
     sample = "def provision(army): return [ration for ration in army]\n"
     for maker, count in (("splintr-rs", by_tokenizer("o200k_base")), ("sutler", count_small)):
-        if (found := count(sample)) != 13:
+        if (figure := count(sample)) != 13:
             raise ValueError(
-                f"o200k_base counts {found} tokens where 13 are right: reinstall {maker}"
+                f"o200k_base counts {figure} tokens where 13 are right: reinstall {maker}"
             )
     return "o200k_base counts exactly, offline"
 

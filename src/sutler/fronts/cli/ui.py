@@ -40,14 +40,14 @@ def _port(text: str) -> int:
 def run_ui(args: argparse.Namespace, console: Console) -> int:
     import uvicorn
 
-    from sutler.fronts.web.acts import Acts
     from sutler.fronts.web.app import build
     from sutler.fronts.web.guard import Keys
+    from sutler.fronts.web.page_api import PageApi
 
     project, goal = open_project(args)
     with _listening(args.port) as own:
         keys = Keys(f"{LOOPBACK}:{own.getsockname()[1]}")
-        app = build(Acts(project, goal, os.environ), keys)
+        app = build(PageApi(project, goal, os.environ), keys)
         setup = uvicorn.Config(
             app,
             log_config=None,

@@ -36,8 +36,8 @@ def _add_write(parser: argparse.ArgumentParser, *, base: bool = True) -> None:
 
 
 def _text(name: str) -> str:
-    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since nobody knows
-    what they mean.
+    """A file the user names, or stdin; bytes that are not UTF-8 are refused, since their encoding is
+    unknown.
     """
     try:
         if name == "-":
@@ -50,29 +50,29 @@ def _text(name: str) -> str:
         raise UsageError(f"cannot read {quote(name)}: {fault.strerror}") from None
 
 
-def _said(args: argparse.Namespace) -> dict[str, object]:
-    said = {"reason": args.reason, "dry_run": args.dry_run}
-    return said | {"base": args.base} if hasattr(args, "base") else said
+def _common(args: argparse.Namespace) -> dict[str, object]:
+    common = {"reason": args.reason, "dry_run": args.dry_run}
+    return common | {"base": args.base} if hasattr(args, "base") else common
 
 
-def _shown(console: Console, result: object) -> int:
+def _report(console: Console, result: object) -> int:
     assert isinstance(result, PatchResult)  # noqa: S101  # the table says so
     for note in result.notes:
         console.note(note)
     if len(result.files) > 1:
-        for one in result.files:
+        for item in result.files:
             what = (
                 "deleted"
-                if not one.after
+                if not item.after
                 else (
                     "created"
-                    if not one.before
+                    if not item.before
                     else "same"
-                    if one.after == one.before
+                    if item.after == item.before
                     else "changed"
                 )
             )
-            console.note(f"  {what:<8} {one.path}{'  (merged)' if one.merged else ''}")
+            console.note(f"  {what:<8} {item.path}{'  (merged)' if item.merged else ''}")
     undo = (
         f"; 'sutler rollback --call {result.call}' takes it back"
         if result.call and result.diff
@@ -82,10 +82,10 @@ def _shown(console: Console, result: object) -> int:
     return answer(console, result, result.diff)
 
 
-def _word(one: FileChange) -> str:
-    if one.before == one.after:
+def _word(item: FileChange) -> str:
+    if item.before == item.after:
         return "same"
-    return "deleted" if not one.after else "changed" if one.before else "created"
+    return "deleted" if not item.after else "changed" if item.before else "created"
 
 
 def configure_write(parser: argparse.ArgumentParser) -> None:
@@ -103,8 +103,8 @@ def run_write(args: argparse.Namespace, console: Console) -> int:
     mode = "append" if args.append else "create" if args.create else "truncate"
     content = _text(args.source)
     with opened(args, console) as door:
-        given = {"path": args.path, "content": content, "mode": mode, **_said(args)}
-        return _shown(console, call(door, "write_file", given))
+        arguments = {"path": args.path, "content": content, "mode": mode, **_common(args)}
+        return _report(console, call(door, "write_file", arguments))
 
 
 def configure_patch(parser: argparse.ArgumentParser) -> None:
@@ -118,8 +118,8 @@ def configure_patch(parser: argparse.ArgumentParser) -> None:
 def run_patch(args: argparse.Namespace, console: Console) -> int:
     patch = _text(args.source)
     with opened(args, console) as door:
-        return _shown(
-            console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_said(args)})
+        return _report(
+            console, call(door, "apply_patch", {"patch": patch, "path": args.path, **_common(args)})
         )
 
 
@@ -132,8 +132,8 @@ def configure_edit(parser: argparse.ArgumentParser) -> None:
 
 def run_edit(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
-        given = {"path": args.path, "old": args.old, "new": args.new, **_said(args)}
-        return _shown(console, call(door, "edit", given))
+        arguments = {"path": args.path, "old": args.old, "new": args.new, **_common(args)}
+        return _report(console, call(door, "edit", arguments))
 
 
 def configure_apply(parser: argparse.ArgumentParser) -> None:
@@ -144,13 +144,13 @@ def configure_apply(parser: argparse.ArgumentParser) -> None:
         metavar="REPLY",
         help="file with a model's chat reply; '-' is stdin",
     )
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument(
         "--pack",
         metavar="FILE",
         help="pack that the model received; its versions are the base versions",
     )
-    shown.add_argument(
+    output.add_argument(
         "--base",
         default="",
         choices=("any",),
@@ -182,7 +182,7 @@ def apply_text(
                     "name the pack that the model was shown with --pack FILE, or use --base any"
                 )
             raise
-    return _shown(console, done)
+    return _report(console, done)
 
 
 def _seen(name: str) -> dict[str, Shown]:
@@ -236,14 +236,14 @@ def configure_history(parser: argparse.ArgumentParser) -> None:
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
-        found = door.get_file_history(args.path, max(1, args.n))
+        versions = door.get_file_history(args.path, max(1, args.n))
     text = "".join(
-        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8}  {one.size:>9,}  {one.author}"
-        f"{f'  {one.note}' if one.note else ''}"
-        f"{f'  call {one.call.partition(chr(46))[0]}' if one.call else ''}\n"
-        for one in found
+        f"{item.id:<32}  {item.at[:19]}  {item.origin:<8}  {item.size:>9,}  {item.author}"
+        f"{f'  {item.note}' if item.note else ''}"
+        f"{f'  call {item.call.partition(chr(46))[0]}' if item.call else ''}\n"
+        for item in versions
     )
-    return answer(console, {"versions": found}, text)
+    return answer(console, {"versions": versions}, text)
 
 
 def configure_rollback(parser: argparse.ArgumentParser) -> None:
@@ -269,14 +269,14 @@ def run_rollback(args: argparse.Namespace, console: Console) -> int:
             next_step="see 'sutler history PATH'",
         )
     with opened(args, console) as door:
-        writer, said = Writer(door), {"reason": args.reason, "dry_run": args.dry_run}
+        writer, common = Writer(door), {"reason": args.reason, "dry_run": args.dry_run}
         if args.session:
-            return _shown(console, writer.rollback_session(args.session, **said))
+            return _report(console, writer.rollback_session(args.session, **common))
         if args.call:
-            return _shown(console, writer.rollback_call(args.call, **said))
-        return _shown(
+            return _report(console, writer.rollback_call(args.call, **common))
+        return _report(
             console,
-            call(door, "rollback", {"path": args.path, "version": args.version, **_said(args)}),
+            call(door, "rollback", {"path": args.path, "version": args.version, **_common(args)}),
         )
 
 
@@ -300,6 +300,6 @@ def run_replay(args: argparse.Namespace, console: Console) -> int:
     from sutler.edits.replay import replay
 
     with opened(args, console) as door:
-        return _shown(
+        return _report(
             console, replay(door, args.session, args.target, until=args.until, dry_run=args.dry_run)
         )

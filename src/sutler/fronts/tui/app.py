@@ -316,10 +316,10 @@ class Picker(PickerScreen):
         self.status(self.actions.add_profile(words[0] if words else "", self.plan))
 
     async def command_export(self, words: Sequence[str]) -> None:
-        self.status(self.actions.export(self.plan.chosen(), _one(words, "/export")))
+        self.status(self.actions.export(self.plan.chosen(), _single(words, "/export")))
 
     async def command_pack(self, words: Sequence[str]) -> None:
-        paths, target = self.plan.chosen(), _one(words, "/pack")
+        paths, target = self.plan.chosen(), _single(words, "/pack")
         self.status("packing …")
         self.status(await self.door_thread.do(lambda: self.actions.pack(paths, target)))
 
@@ -360,7 +360,7 @@ class Picker(PickerScreen):
             self.status(reply.title)
 
 
-def _one(words: Sequence[str], command: str) -> str:
+def _single(words: Sequence[str], command: str) -> str:
     if len(words) != 1:
         raise UsageError(f"{command} needs one FILE", next_step="name a file to write")
     return words[0]

@@ -76,10 +76,10 @@ def named(scene: Scene, words: Sequence[str]) -> str:
 
 def files(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     del scene
-    found = call(door, "list_files", {"globs": list(words)})
-    assert isinstance(found, Listing)  # noqa: S101  # the table of tools says so
-    withheld = f", {found.withheld:,} withheld" if found.withheld else ""
-    return Reply(f"{len(found.paths):,} files{withheld}", "\n".join(found.paths))
+    result = call(door, "list_files", {"globs": list(words)})
+    assert isinstance(result, Listing)  # noqa: S101  # the table of tools says so
+    withheld = f", {result.withheld:,} withheld" if result.withheld else ""
+    return Reply(f"{len(result.paths):,} files{withheld}", "\n".join(result.paths))
 
 
 def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
@@ -87,38 +87,38 @@ def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     span = _RANGE.fullmatch(path)
     if span:
         start = int(span["start"])
-        found = call(
+        result = call(
             door,
             "read_lines",
             {"path": span["path"], "start": start, "end": int(span["end"] or start)},
         )
     else:
-        found = call(door, "read_file", {"path": path})
-    return shown(found)
+        result = call(door, "read_file", {"path": path})
+    return reading_reply(result)
 
 
 def preview(door: Door, path: str) -> Reply:
     """The beginning and the end of a file, as the pane beside the tree shows it."""
-    return shown(call(door, "get_excerpt", {"path": quote(path), "max_lines": PREVIEW_LINES}))
-
-
-def shown(found: object) -> Reply:
-    assert isinstance(found, Reading)  # noqa: S101  # the table of tools says so
-    secrets = f", {found.redactions:,} secrets redacted" if found.redactions else ""
-    more = ", more below: /open PATH:A-B" if found.next else ""
-    title = (
-        f"{found.path}:{found.first}-{found.last} of {found.total or 'many'} lines{secrets}{more}"
+    return reading_reply(
+        call(door, "get_excerpt", {"path": quote(path), "max_lines": PREVIEW_LINES})
     )
-    return Reply(title, "\n".join([*found.notes, found.text]) if found.notes else found.text)
+
+
+def reading_reply(result: object) -> Reply:
+    assert isinstance(result, Reading)  # noqa: S101  # the table of tools says so
+    secrets = f", {result.redactions:,} secrets redacted" if result.redactions else ""
+    more = ", more below: /open PATH:A-B" if result.next else ""
+    title = f"{result.path}:{result.first}-{result.last} of {result.total or 'many'} lines{secrets}{more}"
+    return Reply(title, "\n".join([*result.notes, result.text]) if result.notes else result.text)
 
 
 def patch(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     del scene
     if not words:
         raise UsageError("/patch needs a FILE", next_step="give the file that holds the patch")
-    found = call(door, "apply_patch", {"patch": _text(words[0]), "reason": "picker"})
-    assert isinstance(found, PatchResult)  # noqa: S101  # the table of tools says so
-    return Reply(found.message, found.diff, wrote=True)
+    result = call(door, "apply_patch", {"patch": _text(words[0]), "reason": "picker"})
+    assert isinstance(result, PatchResult)  # noqa: S101  # the table of tools says so
+    return Reply(result.message, result.diff, wrote=True)
 
 
 def _text(name: str) -> str:
@@ -136,8 +136,8 @@ def _text(name: str) -> str:
 
 def diff(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     path, *versions = [named(scene, words), *words[1:3]]
-    given = dict(zip(("version1", "version2"), versions, strict=False))
-    text = call(door, "get_diff", {"path": path, **given})
+    arguments = dict(zip(("version1", "version2"), versions, strict=False))
+    text = call(door, "get_diff", {"path": path, **arguments})
     return Reply(
         f"{path}: {'what changed' if text else 'nothing changed since it was first seen'}",
         str(text),
@@ -146,13 +146,13 @@ def diff(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 def history(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     path = named(scene, words)
-    found = call(door, "get_file_history", {"path": path})
-    assert isinstance(found, tuple)  # noqa: S101  # the table of tools says so
+    result = call(door, "get_file_history", {"path": path})
+    assert isinstance(result, tuple)  # noqa: S101  # the table of tools says so
     rows = [
-        f"{one.id:<32}  {one.at[:19]}  {one.origin:<8} {one.size:>9,}  "
-        f"{one.author} {one.note}".rstrip()
-        for one in found
-        if isinstance(one, Version)
+        f"{version.id:<32}  {version.at[:19]}  {version.origin:<8} {version.size:>9,}  "
+        f"{version.author} {version.note}".rstrip()
+        for version in result
+        if isinstance(version, Version)
     ]
     return Reply(f"{path}: {len(rows):,} known versions", "\n".join(rows))
 
@@ -226,7 +226,7 @@ def help_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
 
 
 def help_text() -> str:
-    lines = [f"{one.usage:<28} {one.help}" for one in SLASHES]
+    lines = [f"{slash.usage:<28} {slash.help}" for slash in SLASHES]
     keys = [f"{name:<28} {what}" for name, what in KEYS]
     return "\n".join(
         [*lines, "", "Words without a slash search the names; a glob works too.", "", *keys]

@@ -124,7 +124,7 @@ class Plan:
     def toggle(self, path: str) -> None:
         """A file changes sides. A folder is picked whole, or dropped when it is."""
         below = [path] if path in self.files else self.below(path)
-        self.pick_all(below, not all(one in self.picked for one in below))
+        self.pick_all(below, not all(file in self.picked for file in below))
 
     def below(self, folder: str) -> list[str]:
         """The files below a folder, in order; of the root, all."""
@@ -199,8 +199,8 @@ class Plan:
         if not heaviest:
             return folders + files
         weigh = {
-            **{one: self.totals[one].tokens for one in folders},
-            **{one: self.files[one].tokens for one in files},
+            **{path: self.totals[path].tokens for path in folders},
+            **{path: self.files[path].tokens for path in files},
         }
         return sorted(weigh, key=lambda path: (-weigh[path], path))
 
@@ -224,8 +224,8 @@ def folded(plan: Plan) -> list[str]:
             globs.append(f"/{literal(folder)}/")
             continue
         folders, files = plan.inside[folder]
-        stack += [one for one in folders if plan.mark(one) != "none"]
-        globs += [f"/{literal(one)}" for one in files if one in plan.picked]
+        stack += [path for path in folders if plan.mark(path) != "none"]
+        globs += [f"/{literal(path)}" for path in files if path in plan.picked]
     return sorted(globs)
 
 

@@ -1,4 +1,4 @@
-"""The routes. Requests become values, values become JSON; all else is in `acts` and `guard`."""
+"""The routes. Requests become values, values become JSON; all else is in `api` and `guard`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from sutler.errors import ConflictError, SutlerError
 from sutler.fronts import bug_report
-from sutler.fronts.web.acts import Acts, Settled, Wanted
 from sutler.fronts.web.guard import Guard, Keys
+from sutler.fronts.web.page_api import PageApi, Settled, Wanted
 from sutler.pack.page.html import asset, embedded, page, policy, script
 from sutler.secrets.cleaner import told
 
@@ -31,41 +31,41 @@ class _TooLargeError(Exception):
     pass
 
 
-def build(acts: Acts, keys: Keys) -> Guard:
+def build(api: PageApi, keys: Keys) -> Guard:
     """The application behind its guard."""
 
     async def home(request: Request) -> Response:
-        view = await run_in_threadpool(acts.view, acts.first)
+        view = await run_in_threadpool(api.view, api.first)
         strict = (
             policy(script(live=True), asset("report.css"), live=True) + "; frame-ancestors 'none'"
         )
-        body = page(view, live=True, first=embedded(acts.first))
+        body = page(view, live=True, first=embedded(api.first))
         return Response(body, media_type="text/html", headers={"content-security-policy": strict})
 
     async def pack(request: Request) -> Response:
-        return _json(await run_in_threadpool(acts.view, await _body(request, Wanted)))
+        return _json(await run_in_threadpool(api.view, await _body(request, Wanted)))
 
     async def text(request: Request) -> Response:
         return Response(
-            await run_in_threadpool(acts.text, await _body(request, Wanted)),
+            await run_in_threadpool(api.text, await _body(request, Wanted)),
             media_type="text/plain",
         )
 
     async def approvals(request: Request) -> Response:
-        return _json({"waiting": await run_in_threadpool(acts.approvals)})
+        return _json({"waiting": await run_in_threadpool(api.approvals)})
 
     async def settled(request: Request) -> Response:
-        given = await _body(request, Settled)
-        return _json(await run_in_threadpool(acts.settle, request.path_params["id"], given))
+        verdict = await _body(request, Settled)
+        return _json(await run_in_threadpool(api.settle, request.path_params["id"], verdict))
 
     async def ledger(request: Request) -> Response:
         before = request.query_params.get("before", "")
         return _json(
-            await run_in_threadpool(acts.ledger, int(before) if before.isdecimal() else None)
+            await run_in_threadpool(api.ledger, int(before) if before.isdecimal() else None)
         )
 
     async def verify(request: Request) -> Response:
-        return _json(await run_in_threadpool(acts.verify))
+        return _json(await run_in_threadpool(api.verify))
 
     routes = [
         Route("/", _guarded(home), methods=["GET"]),

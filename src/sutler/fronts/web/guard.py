@@ -113,12 +113,12 @@ class Guard:
 
     async def _first(self, scope: Scope, send: Send) -> None:
         """The one request that brings the key instead of the cookie."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
+        key = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
         if (
             scope["method"] == "GET"
             and scope["path"] == self._keys.folder
-            and given
-            and self._keys.spend(given)
+            and key
+            and self._keys.spend(key)
         ):
             cookie = (
                 f"{COOKIE}={self._keys.cookie}; Path={self._keys.folder}; HttpOnly; SameSite=Strict"
@@ -126,7 +126,7 @@ class Guard:
             home = (b"location", self._keys.folder.encode())
             return await _answer(send, 303, "", home, (b"set-cookie", cookie.encode()))
         return await _answer(
-            send, 401, USED if given else "no key: open the address that 'sutler ui' printed\n"
+            send, 401, USED if key else "no key: open the address that 'sutler ui' printed\n"
         )
 
 

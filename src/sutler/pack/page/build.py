@@ -132,36 +132,36 @@ def _totals(report: Report) -> list[tuple[str, int]]:
     """
     unit = (
         report.budget.unit
-        if report.budget.limit is not None and any(one.cost for one in report.shown)
+        if report.budget.limit is not None and any(file.cost for file in report.shown)
         else ""
     )
     totals: list[tuple[str, int]] = []
-    if report.tokens is not None and all(one.tokens is not None for one in report.shown):
+    if report.tokens is not None and all(file.tokens is not None for file in report.shown):
         totals.append(("tokens", report.used if unit == "tokens" else report.tokens))
     if unit == "chars":
         totals.append(("chars", report.used))
-    content = sum(one.bytes for one in report.shown)
+    content = sum(file.bytes for file in report.shown)
     return [*totals, ("bytes", max(report.used if unit == "bytes" else report.bytes, content))]
 
 
-def _row(one: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
-    plain = {"tokens": one.tokens or 0, "bytes": one.bytes, "chars": one.bytes}
+def _row(file: Shown, names: Sequence[str], unit: str, watch: Watch) -> FileRow:
+    plain = {"tokens": file.tokens or 0, "bytes": file.bytes, "chars": file.bytes}
     return FileRow(
-        path=quote(one.path),
-        costs=tuple(one.cost if name == unit and one.cost else plain[name] for name in names),
-        level=one.level,
-        why=stage.why_of(one.reason, one.path),
-        reason=stage.plain(one.reason),
-        cut=one.level not in WHOLE,
-        score=watch.scores.get(one.path),
-        words=stage.words_of(one.reason),
-        reasons=omitted.reasons_of(watch.ranked.get(one.path)),
-        signals=omitted.signals_of(watch.ranked.get(one.path)),
-        language=watch.languages.get(one.path, ""),
-        redacted=one.findings,
-        hidden=sum(count for _, count in one.hidden),
-        sha256=one.sha256,
-        detail=watch.details.get(one.path),
+        path=quote(file.path),
+        costs=tuple(file.cost if name == unit and file.cost else plain[name] for name in names),
+        level=file.level,
+        why=stage.why_of(file.reason, file.path),
+        reason=stage.plain(file.reason),
+        cut=file.level not in WHOLE,
+        score=watch.scores.get(file.path),
+        words=stage.words_of(file.reason),
+        reasons=omitted.reasons_of(watch.ranked.get(file.path)),
+        signals=omitted.signals_of(watch.ranked.get(file.path)),
+        language=watch.languages.get(file.path, ""),
+        redacted=file.findings,
+        hidden=sum(count for _, count in file.hidden),
+        sha256=file.sha256,
+        detail=watch.details.get(file.path),
     )
 
 
@@ -296,10 +296,10 @@ def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
     """
     clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
-    shown = clean("\n".join(texts), "").text.split("\n")
-    if shown == texts or len(shown) != len(texts):
-        return rows if shown == texts else [replace(row, reason="", detail=None) for row in rows]
-    pairs = zip(rows, shown[::2], shown[1::2], strict=True)
+    cleaned = clean("\n".join(texts), "").text.split("\n")
+    if cleaned == texts or len(cleaned) != len(texts):
+        return rows if cleaned == texts else [replace(row, reason="", detail=None) for row in rows]
+    pairs = zip(rows, cleaned[::2], cleaned[1::2], strict=True)
     return [replace(row, path=path, reason=reason) for row, path, reason in pairs]
 
 
@@ -316,10 +316,10 @@ def _file_totals(pack: AnyPack, data: bytes, rows: Sequence[FileRow]) -> list[tu
 def _limit_from(receipt: Receipt | None, totals: Sequence[tuple[str, int]], pack: AnyPack) -> Limit:
     if isinstance(pack, ContextPack):
         return Limit(pack.total_chars, "chars", pack.max_chars or None)
-    found = re.fullmatch(r"(\d+) of (\d+) (\w+)", receipt.budget) if receipt else None
+    match = re.fullmatch(r"(\d+) of (\d+) (\w+)", receipt.budget) if receipt else None
     return (
-        Limit(int(found[1]), found[3], int(found[2]))
-        if found
+        Limit(int(match[1]), match[3], int(match[2]))
+        if match
         else Limit(totals[0][1], totals[0][0])
     )
 
@@ -329,11 +329,11 @@ def _receipt_for(pack_id: str, project: Project, environ: Mapping[str, str]) -> 
     knows nothing.
     """
     try:
-        found = receipts.find(project.place.root, environ, pack_id)
-        receipts.verify(found, environ)
+        receipt = receipts.find(project.place.root, environ, pack_id)
+        receipts.verify(receipt, environ)
     except (SutlerError, OSError):
         return None
-    return found
+    return receipt
 
 
 def _against(data: bytes, after: AnyPack, rows: Sequence[FileRow]) -> Against:

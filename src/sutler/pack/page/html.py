@@ -108,8 +108,8 @@ def page(view: View, *, live: bool = False, first: str = "") -> str:
 def _words(view: View) -> str:
     """What the page says where scripts are switched off."""
     whole = view.measures[0]
-    said = (
+    sentence = (
         f"{view.project}: pack {view.pack_id[:16]}, {len(view.files):,} files, {whole.total:,}"
         f" {whole.name}. The map and the tables need scripts, which this page carries itself."
     )
-    return f"<p>{escape(said)}</p>"
+    return f"<p>{escape(sentence)}</p>"

@@ -62,18 +62,18 @@ def _ceilings(report: Report, sizes: Mapping[str, int]) -> tuple[dict[str, int],
     enter: the frame, all files with an earlier claim, and its own cost.
     """
     unit = report.budget.unit if report.budget.limit is not None else "bytes"
-    shown: dict[str, Shown] = {one.path: one for one in report.shown}
-    whole = [one for one in report.shown if one.level == "full" and one.cost]
-    texts = sum(one.bytes for one in whole)
+    entered_files: dict[str, Shown] = {file.path: file for file in report.shown}
+    whole = [file for file in report.shown if file.level == "full" and file.cost]
+    texts = sum(file.bytes for file in whole)
     frame = _FRAME.get(unit, _FRAME_TEXT)
-    paid = sum(one.cost - frame for one in whole)
+    paid = sum(file.cost - frame for file in whole)
     rate = max(paid / texts, 0.05) if texts and paid > 0 else _RATE.get(unit, 1.0)
-    spent = report.used - sum(one.cost for one in report.shown)
+    spent = report.used - sum(file.cost for file in report.shown)
     costs: dict[str, int] = {}
     ceilings: dict[str, int] = {}
     for path, size in sizes.items():
         costs[path] = frame + int(rate * size)
-        entered = shown.get(path)
+        entered = entered_files.get(path)
         spent += entered.cost if entered and entered.level == "full" else costs[path]
         ceilings[path] = spent
     return costs, ceilings

@@ -180,22 +180,30 @@ Details = Callable[[Part], Detail | None]
 def parts_of(pack: AnyPack, format: Format) -> Iterator[Part]:
     """The files of a pack, in its own order."""
     if isinstance(pack, Pack):
-        for one in pack.sections:
-            framed, line = section_text(one, format, pack.line_numbers)
+        for section in pack.sections:
+            framed, line = section_text(section, format, pack.line_numbers)
             weighed = framed + line + shape(format).GLUE
             yield Part(
-                one.path, one.level, one.body.text, weighed, one.reason, one.sha256, one.language
+                section.path,
+                section.level,
+                section.body.text,
+                weighed,
+                section.reason,
+                section.sha256,
+                section.language,
             )
     elif isinstance(pack, ContextPack):
         for doc in pack.docs:
-            yield _part(doc.path, doc.level, doc.content, "task.context.docs", _known(doc.digest))
+            yield _part(
+                doc.path, doc.level, doc.content, "task.context.docs", _text_or_empty(doc.digest)
+            )
         for file in pack.files:
             yield _part(
                 file.path,
                 file.level,
                 file.content,
                 file.reason or file.priority,
-                _known(file.digest),
+                _text_or_empty(file.digest),
             )
     elif isinstance(pack, SummaryPack):
         for item in pack.key_files_summary:
@@ -208,7 +216,7 @@ def parts_of(pack: AnyPack, format: Format) -> Iterator[Part]:
 
 
 def _full_parts(pack: FullPack) -> Iterator[Part]:
-    digests = {row.path: _known(row.digest) for row in pack.file_index}
+    digests = {row.path: _text_or_empty(row.digest) for row in pack.file_index}
     reasons = {key.path: f"key file: {key.category}" for key in pack.key_files}
     texts: dict[str, KeyFile | FileContent] = {item.path: item for item in pack.key_files}
     texts |= {item.path: item for item in pack.contents}
@@ -223,7 +231,7 @@ def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Pa
     return Part(rel, level, text, text, reason, digest, facts_of(rel).language)
 
 
-def _known(value: object) -> str:
+def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -259,8 +267,8 @@ def measures_of(rows: Sequence[FileRow], totals: Sequence[tuple[str, int]]) -> t
     """The measures with what is left for the frame: opening, goal, tree, names, manifest."""
     sums = [sum(row.costs[at] for row in rows) for at in range(len(totals))]
     return tuple(
-        Measure(name, total, total - found)
-        for (name, total), found in zip(totals, sums, strict=True)
+        Measure(name, total, total - spent)
+        for (name, total), spent in zip(totals, sums, strict=True)
     )
 
 
@@ -277,15 +285,15 @@ def left_of(pack: AnyPack) -> tuple[list[LeftRow], int]:
         return [
             LeftRow(plain(line), "not shown", "task") for line in pack.not_shown
         ], pack.not_shown_more
-    shown = {part.path for part in parts_of(pack, "json")}
+    shown_paths = {part.path for part in parts_of(pack, "json")}
     rows = [
         LeftRow(
             quote(unquote(row.path)),
-            _known(row.exclusion_reason) or "listed",
+            _text_or_empty(row.exclusion_reason) or "listed",
             "the pack's file index",
         )
         for row in pack.file_index
-        if row.path not in shown and not (row.included and isinstance(pack, FullPack))
+        if row.path not in shown_paths and not (row.included and isinstance(pack, FullPack))
     ]
     return rows, 0
 
@@ -304,12 +312,14 @@ def against(
     """What differs from `before` to `after`, with what each side paid in the first measure."""
     was = {row.path: row.costs[0] for row in old}
     now = {row.path: row.costs[0] for row in new}
-    found = diff_packs(before, after)
+    difference = diff_packs(before, after)
     rows: list[ChangeRow] = []
     for kind, group in _GROUPS:
-        changes: tuple[PackChange, ...] = getattr(found, group)
-        for one in changes:
-            path = quote(unquote(one.path) if re.match('"', one.path) else one.path)
+        changes: tuple[PackChange, ...] = getattr(difference, group)
+        for change in changes:
+            path = quote(unquote(change.path) if re.match('"', change.path) else change.path)
             paid = was.get(path, 0), now.get(path, 0)
-            rows.append(ChangeRow(path, kind, plain(one.why), one.before, one.after, *paid))
+            rows.append(
+                ChangeRow(path, kind, plain(change.why), change.before, change.after, *paid)
+            )
     return Against(pack_id, sum(was.values()), len(old), tuple(rows))

@@ -30,11 +30,11 @@ def check(args: argparse.Namespace) -> None:
         )
 
 
-def header(given: str | None) -> str:
+def header(value: str | None) -> str:
     """The text of --header: a file's, where the value names one."""
-    if not given:
+    if not value:
         return ""
-    return read_text(given, "--header") if os.path.isfile(given) else given
+    return read_text(value, "--header") if os.path.isfile(value) else value
 
 
 def instructions(file: str | None) -> str:

@@ -13,7 +13,7 @@ from sutler.config import Settings
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.goal_options import add_ceiling, add_target
 from sutler.fronts.cli.goals import add_sending, run_job
-from sutler.fronts.cli.outgoing import (
+from sutler.fronts.cli.outgoing_prompt import (
     Outgoing,
     bases_here,
     ceiling_from,

@@ -49,7 +49,7 @@ class Settled(Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
 
 
-class Acts:
+class PageApi:
     """One project, looked at by one person. Packs are made one at a time: each may take all
     cores.
     """
@@ -115,12 +115,12 @@ class Acts:
         try:
             return [
                 {
-                    **{name: getattr(one.approval, name) for name in _APPROVAL},
-                    "path": quote(one.approval.path),
-                    "digest": one.digest,
-                    "whole": one.whole,
+                    **{name: getattr(request.approval, name) for name in _APPROVAL},
+                    "path": quote(request.approval.path),
+                    "digest": request.digest,
+                    "whole": request.whole,
                 }
-                for one in waiting(store, time.time())
+                for request in waiting(store, time.time())
             ]
         finally:
             store.close()
@@ -130,8 +130,8 @@ class Acts:
             "approved" if settled.verdict == "approve" else "denied"
         )
         with open_door(self._project.place.root, self._caller, environ=self._environ) as door:
-            found = settle(door, id, state, f"person:{self._caller.id}", settled.digest)
-        return {"id": found.id, "state": state}
+            approval = settle(door, id, state, f"person:{self._caller.id}", settled.digest)
+        return {"id": approval.id, "state": state}
 
     # the ledger
 
@@ -145,7 +145,7 @@ class Acts:
             store.close()
         entries = [unseal(row) for row in rows if row.seq < end]
         older = bool(entries) and entries[0].seq > 1
-        return {"rows": [msgspec.to_builtins(one) for one in reversed(entries)], "older": older}
+        return {"rows": [msgspec.to_builtins(entry) for entry in reversed(entries)], "older": older}
 
     def verify(self) -> object:
         store, ledger = open_store(self._project.place.root, self._environ)

@@ -45,7 +45,7 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     excluded = sorted((*snapshot.excluded, *selection.excluded), key=lambda item: item.path)
     if args.excluded:
         rows = (
-            f"{item.reason:<14}  {_shown(item):<40}  {harmless(str(item.rule))}\n"
+            f"{item.reason:<14}  {_described(item):<40}  {harmless(str(item.rule))}\n"
             for item in excluded
         )
         console.answer("".join(rows))
@@ -78,7 +78,7 @@ def _answer_snapshot(project: Project, console: Console) -> int:
     return 0
 
 
-def _shown(item: Excluded) -> str:
+def _described(item: Excluded) -> str:
     files = counted(item.count, "file", "+" if item.more else "")
     count = f" ({files})" if item.path.endswith("/") else ""
     return f"{quote(item.path)}{count}"
@@ -112,8 +112,8 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     totals = directory_totals(report.shown)
     if args.json:
         files = [
-            {"path": wire_path(one.path), "tokens": one.tokens, "bytes": one.bytes}
-            for one in report.shown
+            {"path": wire_path(file.path), "tokens": file.tokens, "bytes": file.bytes}
+            for file in report.shown
         ]
         directories = [
             {"path": wire_path(path), "weight": weight}
@@ -138,20 +138,20 @@ def run_tree(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def directory_totals(shown: tuple[Shown, ...]) -> dict[str, int]:
+def directory_totals(files: tuple[Shown, ...]) -> dict[str, int]:
     """The weight of each directory, everything below it included; the root is the empty path.
     Levels that no tree shows count for the last one that it does.
     """
     totals = {"": 0}
-    for one in shown:
-        totals[""] += one.weight
+    for file in files:
+        totals[""] += file.weight
         cut = -1
         for _ in range(DEEPEST):
-            cut = one.path.find("/", cut + 1)
+            cut = file.path.find("/", cut + 1)
             if cut < 0:
                 break
-            directory = one.path[:cut]
-            totals[directory] = totals.get(directory, 0) + one.weight
+            directory = file.path[:cut]
+            totals[directory] = totals.get(directory, 0) + file.weight
     return totals
 
 
@@ -169,16 +169,16 @@ def _bar(part: int, whole: int) -> str:
     return f"{drawn:<{BAR}}  "
 
 
-def _rows(shown: tuple[Shown, ...], totals: dict[str, int], args: argparse.Namespace) -> list[str]:
+def _rows(files: tuple[Shown, ...], totals: dict[str, int], args: argparse.Namespace) -> list[str]:
     """Heaviest first inside each directory, so that the branch to cut is on top."""
     children: dict[str, list[tuple[int, str, bool]]] = {}
     for path, weight in totals.items():
         if path:
             children.setdefault(path[: max(path.rfind("/"), 0)], []).append((weight, path, True))
     if not args.directories:
-        for one in shown:
-            children.setdefault(one.path[: max(one.path.rfind("/"), 0)], []).append(
-                (one.weight, one.path, False)
+        for file in files:
+            children.setdefault(file.path[: max(file.path.rfind("/"), 0)], []).append(
+                (file.weight, file.path, False)
             )
     rows: list[str] = []
     stack = [(row, 1) for row in sorted(children.get("", ()), key=lambda row: (row[0], row[1]))]
@@ -215,9 +215,9 @@ def configure_why(parser: argparse.ArgumentParser) -> None:
 def _standing(body: Mapping[str, Any]) -> str:
     """The place in the ranking for a goal, with the evidence, and the files before it."""
     rows = [f"rank: {body['rank']}"] if body.get("rank") else []
-    rows += [f"  {one}" for one in body.get("evidence", ())]
+    rows += [f"  {line}" for line in body.get("evidence", ())]
     if body.get("before"):
-        rows += ["before it:", *(f"  {one}" for one in body["before"])]
+        rows += ["before it:", *(f"  {line}" for line in body["before"])]
     return "".join(f"\n  {row}" for row in rows)
 
 

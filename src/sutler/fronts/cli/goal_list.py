@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from hashlib import sha256
 
 from msgspec import Struct
 
 from sutler.errors import DeniedError, SutlerError, UsageError
-from sutler.fronts.cli.console import Console
+from sutler.fronts.cli.console import Console, folded
 from sutler.fronts.cli.goal_options import GOAL_NAMES, add_compat, add_target
-from sutler.fronts.cli.outgoing import (
+from sutler.fronts.cli.outgoing_prompt import (
     bases_here,
     can_ask,
     compat_of,
@@ -90,24 +91,24 @@ def run_goals(args: argparse.Namespace, console: Console) -> int:
 def _show(name: str, origin: str | None, compat: bool, console: Console) -> int:
     """A goal's description and parameters, then its prompt as it is written."""
     bases = [base for base in bases_here(compat) if origin in (None, base.origin)]
-    found = discovery.find_goal(name, bases, compat=compat)
-    trusted = trust.goal_trusted(found, trust.TrustStore(trust_file()))
+    place = discovery.find_goal(name, bases, compat=compat)
+    trusted = trust.goal_trusted(place, trust.TrustStore(trust_file()))
     if console.as_json:
         facts = {
-            "folder": found.folder,
-            "origin": found.base.origin,
+            "folder": place.folder,
+            "origin": place.base.origin,
             "trusted": trusted,
-            "goal": found.goal,
+            "goal": place.goal,
         }
-        console.answer_json(told_all({"id": found.id, **facts}))
+        console.answer_json(told_all({"id": place.id, **facts}))
         return 0
-    console.answer(told(params.explain(found.goal, found.id)))
-    console.answer(told(f"\nPrompt:\n\n{found.goal.prompt}"))
-    for warning in found.goal.warnings:
+    console.answer(told(params.explain(place.goal, place.id)))
+    console.answer(told(f"\nPrompt:\n\n{place.goal.prompt}"))
+    for warning in place.goal.warnings:
         console.note(told(f"warning: {warning}"))
     console.note(
-        f"{found.base.origin}, {'trusted' if trusted else 'not trusted yet'}:"
-        f" {told(quote(found.folder))}"
+        f"{place.base.origin}, {'trusted' if trusted else 'not trusted yet'}:"
+        f" {told(quote(place.folder))}"
     )
     return 0
 
@@ -133,7 +134,8 @@ def show_list(
         about = (
             f"cannot be read: {goal.problem}" if goal.problem else goal.description or goal.title
         )
-        console.answer(told(f"{goal.id:<{width}}  {goal.origin:<7}  {about}"))
+        row = told(f"{goal.id:<{width}}  {goal.origin:<7}  {about}")
+        console.answer(folded(row, sys.stdout, width + 11))
     return 0
 
 
@@ -241,12 +243,12 @@ def _require_consent(grant: _Grant) -> None:
 
 
 def _goal_grant(goal: str) -> _Grant | None:
-    found = discovery.find_goal(goal, bases_here(False))
-    if found.base.own:
+    place = discovery.find_goal(goal, bases_here(False))
+    if place.base.own:
         return None
-    lines = [f"script {script.name}: {script.command.rstrip()}" for script in found.goal.scripts]
-    lines += [f"with the file {quote(path)}" for path in sorted(trust.helpers_of(found))]
-    return _Grant(found.folder, trust.goal_digest(found), tuple(lines))
+    lines = [f"script {script.name}: {script.command.rstrip()}" for script in place.goal.scripts]
+    lines += [f"with the file {quote(path)}" for path in sorted(trust.helpers_of(place))]
+    return _Grant(place.folder, trust.goal_digest(place), tuple(lines))
 
 
 def _command_grants() -> list[_Grant | None]:
