@@ -219,6 +219,8 @@ def _grammar_hits(text: str, triggers: tuple[tuple[int, int], ...], strict: bool
             done.add((number, unit))
             if strict and number in _UNQUOTED and not _may_hold(text, line, stop):
                 continue
+            if number == grammar.VALUE and not _DIGIT.search(text, line, stop):
+                continue  # a name and its value stand apart: only a generated value counts
             if at is None or at.start != unit:
                 limit = (
                     stop if stop - line <= LONG_LINE else min(stop, unit + STRETCH + grammar.REACH)
@@ -270,6 +272,7 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
     return verdict.judge(value, kind, candidate.how, loose), kind
 
 
+_DIGIT = re.compile("[0-9]")
 _COMMENT = re.compile(r"\s*(?://|#|\*|/\*|--|;|<!--)")
 
 
