@@ -14,6 +14,7 @@ from msgspec import Struct
 from sutler.errors import RefusedError
 from sutler.formats.document import Finding
 from sutler.secrets.engines import Engine
+from sutler.secrets.explain import Explanation
 from sutler.secrets.redactor import NOTHING, Allow, redact
 
 
@@ -54,7 +55,7 @@ def seal(
     return None
 
 
-class Listed(Struct, frozen=True):
+class Listed(Struct, frozen=True, omit_defaults=True):
     """One row of `sutler secrets`: where, which rule, how sure, and the tag that an allow-list
     takes.
     """
@@ -65,6 +66,7 @@ class Listed(Struct, frozen=True):
     confidence: float
     tag: str
     shown: str
+    explanation: Explanation | None = None
 
 
 def listing(path: str, clean_text: str, findings: Iterable[Finding]) -> tuple[Listed, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from sutler.budget.fit import Material
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts.cli import options
 from sutler.fronts.cli.console import Console, Progress
@@ -16,10 +18,13 @@ from sutler.pack import receipts
 from sutler.pack.load import Loader
 from sutler.pack.project import Project
 from sutler.paths import quote, wire_path
-from sutler.scan.place import locate
+from sutler.scan.place import config_home, locate
 from sutler.scan.snapshot import Excluded, Problem
-from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, told
+from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, engine_for, told
+from sutler.secrets.explain import SHARED, explanations
+from sutler.secrets.redactor import THRESHOLD
 from sutler.secrets.sealing import Listed, listing
+from sutler.store import home
 
 
 def configure_secrets(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +35,11 @@ def configure_secrets(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit with 3 if there is a secret; search files named like credentials too",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="print the rule, what speaks for and against each finding, and how to allow it",
+    )
 
 
 def run_secrets(args: argparse.Namespace, console: Console) -> int:
@@ -38,19 +48,21 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     project, _ = open_project(args)
     with console.progress("looking through") as bar:
         project.tell = bar.tell if bar else None
-        rows, count, problems = _found(project, bar)
+        rows, count, problems = _found(project, bar, args.explain)
     for problem in problems:
         console.note(
             told(f"not looked at: {quote(problem.path)}: {problem.kind} {problem.detail}").rstrip()
         )
     if args.json:
-        console.answer_json(
-            {"findings": [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]}
-        )
+        shown = [msgspec.structs.replace(row, path=wire_path(row.path)) for row in rows]
+        console.answer_json({"findings": shown})
+    elif args.explain:
+        config = quote(os.path.join(config_home(os.environ), "config.toml"))
+        console.answer("\n".join(f"{_row(row)}\n{_reasons(row, config)}" for row in rows))
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
     console.note(f"{len(rows):,} findings in {count:,} files")
-    if rows and not args.json:
+    if rows and not args.json and not args.explain:
         console.note(
             "a finding that is no secret: add its tag to allow_secrets in your own config file"
         )
@@ -63,7 +75,9 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, list[Problem]]:
+def _found(
+    project: Project, bar: Progress | None, explain: bool
+) -> tuple[list[Listed], int, list[Problem]]:
     """Every finding in the selected files, how many files that were, and what could not be looked
     at.
     """
@@ -83,9 +97,35 @@ def _found(project: Project, bar: Progress | None) -> tuple[list[Listed], int, l
             if bar is not None:
                 bar(number, len(selection.choices))
             material = loader.material(choice)
-            if not isinstance(material, Excluded):
-                rows += listing(choice.path, material.clean.text, material.clean.findings)
+            if isinstance(material, Excluded):
+                continue
+            listed = listing(choice.path, material.clean.text, material.clean.findings)
+            rows += _explained(material, listed, size) if explain else listed
     return rows, len(selection.choices), loader.problems
+
+
+def _explained(material: Material, rows: Sequence[Listed], size: int) -> Iterator[Listed]:
+    """The rows of a file with their reasons."""
+    key = home.key(os.environ)
+    text, path = material.loaded.text, material.choice.path
+    reasons = explanations(text, path, engine_for(size, os.environ), key) if rows else {}
+    for row in rows:
+        yield msgspec.structs.replace(row, explanation=reasons.get(row.tag, SHARED))
+
+
+def _reasons(row: Listed, config: str) -> str:
+    why = row.explanation
+    if why is None:
+        return ""
+    lines = [
+        f"    rule     {why.rule}, confidence {row.confidence:.2f} of 1, threshold {THRESHOLD}",
+        f"    stands   {why.where}",
+        f"    for      {'; '.join(why.evidence) or '-'}",
+        f"    against  {'; '.join(why.against) or '-'}",
+    ]
+    if row.tag:
+        lines.append(f'    allow    allow_secrets = ["{row.tag}"] in {config}')
+    return "".join(f"{told(line)}\n" for line in lines)
 
 
 def _row(row: Listed) -> str:
