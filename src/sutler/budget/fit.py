@@ -356,12 +356,16 @@ def fit_whole_text(
     by_rank = spend is not fit_within
     refits = _REFITS if by_rank else 0
     fitted = spend(choices, replay, ledger)
-    if request.stable_order or not by_rank:
-        order = {choice.path: display_key(choice) for choice in choices}
-    else:  # best first; the choices stand in the order of their rank
-        order = {choice.path: (number, "") for number, choice in enumerate(choices)}
+    # Best first with a rank: the choices stand in its order. Else the most stable content first.
+    places = {choice.entry.path: number for number, choice in enumerate(choices)}
+    stable = request.stable_order or not by_rank
+
+    def place(section: Section) -> tuple[int, str]:
+        number = places[section.path]
+        return display_key(choices[number]) if stable else (number, "")
+
     while True:
-        sections = tuple(sorted(fitted.sections, key=lambda section: order[section.path]))
+        sections = tuple(sorted(fitted.sections, key=place))
         numbers = request.line_numbers
         chunks = render(
             preamble, sections, fitted.listing, format=request.format, line_numbers=numbers

@@ -9,6 +9,7 @@ from msgspec import Struct
 from sutler.paths import quote
 
 _SHARE, _TASK_SHARE = 10, 80
+_SAMPLE = 200  # rows by which the cost of a drawing is estimated
 
 
 class Node(Struct):
@@ -110,17 +111,38 @@ def drawing_limit(limit: int | None, *, task: bool) -> int | None:
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:
     """Return the most detailed drawing within `limit`: every file, directories only, fewer levels,
-    or nothing. The full drawing is not tried if the paths alone are far too long.
+    or nothing. What is far too long by an estimate is not drawn: most large trees are.
     """
     root = build(paths)
     if limit is None:
         return draw(root)
-    if sum(map(len, paths)) <= limit * 8:
+    if _may_fit([path.rpartition("/")[2] for path in paths], cost, limit):
         full = draw(root)
         if cost(full) <= limit:
             return full
     for depth in (8, 4, 3, 2, 1):
+        if not _may_fit(_folders(root, depth), cost, limit):
+            continue
         text = draw(root, files=False, depth=depth)
         if text and cost(text) <= limit:
             return text
     return ""
+
+
+def _may_fit(names: Sequence[str], cost: Callable[[str], int], limit: int) -> bool:
+    """Whether a drawing with these rows can cost about `limit`, by the least that some of them
+    cost. Half as much again is allowed for, since the others may be shorter.
+    """
+    some = names[:: len(names) // _SAMPLE + 1]
+    least = cost("".join([f"├── {quote(name)}\n" for name in some]))
+    return least * len(names) <= 1.5 * limit * max(len(some), 1)
+
+
+def _folders(root: Node, depth: int) -> list[str]:
+    """Names of the directories of a drawing with so many levels."""
+    names: list[str] = []
+    level = [root]
+    for _ in range(depth):
+        names += [name for node in level for name in node.directories]
+        level = [child for node in level for child in node.directories.values()]
+    return names

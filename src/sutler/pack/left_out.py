@@ -85,11 +85,12 @@ def _allow(folder: str, item: Excluded) -> str:
 
 def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
     """Files below a folder with their sizes, at most as many as are counted."""
-    todo, found = [folder.rstrip("/")], 0
-    while todo and found < COUNT_LIMIT:
+    seen = 0
+    todo = [folder.rstrip("/")]
+    while todo and seen < COUNT_LIMIT:
         here = todo.pop()
         try:
-            fd = root.open(RelPath(here), DIRECTORY)
+            fd = root.open_by_steps(here, DIRECTORY)
         except OSError:
             continue
         try:
@@ -98,8 +99,8 @@ def _below(root: Root, folder: str) -> Iterator[tuple[str, int]]:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(f"{here}/{entry.name}")
-                elif entry.is_file(follow_symlinks=False) and found < COUNT_LIMIT:
-                    found += 1
+                elif entry.is_file(follow_symlinks=False) and seen < COUNT_LIMIT:
+                    seen += 1
                     yield f"{here}/{entry.name}", entry.stat(follow_symlinks=False).st_size
         except OSError:
             continue

@@ -102,6 +102,8 @@ class Loader:
             return Excluded(path, "credentials", SECRET_NAME)
         cached = self._cache.unchanged(path, stat_key(choice.entry))
         if cached is not None and not cached.digest and not choice.entry.named:
+            # A whole pack keeps only records that it saw: without this the next one reads it again.
+            self._cache.learn(path, cached)
             return Excluded(path, "binary", NOT_TEXT)
         blob = self._reader.read(path, self._limit)
         if self._processors is not None and not isinstance(blob, Problem):

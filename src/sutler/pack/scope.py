@@ -257,8 +257,7 @@ class Scope:
         from sutler.pack.sources import central_files
         from sutler.survey.keys import key_files
 
-        with Root(self.place.root) as root:
-            users = central_files(root, classified, time_ns(), os.environ)
+        users = central_files(self.opened(), classified, time_ns(), os.environ)
         keys = frozenset(entry.path for entry, _ in key_files(classified, users))
         return Standing(keys, users)
 

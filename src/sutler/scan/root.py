@@ -212,7 +212,7 @@ class Root:
         parse_relpath(path)
         if self.method() == "openat2":
             return self._open_beneath(path, flags)
-        return self._open_by_steps(path, flags)
+        return self.open_by_steps(path, flags)
 
     def _open_beneath(self, path: str, flags: int) -> int:
         from sutler.system import open_beneath
@@ -229,7 +229,10 @@ class Root:
             if fd != self.fd:
                 fs.close(fd)
 
-    def _open_by_steps(self, path: str, flags: int) -> int:
+    def open_by_steps(self, path: str, flags: int) -> int:
+        """As `open`, one component after the other: for a few folders, since the first openat2 of a
+        process loads ctypes.
+        """
         *heads, last = path.split("/") if path else ["."]
         fd = self.fd
         try:

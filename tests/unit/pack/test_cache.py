@@ -190,3 +190,17 @@ def test_files_that_are_cut_are_kept_too(
 
 def _unused(*_: object) -> NoReturn:
     raise AssertionError("the cache holds the answer")
+
+
+def test_a_file_without_text_stays_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every second whole pack forgot the binary files and read them again."""
+    monkeypatch.setattr("sutler.pack.cache.RACY_NS", -(10**12))  # trust files of this moment
+    root = tree(tmp_path)
+    (root / "image.dat").write_bytes(b"\0\1\2")
+    records = []
+    for _ in range(3):
+        pack(root)
+        records.append(b"image.dat" in facts()[0].read_bytes())
+    assert records == [True, True, True]
