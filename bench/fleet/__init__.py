@@ -1,0 +1,1 @@
+"""Measurements of a team: servers, fleets, isolation. Each module is a command."""
