@@ -97,7 +97,7 @@ class Uses(Struct, frozen=True, kw_only=True):
     family: str = ""  # languages that use each other's files; the language itself if empty
     imports: str = ""
     definitions: str = ""
-    mentions: str = r"\b[A-Z]\w+"
+    mentions: str = r"\b[A-Z]\w{2,}"
     beside: bool = False  # an import without a leading dot may name a file in the same folder
     dotted: bool = False  # the parts of a module's name are joined by `.` or `::`
 

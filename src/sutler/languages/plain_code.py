@@ -105,7 +105,7 @@ PLAIN_CODE: tuple[Language, ...] = (
         shapes=_ELIXIR,
         uses=Uses(
             definitions=r"\bdef(?:module|protocol)\s+([A-Z][\w.]+)",
-            mentions=r"[A-Z]\w*(?:\.[A-Z]\w*)*",
+            mentions=r"[A-Z]\w*(?:\.[A-Z]\w*)+",
         ),
     ),
     _code("elm", "elm", DASHES, tests=BY_SPEC),

@@ -18,7 +18,7 @@ from sutler.formats.document import CleanText
 from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
 from sutler.pack.scope import Scope
-from sutler.pack.sources import own_sources, read_sources
+from sutler.pack.sources import own_sources, read_sources, workspace_packages
 from sutler.paths import RelPath, unquote, wire_path
 from sutler.scan.classify import Classified, extractable, facts_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Reason, Rule, Snapshot
@@ -235,7 +235,7 @@ def _gather(
     snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
     sources = read_sources(project.opened(), own_sources(pairs))
-    users = graph.users(sources)
+    users = graph.users(sources, workspace_packages(project.opened(), pairs))
     central = {path: len(by) for path, by in users.items()}
     needs = survey_needs(pairs, central, code=room is None)
     huge = {one.path for one in needs.problems}

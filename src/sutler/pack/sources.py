@@ -5,16 +5,21 @@ numbers leave.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 
 from msgspec import Struct
 
 from sutler.pack.cache import RACY_NS, decoded, encoded, stat_key
+from sutler.paths import basename, dirname
 from sutler.scan.classify import Classified
 from sutler.scan.root import Blob, Root
+from sutler.scan.structured import DocumentError
 from sutler.store import home
 from sutler.store.state import project_id
-from sutler.survey.graph import by_imports, centrality, readable
+from sutler.survey.evidence import is_aside, tree_of
+from sutler.survey.graph import Package, by_imports, centrality, readable
+from sutler.survey.javascript import read_package
 from sutler.survey.starts import is_own
 from sutler.version import VERSION
 
@@ -68,20 +73,49 @@ def read_sources(
     return sources
 
 
+def workspace_packages(root: Root, pairs: Sequence[Classified]) -> dict[str, Package]:
+    """The packages of a JavaScript workspace by their names; a single package has no use for its
+    own name.
+    """
+    manifests = _package_manifests(pairs)
+    packages: dict[str, Package] = {}
+    if len(manifests) < 2:
+        return packages
+    tree = tree_of(entry.path for entry, _ in pairs)
+    with root.reader() as reader:
+        for entry, _ in manifests:
+            blob = reader.read(entry.path, MAX_BYTES)
+            if not isinstance(blob, Blob):
+                continue
+            with suppress(DocumentError):  # the survey reports it
+                package = read_package(entry.path, blob.data.decode("utf-8", "replace"), tree)
+                entries = (*package.entry_points, "")
+                packages.setdefault(package.name, Package(dirname(entry.path), entries[0]))
+    return packages
+
+
+def _package_manifests(pairs: Iterable[Classified]) -> list[Classified]:
+    return [
+        pair
+        for pair in pairs
+        if basename(pair[0].path) == "package.json" and not is_aside(pair[0].path)
+    ]
+
+
 def central_files(
-    root: Root, pairs: Iterable[Classified], started: int, environ: Mapping[str, str]
+    root: Root, pairs: Sequence[Classified], started: int, environ: Mapping[str, str]
 ) -> dict[str, int]:
     """How many files use each. Kept between runs for as long as no source changes; files that
     changed shortly before `started` (in nanoseconds) may change again unnoticed, and are not
     relied on.
     """
     own = own_sources(pairs)
-    key = _key(own)
+    key = _key([*own, *_package_manifests(pairs)])
     name = f"uses-{project_id(root.host_path, home.key(environ))}.bin"
     kept = decoded(home.cached(name, environ), Uses)
     if kept is not None and kept.key == key:
         return kept.counts
-    counts = centrality(read_sources(root, own, heads=True))
+    counts = centrality(read_sources(root, own, heads=True), workspace_packages(root, pairs))
     newest = max((max(entry.mtime_ns, entry.ctime_ns) for entry, _ in own), default=0)
     if own and newest < started - RACY_NS:
         home.keep(name, encoded(Uses(key, counts)), environ, durable=False)

@@ -16,7 +16,7 @@ from sutler.pack.documents import Made, chosen, linked_of, rel_of
 from sutler.pack.load import Loader
 from sutler.pack.report import shown_text
 from sutler.pack.scope import Scope
-from sutler.pack.sources import own_sources, read_sources
+from sutler.pack.sources import own_sources, read_sources, workspace_packages
 from sutler.paths import RelPath, normalize_path, parse_relpath
 from sutler.scan.classify import facts_of
 from sutler.scan.root import Root
@@ -102,7 +102,8 @@ def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str
         return {}
     from sutler.survey.graph import users
 
-    return users(read_sources(root, own_sources(classified(snapshot))))
+    pairs = classified(snapshot)
+    return users(read_sources(root, own_sources(pairs)), workspace_packages(root, pairs))
 
 
 def cleaned(task: TaskSpec, clean: Clean) -> TaskSpec:

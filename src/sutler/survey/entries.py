@@ -59,6 +59,8 @@ def _route(verb: str, target: str) -> str:
 
 def commands_in(language: str, text: str) -> tuple[str, ...]:
     """The names of commands that a text declares, in its order."""
+    if language == "rust" and "clap" not in text:
+        return ()  # `Command` of the standard library is a program that the code starts
     spoken = language_named(language)
     patterns = () if spoken is None else spoken.entries.commands
     matches = [match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE)]
@@ -107,15 +109,16 @@ def _summary(
     routes, commands = routes_in(language, text), commands_in(language, text)
     if routes:
         return ("web" if _PAGES.search(text) and not _has_api(path, routes) else "api"), routes
-    if commands or (named and (declared or _CLI_SIGNS.search(text))):
+    spoken = language_named(language)
+    opens = spoken is not None and basename(path) in spoken.entries.libraries
+    library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
+    speaks = _CLI_SIGNS.search(text) is not None
+    if commands or (named and (speaks or (declared and not library))):
         return "cli", commands or declared
     if not named:
         return None
     if language == "html":
         return "web", ()
-    spoken = language_named(language)
-    opens = spoken is not None and basename(path) in spoken.entries.libraries
-    library = opens or re.search(r"(?:^|/)index\.[cm]?[jt]sx?$", path)
     compiled = spoken is not None and spoken.entries.compiled
     return ("library" if library else "cli" if compiled else "script"), ()
 

@@ -13,15 +13,45 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
+from msgspec import Struct
+
 from sutler.languages import Uses, language_named
 from sutler.languages.base import NO_USES
 from sutler.paths import basename, dirname
 from sutler.survey.evidence import beside
 
-_STARTS = frozenset({"__init__", "index", "mod", "main", "lib"})
+_STARTS = frozenset({"__init__.py", "__init__.pyi", "__init__", "init.lua", "index"})
+"""Files that stand for their folder, by name or by name without an ending."""
 _SOURCE_FOLDERS = frozenset({"src", "lib", "source", "app", "python"})
 MAX_NAMESAKES = 2
 """Files that may define a name so that a mention still says which is meant."""
+_LIBRARY_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Array Arrays Attribute Boolean Character Class Collection Collections Comparable Console
+        Convert Countable Data Date DateTime Decimal Dictionary Dir Directory Double Encoding Enum
+        Enumerable Environment Error Exception File Files Float Func Guid Hash Int Int32 Int64
+        Integer Iterable Iterator JSON Kernel List Logger Long Map Marshal Math Method Module Mutex
+        Object Objects Optional Path Paths Pathname Predicate Proc Process Queue Random Range Regex
+        Regexp Runtime Sequence Set Socket StandardError Stream String StringBuilder Strings Struct
+        Symbol System Task Thread Time TimeSpan Timer Tuple Type URI URL Uri Version Void
+        """,
+    )
+)
+"""Types of standard libraries: a mention says little about a file that defines one of the same
+name, unless the two are neighbours.
+"""
+_RE_EXPORT = re.compile(r"\bexport\s+(?:type\s+)?(\{[^}]*\}|\*)\s*from\s*[\"']([^\"'\n]+)[\"']")
+_EXPORTED = re.compile(
+    r"\bexport\s+(?:declare\s+|default\s+|async\s+|abstract\s+)*"
+    r"(?:const|let|var|function\*?|class|interface|type|enum)\s+([\w$]+)"
+)
+_SLASHED = frozenset({"jvm", "dotnet", "swift", "php"})
+"""Families whose comments begin with slashes and whose strings stand in double quotes."""
+_ASIDE_TEXT = re.compile(r'//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"(?:[^"\\\n]|\\.)*"')
+HUB_DEPTH = 3
+"""Files that re-export a name from each other, followed at most this far."""
 
 
 def uses_of(language: str) -> Uses:
@@ -51,22 +81,39 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def users(sources: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
-    """For each file the files that use it, sorted. `sources` maps paths to language and text."""
-    modules = _Modules((path, language) for path, (language, _) in sources.items())
+class Package(Struct, frozen=True):
+    """A package of a JavaScript workspace: its folder, and the file that its name stands for."""
+
+    folder: str
+    entry: str
+
+
+NO_PACKAGES: Mapping[str, Package] = {}
+
+
+def users(
+    sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package] = NO_PACKAGES
+) -> dict[str, list[str]]:
+    """For each file the files that use it, sorted. `sources` maps paths to language and text,
+    `packages` names of a workspace's packages to their places. An import from a file that only
+    passes a name on is a use of the file that defines the name, too.
+    """
+    modules = _Modules(sources, packages)
     names = _Names(sources)
-    found: dict[str, list[str]] = {}
+    users_of: dict[str, list[str]] = {}
     for path in sorted(sources):
         language, text = sources[path]
         used = {*modules.used(path, language, text), *names.used(path, language, text)} - {path}
         for target in used:
-            found.setdefault(target, []).append(path)
-    return found
+            users_of.setdefault(target, []).append(path)
+    return users_of
 
 
-def centrality(sources: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+def centrality(
+    sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package] = NO_PACKAGES
+) -> dict[str, int]:
     """How many files use each; files that none uses are left out."""
-    return {path: len(by) for path, by in users(sources).items()}
+    return {path: len(by) for path, by in users(sources, packages).items()}
 
 
 class _Names:
@@ -81,34 +128,50 @@ class _Names:
                 continue
             table = self._definers.setdefault(kin, {})
             for name in set(_compiled(pattern).findall(text)):
-                for spelling in {name, name.rsplit(".", 1)[-1]} if kin == "elixir" else (name,):
-                    table.setdefault(spelling, []).append(path)
+                table.setdefault(name, []).append(path)
 
     def used(self, path: str, language: str, text: str) -> Iterator[str]:
         kin = family(language)
         table = self._definers.get(kin)
         if not table:
             return
-        for word in set(_compiled(uses_of(language).mentions).findall(text)):
+        # Words of comments and strings are no types; languages with other marks lose nothing.
+        bare = _ASIDE_TEXT.sub(" ", text) if kin in _SLASHED else text
+        words = set(_compiled(uses_of(language).mentions).findall(bare))
+        if kin == "elixir":
+            words |= _aliases(text)
+        for word in words:
             definers = table.get(word)
             if definers is None:
                 continue
-            if kin == "go" and not word[0].isupper():  # seen in its own package only
-                definers = [other for other in definers if dirname(other) == dirname(path)]
-            if len(definers) > MAX_NAMESAKES:
+            private = kin == "go" and not word[0].isupper()  # seen in its own package only
+            if private or word in _LIBRARY_NAMES or len(definers) > MAX_NAMESAKES:
                 definers = [other for other in definers if dirname(other) == dirname(path)]
             if len(definers) <= MAX_NAMESAKES:
                 yield from definers
 
 
+def _aliases(text: str) -> set[str]:
+    """The modules of `alias App.{One, Two}`."""
+    return {
+        f"{base}.{name}"
+        for base, names in re.findall(r"\b([A-Z][\w.]*)\.\{([^}]*)\}", text)
+        for name in re.findall(r"[A-Z][\w.]*", names)
+    }
+
+
 class _Modules:
     """Files by the last part of their module's name, and what import lines mean."""
 
-    def __init__(self, files: Iterable[tuple[str, str]]) -> None:
+    def __init__(
+        self, sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package]
+    ) -> None:
         self._by_end: dict[tuple[str, str], list[tuple[list[str], str]]] = {}
         self._known: dict[str, str] = {}
         self._crates: dict[str, str] = {}
-        for path, language in files:
+        self._sources, self._packages = sources, packages
+        self._passed_on: dict[str, dict[str, list[str]]] = {}
+        for path, (language, _) in sources.items():
             if not uses_of(language).imports:
                 continue
             kin = family(language)
@@ -128,8 +191,47 @@ class _Modules:
         for match in _compiled(uses.imports).finditer(text):
             if resolve is not None:
                 yield from resolve(path, match)
-            else:
-                yield from self._plain(path, kin, uses, match[1])
+                continue
+            targets = self._plain(path, kin, uses, match[1])
+            yield from targets
+            for hub in targets if kin == "js" else ():
+                if basename(hub).startswith("index."):
+                    yield from self._behind(hub, _clause(text, match.start()))
+
+    def _behind(self, hub: str, names: Iterable[str], depth: int = HUB_DEPTH) -> Iterator[str]:
+        """The files that define `names` which a hub passes on."""
+        for name in names:
+            for target in self._hub(hub).get(name, ()):
+                yield target
+                if depth > 1 and target != hub:
+                    yield from self._behind(target, [name], depth - 1)
+
+    def _hub(self, path: str) -> dict[str, list[str]]:
+        """The names that a file passes on, and the files that it has them from."""
+        if path not in self._passed_on:
+            table = self._passed_on[path] = {}
+            language, text = self._sources.get(path, ("", ""))
+            if family(language) == "js":
+                for clause, target in _RE_EXPORT.findall(text):
+                    for file in self._plain(path, "js", uses_of(language), target):
+                        names = re.findall(r"([\w$]+)\s*(?:,|\})", clause)
+                        if clause == "*":
+                            names = [*_EXPORTED.findall(self._sources[file][1]), *self._hub(file)]
+                        for name in names:
+                            table.setdefault(name, []).append(file)
+            elif basename(path) == "__init__.py":
+                for match in _compiled(uses_of(language).imports).finditer(text):
+                    for name, file in self._named(path, match):
+                        table.setdefault(name, []).append(file)
+        return self._passed_on[path]
+
+    def _named(self, path: str, match: re.Match[str]) -> Iterator[tuple[str, str]]:
+        """The names that `from .module import name` brings from a module of the project."""
+        base, names, _ = match.groups()
+        if base and base.startswith("."):
+            for file in self._module(path, _parts(path, base), exact=True):
+                for name in re.findall(_NAMES, names)[:60]:
+                    yield name, file
 
     def _plain(self, path: str, kin: str, uses: Uses, target: str) -> list[str]:
         if kin == "c":
@@ -142,11 +244,24 @@ class _Modules:
             if near or target.startswith("."):
                 return near
         if kin == "js" and not target.startswith(("@/", "~/", "src/", "#")):
-            return []  # a package from elsewhere
+            return self._packaged(target)
         target = target.removeprefix("package:").removeprefix("@/").removeprefix("~/")
         dotted = uses.dotted and "/" not in target
         parts = re.split(r"\.|::", target) if dotted else module_of(target)
         return self._closest(kin, parts, path)
+
+    def _packaged(self, target: str) -> list[str]:
+        """The file of a package of the workspace; none if the package is from elsewhere."""
+        parts = target.split("/")
+        size = 2 if target.startswith("@") else 1
+        package = self._packages.get("/".join(parts[:size]))
+        if package is None:
+            return []
+        inner = "/".join(parts[size:])
+        if not inner:
+            return [package.entry] if package.entry in self._known else []
+        places = (f"{package.folder}/src/{inner}", f"{package.folder}/{inner}")
+        return next((files for place in places if (files := self._file(place, "js"))), [])
 
     def _file(self, stem: str, kin: str) -> list[str]:
         """The file that a path without its ending, or with that of its built form, means."""
@@ -186,16 +301,16 @@ class _Modules:
                 words = name.split()
                 yield from self._module(path, words[0].split(".")) if words else ()
             return
-        dots = len(base) - len(base.lstrip("."))
-        parts = [part for part in base.split(".") if part]
-        if dots:
-            folder = dirname(path).split("/") if "/" in path else []
-            parts = folder[: len(folder) - dots + 1] + parts
-        whole = self._module(path, parts, exact=bool(dots))
+        parts = _parts(path, base)
+        whole = self._module(path, parts, exact=base.startswith("."))
+        wanted = re.findall(_NAMES, names)[:60]
         inner: list[str] = []
-        for name in re.findall(r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|$|#)", names)[:60]:
+        for name in wanted:
             inner += self._module(path, [*parts, name], exact=True) if parts else ()
         yield from inner or whole
+        for hub in whole:
+            if basename(hub) == "__init__.py":
+                yield from self._behind(hub, wanted)
 
     def _module(self, path: str, parts: list[str], *, exact: bool = False) -> list[str]:
         """The file of a Python module; `exact` wants all parts to match."""
@@ -244,6 +359,28 @@ class _Modules:
         return [root] if root in self._known else []
 
 
+_NAMES = r"(\w+)(?:\s+as\s+\w+)?\s*(?:,|\)|$|#)"
+
+
+def _parts(path: str, base: str) -> list[str]:
+    """The module that `from base import` in a file means, dots resolved."""
+    dots = len(base) - len(base.lstrip("."))
+    parts = [part for part in base.split(".") if part]
+    if dots:
+        folder = dirname(path).split("/") if "/" in path else []
+        parts = folder[: len(folder) - dots + 1] + parts
+    return parts
+
+
+def _clause(text: str, end: int) -> list[str]:
+    """The names between the braces of an import that ends at `end`, with its `from`."""
+    before = text[max(0, end - 1_000) : end]
+    start = max(before.rfind("import"), before.rfind("export"))
+    return (
+        re.findall(r"([\w$]+)(?:\s+as\s+[\w$]+)?\s*(?:,|\})", before[start:]) if start >= 0 else []
+    )
+
+
 def _expanded(use: str) -> list[list[str]]:
     """`a::{b, c::d}` as a::b and a::c::d; braces inside braces are opened too."""
     use = re.sub(r"\s+", " ", re.sub(r"//[^\n]*", "", use)).strip()
@@ -270,12 +407,12 @@ def _expanded(use: str) -> list[list[str]]:
 
 
 def module_of(path: str) -> list[str]:
-    """A path as the parts of a module's name: no ending, no `__init__`, `index` or `mod`."""
+    """A path as the parts of a module's name: no ending, no `__init__` and no `index`."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     if not parts:
         return []
     stem = parts[-1].split(".", 1)[0] or parts[-1]
-    if stem in _STARTS and len(parts) > 1:
+    if (stem in _STARTS or parts[-1] in _STARTS) and len(parts) > 1:
         return parts[:-1]
     return [*parts[:-1], stem]
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sutler.paths import basename
 from sutler.scan.classify import Classified, KeyLimits
 from sutler.scan.snapshot import FileFacts
 from sutler.survey.starts import is_own
@@ -51,8 +52,11 @@ _DERIVED = re.compile(
     r"(?i)(?:^|/)(?:migrations?|alembic/versions|versions)/|\.min\.|\.d\.ts$|[-.]bundle\."
 )
 _ASIDE_CONFIG = re.compile(
-    r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose\.|appsettings|launchsettings)"
+    r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose\.|appsettings|launchsettings|requirements[-_])"
 )
+
+
+_PARTS_OF_BUILD = re.compile(r"/(?:CMakeLists\.txt|[Mm]akefile|Makefile\.am|meson\.build|BUILD)$")
 
 
 def key_files(
@@ -67,11 +71,15 @@ def key_files(
     """
     candidates: list[Classified] = []
     places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
+    pairs = list(pairs)
+    top = {entry.path for entry, _ in pairs if "/" not in entry.path}
     for entry, facts in pairs:
         if facts.importance is None and entry.path not in central and entry.path not in places:
             continue  # most files: patterns are not held against them
         if entry.size == 0 or not is_own(entry.path, facts) or _DERIVED.search(entry.path):
             continue
+        if _PARTS_OF_BUILD.search(entry.path) and basename(entry.path) in top:
+            continue  # the one at the root stands for those below it
         judged = _judged(entry.path, facts, central, named, (texts or {}).get(entry.path))
         if judged.importance is not None:
             candidates.append((entry, judged))

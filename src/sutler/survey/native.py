@@ -28,9 +28,17 @@ _HELPERS = {
 }
 
 
+_NATIVE = (
+    *(".c", ".h", ".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".cppm", ".ixx", ".inl", ".ipp"),
+    *(".m", ".mm", ".cu", ".cuh", ".asm", ".s", ".S"),
+)
+
+
 def _ecosystem(tree: Tree, declared: str = "") -> str:
     """`cpp` or `c`, whichever has more sources; the declaration decides about headers alone."""
     own = [path for path in tree.paths if not is_aside(path)]
+    if not any(path.endswith(_NATIVE) for path in own):
+        return ""  # it builds something else, such as a Swift package
     plus = sum(path.endswith((".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx")) for path in own)
     plain = sum(path.endswith(".c") for path in own)
     if plus == plain == 0:
@@ -49,10 +57,11 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
     rest = project.group(2) if project else ""
     description = re.search(r"DESCRIPTION\s+\"([^\"]*)\"", rest)
     found: dict[str, Dependency] = {}
+    ecosystem = _ecosystem(tree, rest)
     for name, version in re.findall(
         r"\bfind_package\s*\(\s*([\w.+-]+)(?:\s+([\d.]+))?", text, re.IGNORECASE
     ):
-        if name.lower() not in _HELPERS:
+        if ecosystem and name.lower() not in _HELPERS:
             kind = "dev" if _framework(name) else "runtime"
             found.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
     for name, body in re.findall(
@@ -71,7 +80,7 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
     )
     return Found(
         path=path,
-        ecosystem=_ecosystem(tree, rest),
+        ecosystem=ecosystem,
         name=project.group(1) if project else "",
         description=description.group(1) if description else "",
         dependencies=tuple(found.values()),

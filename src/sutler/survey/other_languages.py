@@ -5,10 +5,20 @@ Erlang, R, Julia and Zig. Nothing is run.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_toml, parse_yaml, string
-from sutler.survey.evidence import Found, Tree, beside, dependency, joined, one_line, tame
+from sutler.survey.evidence import (
+    MAX_TAME,
+    Found,
+    Tree,
+    beside,
+    dependency,
+    joined,
+    one_line,
+    tame,
+)
 from sutler.survey.wire import Dependency, DependencyType
 
 _SCALA_TESTS = ("scalatest", "munit", "specs2", "utest", "scalacheck", "weaver", "zio-test")
@@ -123,43 +133,67 @@ def read_pubspec(path: str, text: str, tree: Tree) -> Found:
     )
 
 
-_CABAL_ITEM = re.compile(r"^([A-Za-z][\w-]*)\s*(.*)$")
+_CABAL_ITEM = re.compile(r"^([A-Za-z][\w-]*)(?::[\w{},\s-]+)?\s*(.*)$")
+_CABAL_FIELD = re.compile(r"([ \t]*)([\w-]+):(.*)")
+_CABAL_SECTION = re.compile(r"(?i)(library|executable|test-suite|benchmark|common|flag)\b\s*(\S*)")
+_HASKELL_TESTS = ("hspec", "tasty", "HUnit", "QuickCheck", "hedgehog", "doctest")
 
 
 def read_cabal(path: str, text: str, tree: Tree) -> Found:
-    text = re.sub(r"(?m)^\s*--.*$", "", tame(text))
-    found: dict[str, Dependency] = {}
-    folder = dirname(path)
-    section, starts, programs = "", list[str](), list[str]()
-    for part in re.split(
-        r"(?m)^(?=(?:library|executable|test-suite|benchmark|common|flag)\b)", text
-    ):
-        section = part.split(None, 1)[0] if part.split() else ""
-        kind: DependencyType = "dev" if section in ("test-suite", "benchmark") else "runtime"
-        for block in re.findall(
-            r"(?mi)^\s+build-depends:((?:.*\n)(?:\s+,?.*\n?)*?)(?=^\s+[\w-]+:|\Z)", part
-        ):
-            for item in block.replace("\n", " ").split(","):
+    """A package description: fields that go on over indented lines, in sections."""
+    needs: dict[str, Dependency] = {}
+    mains: dict[str, list[str]] = {}
+    section = program = ""
+    for name, value in _cabal_fields(text[:MAX_TAME]):
+        if name == "section":
+            section, _, program = value.partition(" ")
+        elif name == "build-depends":
+            dev = section in ("test-suite", "benchmark")
+            for item in value.split(","):
                 match = _CABAL_ITEM.match(item.strip())
-                if match and match[1] != "base" and not (match[1] in found and kind == "dev"):
-                    found[match[1]] = dependency(match[1], match[2].strip(), kind)
-        if section == "executable":
-            programs.append(part.split()[1])
-            source = _field(r"(?i)hs-source-dirs:\s*([\w./-]+)", part)
-            main = _field(r"(?i)main-is:\s*([\w./-]+)", part)
-            starts.append(beside(folder, f"{source}/{main}"))
-    tests = ("hspec", "tasty", "HUnit", "QuickCheck", "hedgehog")
+                if match and match[1] != "base" and not (dev and match[1] in needs):
+                    kind: DependencyType = "dev" if dev else "runtime"
+                    needs[match[1]] = dependency(match[1], match[2].strip(), kind)
+        elif section == "executable" and name in ("main-is", "hs-source-dirs"):
+            mains.setdefault(program, []).append(value.strip())
+    folder = dirname(path)
+    # A program's folder and file stand in either order; without a folder the file is beside.
+    starts = [
+        beside(folder, f"{one}/{other}")
+        for parts in mains.values()
+        for one, other in ((*parts, "")[:2], (*parts, "")[:2][::-1])
+    ]
+    own = _field(r"(?mi)^name:\s*(\S+)", text)
+    stack = beside(folder, "stack.yaml") in tree.known
     return Found(
         path=path,
         ecosystem="haskell",
-        name=_field(r"(?mi)^name:\s*(\S+)", text),
+        name=own,
         description=one_line(_field(r"(?mi)^synopsis:\s*(\S.*)$", text)),
-        dependencies=tuple(found.values()),
-        entry_points=tuple(start for start in starts if start in tree.known),
-        commands=tuple(programs),
-        build_system="stack" if beside(folder, "stack.yaml") in tree.known else "cabal",
-        test_framework=joined(mark.lower() for mark in tests if mark in found),
+        dependencies=tuple(item for name, item in needs.items() if name != own),
+        entry_points=tuple(dict.fromkeys(start for start in starts if start in tree.known)),
+        commands=tuple(mains),
+        build_system=joined(["cabal", "stack" if stack else ""]),
+        test_framework=joined(mark.lower() for mark in _HASKELL_TESTS if mark in needs),
     )
+
+
+def _cabal_fields(text: str) -> Iterator[tuple[str, str]]:
+    """Fields in their order; the start of a section is one called `section`."""
+    name, indent, lines = "", 0, list[str]()
+    for line in [*text.splitlines(), "end"]:
+        if not line.strip() or line.lstrip().startswith("--"):
+            continue
+        deep = len(line) - len(line.lstrip())
+        if name and deep > indent:
+            lines.append(line.strip())
+            continue
+        if name:
+            yield name.lower(), " ".join(lines)
+        field, head = _CABAL_FIELD.match(line), _CABAL_SECTION.match(line)
+        name, indent, lines = (field[2], deep, [field[3].strip()]) if field else ("", 0, [])
+        if head and not field:
+            yield "section", f"{head[1].lower()} {head[2]}"
 
 
 def read_clojure(path: str, text: str, tree: Tree) -> Found:

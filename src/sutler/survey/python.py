@@ -37,7 +37,7 @@ _REQUIREMENT = re.compile(
 def requirement(text: str, kind: DependencyType) -> Dependency | None:
     """`Werkzeug >= 3.0 ; python_version > "3"` as a name and a version."""
     match = _REQUIREMENT.match(text)
-    if match is None:
+    if match is None or re.match(r"\s*[\w+]+(?:\+\w+)?:|\s*\w+\+\w+:", text):  # an address
         return None
     version = " ".join((match.group(2) or "").split())
     return dependency(match.group(1), version, kind)

@@ -223,7 +223,7 @@ def _tokens(language: str) -> re.Pattern[str]:
 def stripped(text: str, language: str) -> tuple[str, str]:
     """The text without comments and docstrings, and without strings besides. Lines stay in place."""
     pattern = _tokens(language)
-    docstrings = language in ("python", "cython")
+    docstrings = language in ("python", "cython", "elixir")
 
     def blank(match: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", match.group())

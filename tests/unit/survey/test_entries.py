@@ -51,7 +51,8 @@ def test_routes(language: str, text: str, routes: tuple[str, ...]) -> None:
         ("javascript", "program.command('init <name>')", ("init",)),
         ("go", 'cmd := &cobra.Command{Use: "serve [flags]"}', ("serve",)),
         ("ruby", "  desc 'build', 'builds'\n", ("build",)),
-        ("rust", 'Command::new("tool")', ("tool",)),
+        ("rust", 'use clap::Command;\nCommand::new("tool")', ("tool",)),
+        ("rust", 'use std::process::Command;\nCommand::new("git")', ()),
         ("java", '@Command(name = "x")', ("x",)),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sutler.scan.classify import facts_of
-from sutler.survey.graph import users
+from sutler.survey.graph import Package, users
 
 
 def used(files: dict[str, str]) -> dict[str, list[str]]:
@@ -29,6 +29,14 @@ def used(files: dict[str, str]) -> dict[str, list[str]]:
         ({"a.go": "package m\nfunc one() { two() }", "b.go": "package m\nfunc two() {}"}, "b.go", ["a.go"]),
         ({"lib/a.ex": "defmodule M.A do\n alias M.B\nend", "lib/b.ex": "defmodule M.B do\nend"},
          "lib/b.ex", ["lib/a.ex"]),
+        ({"lib/a.ex": "alias M.{B, C}\n", "lib/c.ex": "defmodule M.C do\nend"}, "lib/c.ex", ["lib/a.ex"]),
+        ({"lib/a.ex": "Enum.map(x)\n", "lib/enum.ex": "defmodule M.Enum do\nend"}, "lib/enum.ex", None),
+        ({"lib/a.rb": "File.read x\n", "m/file.rb": "class File\nend"}, "m/file.rb", None),
+        ({"A.cs": "class A { In x; }", "b/In.cs": "class In {}"}, "b/In.cs", None),
+        ({"p/__init__.py": "from .main import Typer\n", "p/main.py": "", "q/a.py": "from p import Typer\n"},
+         "p/main.py", ["p/__init__.py", "q/a.py"]),
+        ({"s/index.ts": "export { A } from './a'\nexport * from './b'\n", "s/a.ts": "", "s/b.ts": "export const B = 1\n",
+          "t/c.ts": "import { B } from '../s'\n"}, "s/b.ts", ["s/index.ts", "t/c.ts"]),
         ({"lib/a.lua": "local b = require('x.b')", "src/x/b.lua": ""}, "src/x/b.lua", ["lib/a.lua"]),
     ],
 )  # fmt: skip
@@ -39,3 +47,22 @@ def test_uses(files: dict[str, str], target: str, by: list[str] | None) -> None:
 def test_a_name_that_many_files_define_says_nothing() -> None:
     files = {f"{n}/X.java": "class Same {}" for n in "abc"} | {"d/Y.java": "class Y { Same s; }"}
     assert used(files) == {}
+
+
+def test_packages_of_a_workspace_are_followed_by_their_names() -> None:
+    """`@x/core` is the entry of its package, `@x/core/text` a file inside it."""
+    files = {
+        "packages/core/src/index.ts": "export { run } from './run'\n",
+        "packages/core/src/run.ts": "export const run = 1\n",
+        "packages/core/src/text.ts": "",
+        "packages/app/src/main.ts": "import { run } from '@x/core'\nimport t from '@x/core/text'\n",
+        "packages/app/src/other.ts": "import x from '@y/core'\n",
+    }
+    sources = {path: ("typescript", text) for path, text in files.items()}
+    packages = {"@x/core": Package("packages/core", "packages/core/src/index.ts")}
+    main = ["packages/app/src/main.ts"]
+    assert users(sources, packages) == {
+        "packages/core/src/index.ts": main,
+        "packages/core/src/run.ts": [*main, "packages/core/src/index.ts"],
+        "packages/core/src/text.ts": main,
+    }

@@ -8,7 +8,9 @@ from msgspec import UNSET
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
 from sutler.scan.snapshot import FileEntry
+from sutler.survey.evidence import tree_of
 from sutler.survey.keys import Named, key_files
+from sutler.survey.other_languages import read_cabal
 
 from .surveying import dependencies, survey
 
@@ -112,3 +114,37 @@ def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
 def test_key_files_keep_the_seeds_limits() -> None:
     files = {f"m{n}.py": "" for n in range(30)}
     assert len(keys(files, dict.fromkeys(files, 1), Named())) == 5
+
+
+CABAL = """\
+cabal-version: 2.4
+name:          tool
+synopsis:      Convert things
+
+common shared
+  build-depends:    base >= 4, text >= 1
+                    -- a comment
+library
+  import:        shared
+  build-depends: aeson                 >= 2.0.1.0  && < 2.4,
+                 bytestring            >= 0.9
+
+executable tool
+  main-is:          Main.hs
+  hs-source-dirs:   app
+  build-depends:    tool
+
+test-suite all
+  build-depends:  tool,
+                  tasty                 >= 0.11
+"""
+
+
+def test_a_cabal_package_with_aligned_fields() -> None:
+    """Continuation lines, common stanzas, programs and both build tools are read."""
+    tree = tree_of(["tool.cabal", "stack.yaml", "app/Main.hs"])
+    package = read_cabal("tool.cabal", CABAL, tree)
+    kinds = {item.name: item.type for item in package.dependencies}
+    assert kinds == {"text": "runtime", "aeson": "runtime", "bytestring": "runtime", "tasty": "dev"}
+    assert (package.entry_points, package.commands) == (("app/Main.hs",), ("tool",))
+    assert (package.build_system, package.test_framework) == ("cabal, stack", "tasty")
