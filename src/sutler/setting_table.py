@@ -98,6 +98,12 @@ KEYS: tuple[Key, ...] = (
         50_000,
         "show only 100 head and 50 tail lines of larger files, in bytes; 0: never",
     ),
+    Key(
+        "condense",
+        "bool",
+        True,
+        "show notebooks as cells, tables and JSON lines as head and tail, long literals shortened",
+    ),
     Key("skip_over", "size", 1_048_576, "leave out larger files, in bytes; 0: no limit"),
     Key(
         "on_decode_error",

@@ -57,9 +57,13 @@ class Fitted(Struct, frozen=True):
 
 def section_of(material: Material, level: Level, body: CleanText) -> Section:
     """A section showing `body` of a file. The raw file's digest is reused where the text is the
-    file itself.
+    file itself. The manifest names how a text was condensed.
     """
     loaded, entry = material.loaded, material.choice.entry
+    reason = material.choice.reason
+    if body.condensed:
+        level = "condensed" if level == "full" else level
+        reason = f"{reason}; condensed: {body.condensed}"
     whole = level == "full" and loaded.encoding == "utf-8" and body.text is loaded.text
     data = b"" if whole else body.text.encode()
     return Section(
@@ -72,8 +76,8 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
         source_size=loaded.size,
         encoding=loaded.encoding,
         mode=0o100755 if entry.mode & 0o100 else 0o100644,
-        language=material.choice.facts.language,
-        reason=material.choice.reason,
+        language="" if body.moved else material.choice.facts.language,
+        reason=reason,
         data=loaded.data if whole else data,
     )
 
@@ -86,7 +90,8 @@ def best_rung(material: Material, cut: Cut) -> Section:
     outlined = material.choice.outline
     if outlined and (outline := outline_text(material.choice.path, clean.text)):
         return section_of(material, "outline", replace(clean, text=outline))
-    if outlined or (cut.max_file_bytes and material.loaded.size > cut.max_file_bytes):
+    size = len(clean.text.encode()) if clean.condensed else material.loaded.size
+    if outlined or (cut.max_file_bytes and size > cut.max_file_bytes):
         shorter = head_tail(clean.text, cut.head_lines, cut.tail_lines)
         if shorter != clean.text:
             return _ends_of(material, cut, shorter)
@@ -97,7 +102,7 @@ def rungs(material: Material, cut: Cut) -> Iterator[Section]:
     """Every rung that shows text, best first."""
     best = best_rung(material, cut)
     yield best
-    if best.level == "full":
+    if best.level in ("full", "condensed"):
         shorter = head_tail(material.clean.text, cut.head_lines, cut.tail_lines)
         if shorter != material.clean.text:
             yield _ends_of(material, cut, shorter)
@@ -108,7 +113,8 @@ def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
     text = material.clean.text
     lines = text.count("\n") + (not text.endswith("\n"))
     section = section_of(material, "head_tail", replace(material.clean, text=shorter))
-    if lines <= cut.head_lines + cut.tail_lines:  # only long lines lost their middle
+    # A condensed text has other lines than the file; if the text has few, only long ones were cut.
+    if material.clean.moved or lines <= cut.head_lines + cut.tail_lines:
         return section
     ends = Span(1, cut.head_lines), Span(lines - cut.tail_lines + 1, lines)
     return replace(section, spans=ends)

@@ -16,7 +16,7 @@ Run = Sequence[Octets]
 Format = str
 """Name of an output format: a key of `sutler.formats.FORMATS`; settings are checked against it."""
 
-Level = Literal["full", "outline", "excerpt", "head_tail", "listed"]
+Level = Literal["full", "condensed", "outline", "excerpt", "head_tail", "listed"]
 """How much of a file a section shows, best first: the shrink ladder."""
 
 
@@ -41,6 +41,12 @@ class CleanText(Struct, frozen=True, gc=False):
     text: str
     findings: tuple[Finding, ...] = ()
     hidden: tuple[tuple[str, int], ...] = ()  # invisible characters spelled out, counted by kind
+    condensed: str = ""  # how the text was shortened by its kind of file, if it was
+
+    @property
+    def moved(self) -> bool:
+        """Whether lines of the text are not the file's lines."""
+        return self.condensed not in ("", "literals")
 
 
 class Section(Struct, frozen=True, gc=False):

@@ -250,6 +250,7 @@ def cache_for(
         request.line_numbers,
         request.transforms,
         settings.words("processors"),
+        settings.flag("condense"),
         request.cut,
         request.budget.counter,
         settings.words("allow_secrets"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from sutler.budget.selection import Budget
@@ -68,7 +68,7 @@ def send(
         problems=made.problems,
         type=kind,
         linked=made.linked,
-        document_bytes=None
+        document_bytes=UNSET
         if isinstance(document, ContextPack)
         else document.metadata.total_content_bytes,
     )

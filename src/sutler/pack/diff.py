@@ -162,13 +162,16 @@ def _shown(pack: FullPack | SummaryPack) -> list[tuple[str, str, str, str]]:
     texts: dict[str, KeyFile | FileContent] = {item.path: item for item in pack.key_files}
     texts |= {item.path: item for item in pack.contents}
     return [
-        (path, _cut(item.truncated), item.content, notes.get(path, "text"))
+        (path, level_of(item), item.content, notes.get(path, "text"))
         for path, item in texts.items()
     ]
 
 
-def _cut(truncated: bool) -> str:
-    return "head_tail" if truncated else "full"
+def level_of(item: KeyFile | FileContent) -> str:
+    """How much of a file a document shows, in the words of a rendered pack."""
+    if item.condensed is not UNSET:
+        return "condensed"
+    return "head_tail" if item.truncated else "full"
 
 
 def pack_digests(pack: AnyPack) -> dict[str, str]:

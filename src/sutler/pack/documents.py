@@ -15,6 +15,7 @@ from sutler.budget.selection import Choice
 from sutler.config import Settings, parse_size
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
+from sutler.pack.diff import level_of
 from sutler.pack.load import Loader
 from sutler.pack.report import Shown, shown_text
 from sutler.pack.scope import Scope
@@ -151,7 +152,7 @@ def make_full(project: Scope, constraints: PackConstraints) -> Made:
     shown = [
         shown_text(
             rel_of(item.path),
-            "head_tail" if item.truncated else "full",
+            level_of(item),
             item.content,
             reasons.get(item.path, "text"),
             material.texts.get(rel_of(item.path)),

@@ -16,8 +16,10 @@ from sutler.budget.selection import Choice
 from sutler.config import Settings
 from sutler.formats import FORMATS
 from sutler.formats.document import PROCESSED, CleanText
+from sutler.languages.condense import CondenseMode, condensed
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.paths import RelPath
+from sutler.scan.key_names import CONDENSED_BYTES, CONDENSED_ENDS
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode
@@ -84,6 +86,7 @@ class Loader:
         self._transforms = settings.words("transforms")
         self._skips_packs = settings.flag("default_excludes")
         self._processors = _processors(settings)
+        self.condense: CondenseMode = "all" if settings.flag("condense") else "none"
         self.problems: list[Problem] = []
         self.values: SharedValues | None = None  # secrets of the project, hidden in every text
         self.withheld: frozenset[str] = frozenset()  # paths that hold one of these secrets
@@ -105,13 +108,19 @@ class Loader:
             # A whole pack keeps only records that it saw: without this the next one reads it again.
             self._cache.learn(path, cached)
             return Excluded(path, "binary", NOT_TEXT)
-        blob = self._reader.read(path, self._limit)
+        blob = self._reader.read(path, self._limit_of(path))
         if self._processors is not None and not isinstance(blob, Problem):
             digest = sha256(blob.data).hexdigest()
             text = self._processors.text_of(path, blob.data, digest)
             if text is not None:
                 return self._processed(path, text, digest, len(blob.data))
         return self._decoded(choice, blob)
+
+    def _limit_of(self, path: RelPath) -> int:
+        """The size rule, which a file that is shown condensed does not have to keep."""
+        if self.condense == "all" and path.lower().endswith(CONDENSED_ENDS):
+            return max(self._limit, CONDENSED_BYTES)
+        return self._limit
 
     def _processed(
         self, path: RelPath, text: bytes | Problem, digest: str, size: int
@@ -136,12 +145,26 @@ class Loader:
         if clean is None:
             clean = self._clean(loaded.text, loaded.path, loaded.data)
         self._cache.learn(loaded.path, self._cache.record_of(loaded, clean))
-        clean = self.shown(clean, loaded.data)
+        shorter = self._condensed(clean, loaded.path)
+        clean = self.shown(shorter, loaded.data if shorter is clean else b"")
         if self._transforms:
             from sutler.languages.transforms import transformed
 
             clean = replace(clean, text=transformed(clean.text, loaded.path, self._transforms))
         return Material(choice, loaded, clean)
+
+    def _condensed(self, clean: CleanText, path: RelPath) -> CleanText:
+        """The short form of a clean text, if its kind has one. Redacted once more where lines
+        moved: a key that stands in a notebook as a list of strings is whole only now.
+        """
+        shorter = condensed(clean.text, path, self.condense)
+        if shorter is None:
+            return clean
+        short = replace(clean, text=shorter.text, condensed=shorter.name)
+        if not short.moved:
+            return short
+        again = self._clean(short.text, path)
+        return replace(short, text=again.text, findings=(*clean.findings, *again.findings))
 
     def shown(self, clean: CleanText, raw: bytes = b"") -> CleanText:
         """The text as it leaves: without the project's secrets, with numbers for tags."""

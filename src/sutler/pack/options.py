@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     detail: Sequence[str]
     cut_over: int
     skip_over: int
+    condense: bool
     on_decode_error: str
     mode: str
     default_excludes: bool

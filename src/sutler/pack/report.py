@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from sutler.budget.selection import Budget, Choice
 from sutler.config import Settings
@@ -66,12 +66,12 @@ class Report(Struct, frozen=True):
     selection_reason: str = "asked for"
     by_name: tuple[str, ...] = ()  # lines about text files that only a name rule leaves out
     linked: tuple[RelPath, ...] = ()  # shown files that have another name somewhere: hard links
-    document_bytes: int | None = None  # content of a document, as its own metadata states it
+    document_bytes: int | UnsetType = UNSET  # content of a document, as its own metadata states it
 
     @property
     def content_bytes(self) -> int:
         """The bytes of the files' text that the pack shows."""
-        if self.document_bytes is not None:
+        if self.document_bytes is not UNSET:
             return self.document_bytes
         return sum(file.bytes for file in self.shown)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Self
@@ -224,7 +225,11 @@ class Scope:
         from sutler.ranking import rank
         from sutler.ranking.kept_index import past_of, reader_of
 
-        entries = [entry for entry in snapshot.entries if not self.ours(entry.path)]
+        # Files over the size rule are admitted for their short form, which has no lines to cite.
+        limit = self.rules().skip_file_bytes or sys.maxsize
+        entries = [
+            entry for entry in snapshot.entries if entry.size <= limit and not self.ours(entry.path)
+        ]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         root = self.opened()
         size = sum(entry.size + PER_FILE for entry in entries)

@@ -158,6 +158,8 @@ class PackRun:
             self._loader = Loader(
                 reader, self._clean, project.settings, self.cache, self._numbering
             )
+            if self._loader.condense == "all" and (ranking or self.request.line_numbers):
+                self._loader.condense = "literals"  # lines are cited, and must be the file's own
             texts = self._changes.texts if self._changes else ()
             self._loader.texts = {material.choice.path: material for material in texts}
             if self._limited:

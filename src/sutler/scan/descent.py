@@ -274,7 +274,9 @@ class Descent:
                 verdict = self.file_verdict(frame, name, path, plain)
             if (verdict or frame.closed) and self.out(frame, verdict, path):  # type: ignore[arg-type]  # a Verdict
                 continue
-            if mode & 0o170000 != 0o100000 or (limit is not None and size > limit):
+            if mode & 0o170000 != 0o100000 or (
+                limit is not None and size > limit and found.too_large(path, size)
+            ):
                 if mode:
                     found.unfit(path, mode, size)
                 else:

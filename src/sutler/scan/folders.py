@@ -14,6 +14,7 @@ from typing import Final
 from sutler.paths import RelPath
 from sutler.scan.ignore import Node
 from sutler.scan.judge import Ground, Verdict
+from sutler.scan.key_names import CONDENSED_BYTES
 from sutler.scan.root import DIRECTORY, canonical, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 from sutler.system import fs
@@ -270,10 +271,11 @@ _BY_PATH: Final = attrgetter("path")
 class Findings:
     """The record of a scan: entries, exclusions with their rule, problems."""
 
-    __slots__ = ("entries", "excluded", "limit", "owner", "problems", "several")
+    __slots__ = ("condensed", "entries", "excluded", "limit", "owner", "problems", "several")
 
     def __init__(self, rules: ScanRules, owner: int) -> None:
         self.limit = rules.skip_file_bytes
+        self.condensed = rules.condensed
         # Of the root: a linked file of another owner is not taken for the project's.
         self.owner = owner
         self.several = False
@@ -298,7 +300,8 @@ class Findings:
     def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
         """A regular file of a fitting size becomes an entry."""
         mode, size, limit = state.st_mode, state.st_size, self.limit
-        if not stat.S_ISREG(mode) or (limit is not None and size > limit):
+        large = limit is not None and size > limit and self.too_large(path, size)
+        if large or not stat.S_ISREG(mode):
             self.unfit(path, mode, size)
             return
         if state.st_nlink > 1 and state.st_uid != self.owner:
@@ -309,6 +312,10 @@ class Findings:
             RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1]
         )
         self.entries.append(entry)
+
+    def too_large(self, path: str, size: int) -> bool:
+        """Whether a file above the size rule stays out: not if a pack shows a short form of it."""
+        return not (path.lower().endswith(self.condensed) and size <= CONDENSED_BYTES)
 
     def unfit(self, path: str, mode: int, size: int) -> None:
         """Exclude what is no regular file, or too large a one."""

@@ -46,6 +46,7 @@ from sutler.scan.ignore import (
     no_rules,
     parse_source,
 )
+from sutler.scan.key_names import CONDENSED_ENDS
 from sutler.scan.name_rules import (
     INSTALLED,
     TRACKED_PASS,
@@ -71,6 +72,7 @@ def rules_for(settings: Settings, door: DoorName = "pack") -> ScanRules:
         hidden=settings.flag("hidden"),
         depth=settings.number("depth"),
         skip_file_bytes=settings.number("skip_over") or None,
+        condensed=CONDENSED_ENDS if settings.flag("condense") and door == "pack" else (),
         allow=settings.words("allow"),
         strict_patterns=settings.flag("strict_patterns") or not settings.flag("redact"),
     )

@@ -171,6 +171,8 @@ class ScanRules(Struct, frozen=True, kw_only=True):
     one_filesystem: bool = True
     depth: int | None = None  # 0: the root's own files only
     skip_file_bytes: int | None = 1_048_576
+    # Kinds of files, by their ends, of which a pack shows a short form: larger ones are admitted.
+    condensed: tuple[str, ...] = ()
     # Globs from the user alone: what they match passes built-in name rules.
     allow: tuple[str, ...] = ()
     # Names that resemble credentials and tracked files in build folders stay out, as in seed 004.

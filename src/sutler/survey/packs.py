@@ -136,6 +136,11 @@ def truncate(text: str, cut: TruncationConfig = _CUT, limit: int | None = None) 
     ), True
 
 
+def _within(clean: CleanText, cut: TruncationConfig, limit: int | None = None) -> Truncated:
+    text, was_cut = truncate(clean.text, cut, limit)
+    return text, was_cut or bool(clean.condensed)
+
+
 def byte_length(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
@@ -195,9 +200,9 @@ def build_full(
     rest = [entry.path for entry, facts in pairs if extractable(facts) and entry.path not in first]
     shown = _Shown(room)
     key_cap = min(cut.max_file_bytes, limits.max_content_per_file_bytes)
-    texts = {path: truncate(clean.text, cut) for path, clean in material.texts.items()}
+    texts = {path: _within(clean, cut) for path, clean in material.texts.items()}
     repeats: dict[str, Truncated] = {
-        path: truncate(material.texts[path].text, cut, key_cap) for path in first
+        path: _within(material.texts[path], cut, key_cap) for path in first
     }
     if sum(byte_length(text) for text, _ in texts.values()) > room:
         # Not every text fits once: the key files come first, with both of their copies.
@@ -215,12 +220,18 @@ def build_full(
                 facts.category,
                 facts.importance or "medium",
                 *shown.repeated[entry.path],
+                material.texts[entry.path].condensed or UNSET,
             )
             for entry, facts in keys
             if entry.path in shown.repeated
         ),
         contents=tuple(
-            FileContent(wire_path(path), *shown.texts[path], sizes[path])
+            FileContent(
+                wire_path(path),
+                *shown.texts[path],
+                sizes[path],
+                material.texts[path].condensed or UNSET,
+            )
             for path in sorted(shown.texts)
         ),
         metadata=_metadata("full", material, pairs, shown.texts.keys(), shown),

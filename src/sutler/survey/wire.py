@@ -153,13 +153,17 @@ class KeyFile(Struct, frozen=True):
     importance: Importance
     content: str
     truncated: bool
+    condensed: str | UnsetType = UNSET
 
 
 class FileContent(Struct, frozen=True):
+    """`condensed` says how a text was shortened by its kind of file; it counts as truncated."""
+
     path: str
     content: str
     truncated: bool
     original_size_bytes: int
+    condensed: str | UnsetType = UNSET
 
 
 class PackMetadata(Struct, frozen=True):

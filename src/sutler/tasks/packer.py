@@ -127,32 +127,45 @@ class _Shelf:
 
     def __init__(self, source: Source, problems: list[Problem]) -> None:
         self._source = source
-        self._texts: dict[str, str | None] = {}
+        self._texts: dict[str, CleanText | None] = {}
         self._offers: dict[str, list[Offer]] = {}
         self.problems = problems
         self.digests = source.digests
 
-    def _text(self, path: str) -> str | None:
+    def _text(self, path: str) -> CleanText | None:
         if path not in self._texts:
             answer = self._source.read(path)
             if isinstance(answer, Problem):
                 self.problems.append(answer)
-            self._texts[path] = None if isinstance(answer, Problem) else answer.text
+            self._texts[path] = None if isinstance(answer, Problem) else answer
         return self._texts[path]
 
     def whole(self, item: Wanted) -> Offer | None:
-        text = self._text(item.path)
-        numbers = self._source.line_numbers
-        rung = whole_rung(text, item.lines, numbers) if text is not None else None
-        return Offer(rung, len(_block(item, rung))) if rung else None
+        clean = self._text(item.path)
+        if clean is None:
+            return None
+        rung = _named(whole_rung(clean.text, *self._numbering(item, clean)), clean)
+        return Offer(rung, len(_block(item, rung)))
 
     def offers(self, item: Wanted) -> list[Offer]:
         """Return the offers for a file, longest first."""
-        text = self._text(item.path)
-        if item.path not in self._offers and text is not None:
-            rungs = rungs_of(text, item.lines, self._source.line_numbers)
-            self._offers[item.path] = [Offer(rung, len(_block(item, rung))) for rung in rungs]
+        clean = self._text(item.path)
+        if item.path not in self._offers and clean is not None:
+            rungs = rungs_of(clean.text, *self._numbering(item, clean))
+            named = [_named(rung, clean) for rung in rungs]
+            self._offers[item.path] = [Offer(rung, len(_block(item, rung))) for rung in named]
         return self._offers.get(item.path, [])
+
+    def _numbering(self, item: Wanted, clean: CleanText) -> tuple[Sequence[int], bool]:
+        """The lines that issues cite, and whether to number all. A condensed text has other lines
+        than its file: it has no numbers.
+        """
+        return ((), False) if clean.moved else (item.lines, self._source.line_numbers)
+
+
+def _named(rung: Rung, clean: CleanText) -> Rung:
+    """The rung of a condensed text says so."""
+    return replace(rung, level="condensed") if clean.condensed and rung.level == "full" else rung
 
 
 def _block(item: Wanted, rung: Rung) -> str:
@@ -347,7 +360,7 @@ def _finish(
     chosen = [(item, plan.chosen[item.path].rung) for item in wanted if item.path in plan.chosen]
     broken = {problem.path for problem in shelf.problems}
     left = [item for item in wanted if item.path not in plan.chosen and item.path not in broken]
-    shortened = any(rung.level != "full" for _, rung in chosen)
+    shortened = any(rung.level not in ("full", "condensed") for _, rung in chosen)
     notes = [
         f"{quote(problem.path)}: {problem.kind}, {problem.detail}" for problem in shelf.problems
     ]

@@ -157,9 +157,8 @@ def tail_text(pack: ContextPack) -> str:
 
 
 def _marker(pack: ContextPack) -> str:
-    shortened = sum(item.level != "full" for item in pack.files) + sum(
-        item.level != "full" for item in pack.docs
-    )
+    levels = [*(item.level for item in pack.files), *(item.level for item in pack.docs)]
+    shortened = sum(level not in ("full", "condensed") for level in levels)
     missing = len(pack.not_shown) + pack.not_shown_more
     return (
         f"[context truncated: {shortened:,} files shortened, {missing:,} things not shown, "

@@ -12,7 +12,7 @@ Tier = Literal["strong", "default", "cheap"]
 TIER_CHARS: dict[Tier, int] = {"strong": 120_000, "default": 60_000, "cheap": 25_000}
 
 FilePriority = Literal["high", "medium", "low"]
-FileLevel = Literal["full", "excerpt", "head"]
+FileLevel = Literal["full", "condensed", "excerpt", "head"]
 LineRange = tuple[int, int]
 """First and last line, counted from 1."""
 ViolationReason = Literal["forbidden", "not_allowed", "new_file_disallowed"]

@@ -163,6 +163,8 @@ def flags_layer(args: argparse.Namespace) -> Layer:
         table["default_excludes"] = False
     if getattr(args, "strict_patterns", False):
         table["strict_patterns"] = True
+    if getattr(args, "no_condense", False):
+        table["condense"] = False
     if getattr(args, "no_redact", False):
         table["redact"] = False
     for name in ("line_numbers", "fill", "stable_order"):

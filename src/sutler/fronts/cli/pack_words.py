@@ -282,6 +282,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     out.add_argument(
         "--instructions", metavar="FILE", help="a text of yours behind the files, redacted"
     )
+    out.add_argument(
+        "--no-condense",
+        action="store_true",
+        help="show notebooks, tables, JSON lines and long literals as they are",
+    )
     for name, help in _TRANSFORMS.items():
         out.add_argument(
             f"--{name}", action="append_const", const=name, dest="transforms", help=help

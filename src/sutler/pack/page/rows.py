@@ -13,7 +13,7 @@ from msgspec import Struct
 from sutler.formats import section_text, shape
 from sutler.formats.assembly import labels
 from sutler.formats.document import Format, Pack
-from sutler.pack.diff import AnyPack, diff_packs
+from sutler.pack.diff import AnyPack, diff_packs, level_of
 from sutler.pack.page.shapes import (
     Against,
     ChangeKind,
@@ -222,7 +222,7 @@ def _full_parts(pack: FullPack) -> Iterator[Part]:
     texts |= {item.path: item for item in pack.contents}
     for path, item in texts.items():
         reason = reasons.get(path, "text")
-        yield _part(path, _level(item.truncated), item.content, reason, digests.get(path, ""))
+        yield _part(path, level_of(item), item.content, reason, digests.get(path, ""))
 
 
 def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Part:
@@ -233,10 +233,6 @@ def _part(path: str, level: str, text: str, reason: str, digest: str = "") -> Pa
 
 def _text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _level(truncated: bool) -> str:
-    return "head_tail" if truncated else "full"
 
 
 def rows_of(parts: Iterable[Part], tokens: Counter | None, detail: Details) -> list[FileRow]:
