@@ -12,7 +12,8 @@ PROGRAM = """
 import hashlib
 from sutler.survey.packs import Material, build_full, build_summary
 from sutler.pack.serial import serialize
-from sutler.tasks.packer import ContextPacker, Source
+from sutler.tasks.packer import Source
+from tests.unit.tasks.packing import ContextPacker
 from sutler.tasks.spec import read_task
 from sutler.formats.document import CleanText
 from sutler.scan.snapshot import FileEntry, Snapshot

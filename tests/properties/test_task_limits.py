@@ -10,7 +10,7 @@ from msgspec import UNSET
 from sutler.errors import RefusedError
 from sutler.formats.document import CleanText
 from sutler.scan.snapshot import Problem
-from sutler.tasks.packer import MARKER_ROOM, ContextPacker, Source
+from sutler.tasks.packer import MARKER_ROOM, Source
 from sutler.tasks.wire import (
     TIER_CHARS,
     AcceptanceCriteria,
@@ -23,6 +23,7 @@ from sutler.tasks.wire import (
     TaskSpec,
     Tier,
 )
+from tests.unit.tasks.packing import ContextPacker
 
 COUNT = 10_000 * int(os.environ.get("SUTLER_FUZZ", "1"))
 TIERS: tuple[Tier, ...] = ("strong", "default", "cheap")

@@ -28,7 +28,7 @@ from sutler.survey.packs import (
     select_pack,
     truncate,
 )
-from sutler.survey.project_snapshot import project_snapshot, respell
+from sutler.survey.project_snapshot import project_snapshot
 from sutler.survey.wire import PackConstraints, TruncationConfig
 
 FILES = {
@@ -335,11 +335,12 @@ def test_normalize_path(raw: str, plain: str) -> None:
 def test_windows_and_posix_spellings_of_one_tree_give_the_same_pack() -> None:
     """A snapshot spelled the Windows way packs to the very same bytes."""
     posix = material(FILES)
+    spelled = {e.path.replace("/", "\\"): e.size for e in posix.snapshot.entries}
     entries = tuple(
-        FileEntry(RelPath(e.path.replace("/", "\\")), e.size) for e in posix.snapshot.entries
+        FileEntry(RelPath(normalize_path(path)), size) for path, size in spelled.items()
     )
     windows = Material(
-        snapshot=respell(Snapshot(entries, EXCLUDED, ())),
+        snapshot=Snapshot(entries, EXCLUDED, ()),
         texts={normalize_path(path.replace("/", "\\")): text for path, text in posix.texts.items()},
         root="C:\\p\\shop",
     )

@@ -84,8 +84,7 @@ def _arrow() -> Any:
         import pyarrow
     except ImportError:
         raise UsageError(
-            "the dataset of a fleet needs pyarrow",
-            next_step="install sutler with its fleet extra",
+            "the dataset of a fleet needs pyarrow", next_step="install sutler with its fleet extra"
         ) from None
     return pyarrow
 

@@ -77,8 +77,7 @@ class Queue:
 
     def repositories(self) -> tuple[Repository, ...]:
         rows = self._database.select(
-            "SELECT repo, source FROM fleet_repos WHERE project = ? ORDER BY repo",
-            (self._project,),
+            "SELECT repo, source FROM fleet_repos WHERE project = ? ORDER BY repo", (self._project,)
         )
         return tuple(Repository(repo, source) for repo, source in rows)
 

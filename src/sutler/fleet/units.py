@@ -225,11 +225,7 @@ def _pack(unit: Unit, tree: Tree, _queue: Queue) -> Rows:
 
 
 def _by_blob(
-    tree: Tree,
-    queue: Queue,
-    kind: str,
-    tool: str,
-    make: Callable[[str, CleanText], bytes],
+    tree: Tree, queue: Queue, kind: str, tool: str, make: Callable[[str, CleanText], bytes]
 ) -> Iterator[tuple[FileEntry, str, bytes]]:
     """Yield each admitted file with the fact of its blob: from the store, or computed by `make`
     from the redacted text.

@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from sutler.formats.assembly import (
-    Body,
-    End,
-    Line,
-    about,
-    as_json,
-    face,
-    newline_after,
-    title_of,
-)
+from sutler.formats.assembly import Body, End, Line, about, as_json, face, newline_after, title_of
 from sutler.formats.document import Level, Listing, Pack, Preamble, Section
 from sutler.formats.xml import JSON_TABLE, TABLE, boundary, escaped
 from sutler.formats.xml import listed_path as listed_path

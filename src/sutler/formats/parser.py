@@ -17,16 +17,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError, SutlerError
-from sutler.formats.assembly import (
-    VERSION,
-    End,
-    Line,
-    Shape,
-    Title,
-    labels,
-    line_of,
-    ranges,
-)
+from sutler.formats.assembly import VERSION, End, Line, Shape, Title, labels, line_of, ranges
 from sutler.formats.document import CleanText, Listing, Pack, Part, Preamble, Section
 from sutler.paths import RelPath, Span, parse_relpath, quote, unquote
 

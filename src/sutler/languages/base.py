@@ -272,6 +272,14 @@ def marked(*words: str) -> Callable[[Symbol], bool]:
     return public
 
 
+NOTEBOOK_ENDS = (".ipynb",)
+TABLE_ENDS = (".csv", ".tsv")
+JSON_LINES_ENDS = (".jsonl", ".ndjson")
+CONDENSED_ENDS = NOTEBOOK_ENDS + TABLE_ENDS + JSON_LINES_ENDS
+"""Files of which a pack shows a short form, so that the size rule does not speak of them."""
+CONDENSED_BYTES = 16_000_000
+"""Larger files of these kinds are left out like others: they are read and redacted whole."""
+
 NO_USES = Uses()
 """Files that are used by others in ways that words do not show."""
 C_USES = Uses(family="c", imports=r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)")
@@ -280,8 +288,7 @@ DOTNET_USES = Uses(
     definitions=(r"\b(?:class|interface|enum|record|struct|delegate\s+\w+|module)\s+([A-Z]\w+)"),
 )
 JAVASCRIPT_USES = Uses(
-    family="js",
-    imports=r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]",
+    family="js", imports=r"(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*[\"'`]([^\"'`\n]+)[\"'`]"
 )
 JVM_USES = Uses(
     family="jvm",

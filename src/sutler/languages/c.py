@@ -65,8 +65,7 @@ C = Language(
     shapes=None,
     tests=BY_AFFIX,
     entries=Entries(
-        main=r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))",
-        compiled=True,
+        main=r"(?m)^(?:(?:static\s+)?(?:int|void)\s+)?w?main\s*\(\s*(?:int|void|\))", compiled=True
     ),
     uses=C_USES,
     manifests=words("cmakelists.txt meson.build makefile gnumakefile configure.ac configure.in"),

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from sutler.scan.key_names import JSON_LINES_ENDS, NOTEBOOK_ENDS, TABLE_ENDS
+from sutler.languages.base import JSON_LINES_ENDS, NOTEBOOK_ENDS, TABLE_ENDS
 
 CondenseMode = Literal["all", "literals", "none"]
 """`literals` leaves out what would move lines."""

@@ -52,10 +52,7 @@ CPP = Language(
     grammar=Grammar("tree_sitter_cpp", _QUERY, included, offered(public)),
     shapes=None,
     tests=Tests(stem=f"{AFFIX}|{CAMEL}|{PREFIX}"),
-    entries=Entries(
-        main=r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(",
-        compiled=True,
-    ),
+    entries=Entries(main=r"(?m)^(?:(?:int|auto|void)\s+)(?:SDL_|w)?main\s*\(", compiled=True),
     uses=C_USES,
     manifests=("conanfile.txt", "conanfile.py", "vcpkg.json"),
     ecosystems=("cpp",),

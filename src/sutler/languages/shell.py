@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from sutler.languages.base import (
-    BY_AFFIX,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    Uses,
-    offered,
-    top,
-)
+from sutler.languages.base import BY_AFFIX, Comments, Entries, Grammar, Language, Uses, offered, top
 
 _QUERY = """
 (function_definition name: (word) @n) @d.function

@@ -48,10 +48,7 @@ SWIFT = Language(
         spec_folder=True,
         frameworks=((r"import XCTest", "xctest"), (r"import Testing", "swift-testing")),
     ),
-    entries=Entries(
-        main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b",
-        compiled=True,
-    ),
+    entries=Entries(main=r"(?m)^@(?:main|UIApplicationMain|NSApplicationMain)\b", compiled=True),
     uses=Uses(definitions=r"\b(?:class|struct|enum|protocol|actor|typealias)\s+([A-Z]\w+)"),
     manifests=("package.swift", "podfile"),
     ecosystems=("swift",),

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sutler.languages.base import (
-    JAVASCRIPT_USES,
-    Comments,
-    Entries,
-    Grammar,
-    Language,
-    quoted,
-)
+from sutler.languages.base import JAVASCRIPT_USES, Comments, Entries, Grammar, Language, quoted
 from sutler.languages.javascript import COMMANDS, ECMA, ROUTES, TESTS, exports
 
 _QUERY = (

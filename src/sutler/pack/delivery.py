@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Literal
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -18,8 +17,6 @@ from sutler.pack.serial import serialize
 from sutler.survey.wire import FullPack, PackType, SummaryPack
 from sutler.tasks.wire import ContextPack
 from sutler.tokens.counter import counter_for, token_counter
-
-DocumentFormat = Literal["json", "msgpack", "markdown", "prompt"]
 
 
 class Sending(Struct, frozen=True):

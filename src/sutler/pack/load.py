@@ -16,10 +16,10 @@ from sutler.budget.selection import Choice
 from sutler.config import Settings
 from sutler.formats import FORMATS
 from sutler.formats.document import PROCESSED, CleanText
+from sutler.languages.base import CONDENSED_BYTES, CONDENSED_ENDS
 from sutler.languages.condense import CondenseMode, condensed
 from sutler.pack.cache import NO_CACHE, CachedFile, PackCache, stat_key
 from sutler.paths import RelPath
-from sutler.scan.key_names import CONDENSED_BYTES, CONDENSED_ENDS
 from sutler.scan.root import Blob, Reader
 from sutler.scan.snapshot import Excluded, Problem, Reason, Rule
 from sutler.scan.text import decode

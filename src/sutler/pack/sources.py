@@ -18,8 +18,9 @@ from sutler.scan.structured import DocumentError
 from sutler.store import home
 from sutler.store.state import project_id
 from sutler.survey.evidence import is_aside, tree_of
-from sutler.survey.graph import Package, by_imports, centrality, readable
+from sutler.survey.graph import by_imports, centrality, readable
 from sutler.survey.javascript import read_package
+from sutler.survey.module_files import Package
 from sutler.survey.starts import is_own
 from sutler.version import VERSION
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
+from sutler.languages.base import CONDENSED_BYTES
 from sutler.paths import RelPath
 from sutler.scan.ignore import Node
 from sutler.scan.judge import Ground, Verdict
-from sutler.scan.key_names import CONDENSED_BYTES
 from sutler.scan.root import DIRECTORY, canonical, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 from sutler.system import fs

@@ -32,6 +32,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.config import Settings
+from sutler.languages.base import CONDENSED_ENDS
 from sutler.scan import git
 from sutler.scan.git_index import read_tracked
 from sutler.scan.globs import GlobSet
@@ -46,7 +47,6 @@ from sutler.scan.ignore import (
     no_rules,
     parse_source,
 )
-from sutler.scan.key_names import CONDENSED_ENDS
 from sutler.scan.name_rules import (
     INSTALLED,
     TRACKED_PASS,

@@ -113,14 +113,6 @@ GENERATED_WHOLE = frozenset(
     """.split()
 )
 
-NOTEBOOK_ENDS = (".ipynb",)
-TABLE_ENDS = (".csv", ".tsv")
-JSON_LINES_ENDS = (".jsonl", ".ndjson")
-CONDENSED_ENDS = NOTEBOOK_ENDS + TABLE_ENDS + JSON_LINES_ENDS
-"""Files of which a pack shows a short form, so that the size rule does not speak of them."""
-CONDENSED_BYTES = 16_000_000
-"""Larger files of these kinds are left out like others: they are read and redacted whole."""
-
 IMAGE = frozenset(
     """
     png jpg jpeg gif ico svg bmp tif tiff webp avif heic heif icns psd ai xcf raw cur jp2 jxl tga

@@ -12,14 +12,7 @@ from msgspec import Struct
 from sutler.formats.document import CleanText, Finding
 from sutler.secrets import apart, blocks, checksums, decode, grammar, joins, readers, verdict
 from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
-from sutler.secrets.format_table import (
-    Format,
-    file_values,
-    formats,
-    pattern,
-    quotes_only,
-    vouches,
-)
+from sutler.secrets.format_table import Format, file_values, formats, pattern, quotes_only, vouches
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
 
 THRESHOLD = 0.5

@@ -19,18 +19,9 @@ _TABLES: tuple[tuple[str, DependencyType], ...] = (
     ("peerDependencies", "peer"),
 )
 _FRAMEWORKS = (
-    "vitest",
-    "jest",
-    "mocha",
-    "ava",
-    "jasmine",
-    "tap",
-    "uvu",
-    "karma",
-    "qunit",
-    "@playwright/test",
-    "cypress",
-)
+    "vitest", "jest", "mocha", "ava", "jasmine", "tap", "uvu", "karma", "qunit",
+    "@playwright/test", "cypress",
+)  # fmt: skip
 _LOCKS = (
     ("pnpm-lock.yaml", "pnpm"), ("pnpm-workspace.yaml", "pnpm"), ("yarn.lock", "yarn"),
     ("bun.lockb", "bun"), ("bun.lock", "bun"), ("package-lock.json", "npm"),

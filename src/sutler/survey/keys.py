@@ -106,11 +106,7 @@ def key_files(
 
 
 def _judged(
-    path: str,
-    facts: FileFacts,
-    central: Mapping[str, int],
-    named: Named,
-    text: str | None,
+    path: str, facts: FileFacts, central: Mapping[str, int], named: Named, text: str | None
 ) -> FileFacts:
     """The facts with the category and importance that names, uses and text agree on."""
     if path in named.starts:

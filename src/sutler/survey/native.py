@@ -14,20 +14,20 @@ _TESTS = (
     ("doctest", "doctest"), ("unit_test_framework", "boost.test"), ("cmocka", "cmocka"),
     ("unity", "unity"), ("check", "check"),
 )  # fmt: skip
-_HELPERS = {
-    "git",
-    "python",
-    "python3",
-    "pythoninterp",
-    "pythonlibs",
-    "doxygen",
-    "pkgconfig",
-    "threads",
-    "perl",
-    "sphinx",
-}
-
-
+_HELPERS = frozenset(
+    [
+        "git",
+        "python",
+        "python3",
+        "pythoninterp",
+        "pythonlibs",
+        "doxygen",
+        "pkgconfig",
+        "threads",
+        "perl",
+        "sphinx",
+    ]
+)
 _NATIVE = (
     *(".c", ".h", ".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".cppm", ".ixx", ".inl", ".ipp"),
     *(".m", ".mm", ".cu", ".cuh", ".asm", ".s", ".S"),

@@ -9,16 +9,7 @@ from collections.abc import Iterator
 
 from sutler.paths import basename, dirname
 from sutler.scan.structured import mapping, parse_toml, parse_yaml, string
-from sutler.survey.evidence import (
-    MAX_TAME,
-    Found,
-    Tree,
-    beside,
-    dependency,
-    joined,
-    one_line,
-    tame,
-)
+from sutler.survey.evidence import MAX_TAME, Found, Tree, beside, dependency, joined, one_line, tame
 from sutler.survey.wire import Dependency, DependencyType
 
 _SCALA_TESTS = ("scalatest", "munit", "specs2", "utest", "scalacheck", "weaver", "zio-test")

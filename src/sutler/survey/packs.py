@@ -272,10 +272,7 @@ def _addressed(items: Iterable[_Addressed]) -> tuple[_Addressed, ...]:
 
 
 def _index(
-    material: Material,
-    pairs: list[Classified],
-    included: Iterable[str],
-    reason: ExclusionReason,
+    material: Material, pairs: list[Classified], included: Iterable[str], reason: ExclusionReason
 ) -> tuple[FileIndexEntry, ...]:
     """Every scanned file and every excluded one, by path; pruned folders are not files. `reason`
     is why a text is not included.

@@ -9,7 +9,7 @@ from collections import Counter
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from sutler.paths import RelPath, basename, dirname, extension, normalize_path, wire_path
+from sutler.paths import basename, dirname, extension, normalize_path, wire_path
 from sutler.scan.classify import extractable, facts_of
 from sutler.scan.snapshot import Snapshot
 from sutler.survey.wire import (
@@ -111,25 +111,3 @@ def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
 
 def _sorted(nodes: list[TreeNode]) -> tuple[TreeNode, ...]:
     return tuple(sorted(nodes, key=lambda node: node.name))
-
-
-def respell(snapshot: Snapshot) -> Snapshot:
-    """A snapshot with Windows spellings in the one spelling; a POSIX snapshot comes back equal."""
-    entries = [
-        replace(entry, path=RelPath(normalize_path(entry.path))) for entry in snapshot.entries
-    ]
-    excluded = [
-        replace(
-            out, path=normalize_path(out.path) + ("/" if out.path.endswith(("/", "\\")) else "")
-        )
-        for out in snapshot.excluded
-    ]
-    problems = [
-        replace(problem, path=normalize_path(problem.path)) for problem in snapshot.problems
-    ]
-    return Snapshot(
-        entries=tuple(sorted(entries, key=lambda entry: entry.path)),
-        excluded=tuple(sorted(excluded, key=lambda out: out.path)),
-        problems=tuple(sorted(problems, key=lambda problem: problem.path)),
-        directories=snapshot.directories,
-    )

@@ -268,11 +268,7 @@ def described_files(
     own.sort(key=lambda path: (-central.get(path, 0), path.count("/"), path))
     return tuple(
         FileSummary(
-            path,
-            central.get(path, 0),
-            about(code[path]),
-            code[path].exports,
-            code[path].outline,
+            path, central.get(path, 0), about(code[path]), code[path].exports, code[path].outline
         )
         for path in own
     )

@@ -42,9 +42,7 @@ def is_own(path: str, facts: FileFacts) -> bool:
 
 
 def entry_points(
-    scope: Sequence[Found],
-    entries: Sequence[Classified],
-    sources: Mapping[str, str],
+    scope: Sequence[Found], entries: Sequence[Classified], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
     """What the manifests declare, then programs by their language, then by name alone. `sources`
     are the texts at hand.

@@ -26,7 +26,6 @@ from sutler.tasks.prompt import (
 )
 from sutler.tasks.shares import MAX_OWNED, Offer, Plan, add_owned, share
 from sutler.tasks.wire import (
-    TIER_CHARS,
     Constraints,
     ContextDoc,
     ContextFile,
@@ -35,7 +34,6 @@ from sutler.tasks.wire import (
     PreviousState,
     TaskInfo,
     TaskSpec,
-    Tier,
 )
 
 TOP_ISSUES = 20
@@ -79,24 +77,6 @@ class Assembled(Struct, frozen=True):
     prompt: str
     problems: tuple[Problem, ...] = ()
     not_shown: tuple[str, ...] = ()
-
-
-class ContextPacker:
-    """`ContextPacker(source).build(task)`. Deterministic: the same task and files give the same
-    pack.
-    """
-
-    def __init__(
-        self, source: Source, tier: Tier | None = None, top_issues: int = TOP_ISSUES
-    ) -> None:
-        self._source, self._tier, self._top = source, tier, top_issues
-
-    def build(self, task: TaskSpec) -> ContextPack:
-        return self.assemble(task).pack
-
-    def assemble(self, task: TaskSpec) -> Assembled:
-        tier = self._tier or task.model_tier
-        return assemble(task, self._source, TIER_CHARS[tier], self._top)
 
 
 def assemble(task: TaskSpec, source: Source, limit: int, top_issues: int = TOP_ISSUES) -> Assembled:
@@ -255,11 +235,7 @@ def _bare(
         return clean(text).text if text else ""
 
     iteration = task.previous_state.iteration if task.previous_state is not UNSET else 0
-    state = PreviousState(
-        iteration,
-        diff,
-        tuple(_cleaned(issue, clean) for issue in issues),
-    )
+    state = PreviousState(iteration, diff, tuple(_cleaned(issue, clean) for issue in issues))
     contract = task.files_contract
     tickets = tuple(
         replace(ticket, message=plain(ticket.message), hint=cleaned(ticket.hint))
@@ -302,11 +278,7 @@ def signature(issue: Issue) -> str:
 
 
 def _affordable_issues(
-    task: TaskSpec,
-    ranked: list[Issue],
-    limit: int,
-    top: int,
-    clean: Callable[[str], CleanText],
+    task: TaskSpec, ranked: list[Issue], limit: int, top: int, clean: Callable[[str], CleanText]
 ) -> int:
     """Return how many issues to include: the first `top` always, more while they leave room for
     files.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sutler.scan.classify import facts_of
-from sutler.survey.graph import Package, users
+from sutler.survey.graph import users
+from sutler.survey.module_files import Package
 
 
 def used(files: dict[str, str]) -> dict[str, list[str]]:

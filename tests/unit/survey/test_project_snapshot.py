@@ -3,8 +3,8 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from sutler.paths import RelPath
-from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, Snapshot
-from sutler.survey.project_snapshot import project_snapshot, respell
+from sutler.scan.snapshot import Excluded, FileEntry, Rule, Snapshot
+from sutler.survey.project_snapshot import project_snapshot
 
 
 def snap(*paths: str) -> Snapshot:
@@ -59,17 +59,3 @@ def test_the_tree_nests_and_sorts() -> None:
         "text",
         UNSET,
     )
-
-
-def test_windows_spellings_become_the_one_spelling() -> None:
-    windows = Snapshot(
-        (FileEntry(RelPath("src\\b.py"), 1), FileEntry(RelPath("a.py"), 1)),
-        (Excluded("dist\\", "build_output", Rule("default")),),
-        (Problem("src\\x", "denied"),),
-    )
-    posix = Snapshot(
-        (FileEntry(RelPath("a.py"), 1), FileEntry(RelPath("src/b.py"), 1)),
-        (Excluded("dist/", "build_output", Rule("default")),),
-        (Problem("src/x", "denied"),),
-    )
-    assert respell(windows) == posix == respell(posix)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sutler.formats.document import CleanText
 from sutler.scan.snapshot import Problem
-from sutler.tasks.packer import ContextPacker, Source
-from sutler.tasks.wire import Tier
+from sutler.tasks.packer import TOP_ISSUES, Assembled, Source, assemble
+from sutler.tasks.wire import TIER_CHARS, ContextPack, TaskSpec, Tier
 
 
 def source(
@@ -26,3 +26,19 @@ def source(
 
 def packer(files: dict[str, str], tier: Tier | None = None) -> ContextPacker:
     return ContextPacker(source(files), tier)
+
+
+class ContextPacker:
+    """Packs of a source at a tier, or at the task's own."""
+
+    def __init__(
+        self, source: Source, tier: Tier | None = None, top_issues: int = TOP_ISSUES
+    ) -> None:
+        self._source, self._tier, self._top = source, tier, top_issues
+
+    def build(self, task: TaskSpec) -> ContextPack:
+        return self.assemble(task).pack
+
+    def assemble(self, task: TaskSpec) -> Assembled:
+        tier = self._tier or task.model_tier
+        return assemble(task, self._source, TIER_CHARS[tier], self._top)

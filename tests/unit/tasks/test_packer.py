@@ -5,7 +5,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from sutler.errors import RefusedError
-from sutler.tasks.packer import ContextPacker, assemble, signature
+from sutler.tasks.packer import assemble, signature
 from sutler.tasks.wire import (
     FileContract,
     Issue,
@@ -14,6 +14,7 @@ from sutler.tasks.wire import (
     TaskContext,
     TaskSpec,
 )
+from tests.unit.tasks.packing import ContextPacker
 
 from .packing import packer, source
 

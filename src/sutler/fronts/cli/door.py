@@ -21,13 +21,7 @@ from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.console import Console
 from sutler.paths import quote
-from sutler.store.records import (
-    PROFILES,
-    Approval,
-    Caller,
-    Listing,
-    Reading,
-)
+from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs
 from sutler.tools import TOOLS, call, open_door
 

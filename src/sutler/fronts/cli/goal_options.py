@@ -114,9 +114,7 @@ def add_ceiling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-tokens", metavar="N", help="maximum tokens, exact")
     group.add_argument("--max-chars", metavar="N", help="maximum characters")
     group.add_argument(
-        "--tier",
-        choices=tuple(TIERS),
-        help="maximum of 120,000, 60,000 or 25,000 characters",
+        "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
     )
     group.add_argument("--counter", metavar="NAME", help="token vocabulary (default o200k_base)")
     group.add_argument(

@@ -19,13 +19,7 @@ from sutler.errors import DeniedError, SutlerError, UsageError
 from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.door import answer, confirm, describe, opened
 from sutler.paths import ROOT, quote
-from sutler.store.records import (
-    AuditRow,
-    Call,
-    Outcome,
-    stamp,
-    unseal,
-)
+from sutler.store.records import AuditRow, Call, Outcome, stamp, unseal
 from sutler.system import fs
 from sutler.tools import open_store
 

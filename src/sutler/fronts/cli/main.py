@@ -190,10 +190,5 @@ def usage() -> str:
     for title, group in COMMANDS:
         lines += ["", f"{title}:"]
         lines += [_row(name, what) for name, _, what in group]
-    lines += [
-        "",
-        "'sutler COMMAND --help' explains one command.",
-        "",
-        EXIT_CODES,
-    ]
+    lines += ["", "'sutler COMMAND --help' explains one command.", "", EXIT_CODES]
     return "\n".join(lines)

@@ -138,9 +138,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-chars", metavar="N", help="maximum characters")
     group.add_argument("--max-bytes", metavar="N", help="maximum bytes of UTF-8")
     group.add_argument(
-        "--tier",
-        choices=tuple(TIERS),
-        help="maximum of 120,000, 60,000 or 25,000 characters",
+        "--tier", choices=tuple(TIERS), help="maximum of 120,000, 60,000 or 25,000 characters"
     )
     group.add_argument("--no-budget", action="store_true", help="no limit on the size of the pack")
     group.add_argument(

@@ -27,11 +27,7 @@ TITLE = 10
 NAMED_PROBLEMS = 3
 
 
-LEFT_OUT = (
-    "--goal TEXT puts what a task needs first",
-    "-i GLOB chooses",
-    "--no-budget packs all",
-)
+LEFT_OUT = ("--goal TEXT puts what a task needs first", "-i GLOB chooses", "--no-budget packs all")
 """What to do about files that a ceiling left out."""
 
 

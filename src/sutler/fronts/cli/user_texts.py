@@ -48,8 +48,7 @@ def read_text(path: str, option: str) -> str:
             data = stream.read(LARGEST + 1)
     except OSError as error:
         raise UsageError(
-            f"{option}: cannot read {quote(path)}: {error.strerror}",
-            next_step="name a text file",
+            f"{option}: cannot read {quote(path)}: {error.strerror}", next_step="name a text file"
         ) from None
     if len(data) > LARGEST:
         raise UsageError(

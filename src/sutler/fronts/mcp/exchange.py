@@ -34,11 +34,7 @@ class Exchange:
     the client has withdrawn the request.
     """
 
-    def __init__(
-        self,
-        send: Send | None = None,
-        gone: Callable[[], bool] | None = None,
-    ) -> None:
+    def __init__(self, send: Send | None = None, gone: Callable[[], bool] | None = None) -> None:
         self.send = send
         self.cancelled = threading.Event()
         self.asking = False

@@ -47,8 +47,7 @@ def build(api: PageApi, keys: Keys) -> Guard:
 
     async def text(request: Request) -> Response:
         return Response(
-            await run_in_threadpool(api.text, await _body(request, Wanted)),
-            media_type="text/plain",
+            await run_in_threadpool(api.text, await _body(request, Wanted)), media_type="text/plain"
         )
 
     async def approvals(request: Request) -> Response:
