@@ -5,8 +5,7 @@ The caller brings an `Offer` per file, best first, with every price already in t
 budget (tokens or characters), and gets a `Grant` per file: whole, as an excerpt (line spans), as an
 outline, or only by name. Prices of parts only estimate what the parts cost together, so
 `fit_exactly` takes a function that measures the real thing and moves the limit until the measure is
-right: at most the limit, and as close to it as the material allows.
-"""
+right: at most the limit, and as close to it as the material allows."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ class Offer(Struct, frozen=True):
     regions, in order; `outline` and `listed` are what those rungs cost, 0 where the rung does not
     exist; `whole` pins it to be taken in full first; `header` is what its frame costs, where that
     is known better than `Prices` knows it; `leads` are lines that a region is shown with where the
-    one before it is not, such as the signature of a function's body.
-    """
+    one before it is not, such as the signature of a function's body."""
 
     path: str
     score: float
@@ -46,8 +44,7 @@ class Offer(Struct, frozen=True):
 
 class Prices(Struct, frozen=True):
     """What a shown file costs besides its text, and what a cut costs: the marker for left-out lines
-    and the lines of context around it.
-    """
+    and the lines of context around it."""
 
     header: int = 60
     gap: int = 8
@@ -133,8 +130,7 @@ def fit_below(
     prices: Prices | None = None,
 ) -> tuple[Grant, ...]:
     """Grants for these regions, and no others, in their order; the last of them are dropped while
-    the measured cost is over the limit.
-    """
+    the measured cost is over the limit."""
     target = limit
     for _ in range(20):
         grants = _allocated(offers, order, target, prices or Prices(), _STOPPED)
@@ -152,8 +148,7 @@ def fit_exactly(
     prices: Prices | None = None,
 ) -> tuple[Grant, ...]:
     """Grants whose measured cost is at most the limit and, where there is material, at least 97 %
-    of it.
-    """
+    of it."""
     best: tuple[Grant, ...] = ()
     best_cost = 0
     enough, too_much = 0, 0  # targets that are known to cost too little and too much; 0: none yet
@@ -191,8 +186,7 @@ def _topped_up(
     measure: Callable[[tuple[Grant, ...]], int],
 ) -> tuple[Grant, ...]:
     """More regions into a gap that estimates left: one after the other, each measured, until it is
-    filled. Where whole ones are too large, the first lines of the best do.
-    """
+    filled. Where whole ones are too large, the first lines of the best do."""
     held = {grant.path: grant for grant in grants}
 
     def more(i: int, span: Span) -> None:

@@ -5,8 +5,7 @@ fitted on the `tune` tasks of the selection bench alone; the label of a region i
 lines that the accepted change touched, with the functions around them.
 
 The stop rule: regions enter in the order of their probability, and the pack ends where the expected
-F-score of its lines is greatest. Recall counts `RECALL` times as much as precision.
-"""
+F-score of its lines is greatest. Recall counts `RECALL` times as much as precision."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ COEFFICIENTS: Mapping[str, float] = {
 
 class Candidate(Struct, frozen=True):
     """A ranked file with its regions, as the model sees it. `signals` are the ranking's values by
-    name.
-    """
+    name."""
 
     score: float
     signals: Mapping[str, float]
@@ -78,8 +76,7 @@ def chances(files: Sequence[Candidate]) -> tuple[tuple[float, ...], ...]:
 
 FITS: Mapping[str, float] = {"score": 1.75, "defined": 2.08, "held": 6.0, "title": 4.96}
 """The coefficients of the model that says whether anything in a tree fits a task; fitted on tasks of
-the tune projects, each posed to its own tree and to a wrong one.
-"""
+the tune projects, each posed to its own tree and to a wrong one."""
 _LEAST_FIT = 9.95
 _SHORT = (
     15  # terms: a short goal of a person fits if the tree defines a name of it, or half its words
@@ -90,8 +87,7 @@ _LOOKED = 5  # files whose regions are looked at
 def fits(reader: Reader, lens: Lens, ranked: Sequence[Ranked]) -> bool:
     """Whether a tree holds anything for a task: how well the best file scores, which share of the
     task's names it defines and of its words it holds, and which share of its title item region
-    holds. A path of the tree that the task names is enough.
-    """
+    holds. A path of the tree that the task names is enough."""
     if not ranked or not lens.worth:
         return False
     if any(item.name in _CERTAIN and item.value > 0 for item in ranked[0].signals):
@@ -135,8 +131,7 @@ def stop_at(
     files: Sequence[Candidate], odds: Sequence[Sequence[float]], least: float | None = None
 ) -> Stop:
     """The regions before the stop: those of at least the probability `least`, or where that is
-    None, as many as give the greatest expected F-score.
-    """
+    None, as many as give the greatest expected F-score."""
     order = sorted(
         ((i, j) for i, some in enumerate(odds) for j in range(len(some))),
         key=lambda pair: (-odds[pair[0]][pair[1]], pair),

@@ -4,8 +4,7 @@ to allocation.
 A long documentation text stands apart from the code that it documents. In libraries whose functions
 carry a page of documentation each, half of a small budget would go to pages that few tasks are
 about. Apart, both compete for their own worth; code that is shown without its documentation keeps
-its signature.
-"""
+its signature."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![\[a-z])|--)")
 
 CONTEXT = 1
 """Lines shown around each stretch of an excerpt: what is added between two functions belongs to
-neither.
-"""
+neither."""
 
 
 def lens_for(reader: Reader, task: str) -> Lens:
@@ -77,8 +75,7 @@ def look(ranked: Ranked, regions: Sequence[Region], lines: Sequence[str], lens: 
 
 def widened(spans: Sequence[Span], last: int) -> tuple[Span, ...]:
     """Spans with `CONTEXT` lines more on each side, up to line `last`; those that touch, or that
-    only one line separates, become one: a marker would cost as much as the line.
-    """
+    only one line separates, become one: a marker would cost as much as the line."""
     joined: list[Span] = []
     for span in spans:
         start, end = max(1, span.start - CONTEXT), min(last, span.end + CONTEXT)
@@ -137,8 +134,7 @@ def apart(regions: Sequence[Region], lines: Sequence[str], lens: Lens) -> Parts:
 
 def _documented(regions: Sequence[Region], i: int, lines: Sequence[str]) -> tuple[bool, int]:
     """Whether a long documentation text stands above the definition, and its last line with the
-    blanks behind, or 0.
-    """
+    blanks behind, or 0."""
     region = regions[i]
     if region.kind == "head":
         return True, _prologue(region, regions[_same(regions, i)].end, lines)
@@ -180,8 +176,7 @@ def _after_blanks(last: int, end: int, lines: Sequence[str]) -> int:
 
 def _prologue(region: Region, end: int, lines: Sequence[str]) -> int:
     """The end of the licence, remarks and documentation that a file starts with, where that is
-    long, or 0.
-    """
+    long, or 0."""
     line = region.start
     while line <= end:
         text = lines[line - 1]
@@ -204,8 +199,7 @@ def _above(region: Region, lines: Sequence[str]) -> int:
 
 def _below(region: Region, end: int, lines: Sequence[str]) -> int:
     """The end of a long docstring, or 0: a string that opens a line below one that ends in a
-    colon.
-    """
+    colon."""
     colon = False
     for number in range(region.start, region.end + 1):
         line = lines[number - 1].rstrip()

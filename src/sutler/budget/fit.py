@@ -25,8 +25,7 @@ from sutler.tokens.counter import Counter
 
 class Loaded(Struct, frozen=True, gc=False):
     """A file's text as read, once. `digest` is the sha256 of the raw bytes. Raw: not fit to
-    leave.
-    """
+    leave."""
 
     path: RelPath
     text: str
@@ -57,8 +56,7 @@ class Fitted(Struct, frozen=True):
 
 def section_of(material: Material, level: Level, body: CleanText) -> Section:
     """A section showing `body` of a file. The raw file's digest is reused where the text is the
-    file itself. The manifest names how a text was condensed.
-    """
+    file itself. The manifest names how a text was condensed."""
     loaded, entry = material.loaded, material.choice.entry
     reason = material.choice.reason
     if body.condensed:
@@ -84,8 +82,7 @@ def section_of(material: Material, level: Level, body: CleanText) -> Section:
 
 def best_rung(material: Material, cut: Cut) -> Section:
     """The best a file may show: all of it, or head and tail where it is over the per-file size. Of
-    an outlined file its outline, or head and tail if it has none.
-    """
+    an outlined file its outline, or head and tail if it has none."""
     clean = material.clean
     outlined = material.choice.outline
     if outlined and (outline := outline_text(material.choice.path, clean.text)):
@@ -122,8 +119,7 @@ def _ends_of(material: Material, cut: Cut, shorter: str) -> Section:
 
 def worth_loading(choices: Iterable[Choice], ledger: Ledger) -> Iterator[Choice]:
     """The choices that can still enter, in their order. Asked lazily, while the budget is being
-    spent: a limited pack must not read the whole tree.
-    """
+    spent: a limited pack must not read the whole tree."""
     for choice in choices:
         if ledger.exhausted():
             return
@@ -135,8 +131,7 @@ def fit_within(
     choices: Sequence[Choice], materials: Iterable[Material | Excluded], ledger: Ledger
 ) -> Fitted:
     """Spend the budget in the order of claim; what does not fit, or was not loaded, is listed, then
-    counted.
-    """
+    counted."""
     sections: list[Section] = []
     excluded: list[Excluded] = []
     for material in materials:
@@ -164,8 +159,7 @@ def settled(
     stop: Listing | None = None,
 ) -> Fitted:
     """Account for every choice: a section, an exclusion, or a name in the list of files not
-    shown. After a `stop` names would be noise: it lists the next regions, and counts the files.
-    """
+    shown. After a `stop` names would be noise: it lists the next regions, and counts the files."""
     entered = {section.path for section in sections} | {item.path for item in excluded}
     unfit = [choice for choice in choices if choice.path not in entered]
     reason: Reason
@@ -183,8 +177,7 @@ def settled(
 
 def trimmed(fitted: Fitted, over: int) -> Fitted:
     """Give back at least `over`: names in the list go first, then the sections with the weakest
-    claim.
-    """
+    claim."""
     paths, unnamed = list(fitted.listing.paths), fitted.listing.unnamed
     if paths:
         keep = max(len(paths) - over, 0)  # a name costs at least one unit
@@ -208,8 +201,7 @@ def frame_cost(
     count: Counter, request: Request, preamble: Preamble, listing: Listing | None = None
 ) -> int:
     """What a pack without any file costs: the opening, the goal, the frame of the manifest, the
-    ending.
-    """
+    ending."""
     pieces, numbers = shape(request.format), request.line_numbers
     texts = (
         pieces.opening(preamble, numbers),
@@ -249,8 +241,7 @@ class Ledger:
 
     def _required(self, preamble: Preamble, files: int) -> int:
         """What is paid before any file: the opening, the goal, the frame of the manifest, and a
-        count of `files` that are not even named.
-        """
+        count of `files` that are not even named."""
         required = frame_cost(self._count, self.request, preamble, Listing((), files))
         if required > self.limit:
             raise self.refusal(required)
@@ -273,8 +264,7 @@ class Ledger:
 
     def estimate(self, text: str) -> int:
         """About what a text costs, for a plan that is measured afterwards: of a long one some
-        pieces are counted.
-        """
+        pieces are counted."""
         if self._unit != "tokens" or len(text) <= _PIECES * _PIECE:
             return self._count(text)
         step = (len(text) - _PIECE) // (_PIECES - 1)
@@ -296,8 +286,7 @@ class Ledger:
         """Whether a file of this size need not be read: its frame alone is too long, for its path
         stands there twice and its digest once. Once many files were read in vain, only those that
         can enter whole are worth a read: a budgeted pack must not read the whole tree to fill its
-        last gap.
-        """
+        last gap."""
         left = (self.limit - self.spent) * (_BYTES_PER_TOKEN if self._unit == "tokens" else 1)
         frame = 2 * len(path) + _FRAME
         return frame > left or (self.misses >= _PATIENCE and frame + size > left)
@@ -321,8 +310,7 @@ class Ledger:
 
     def list_paths(self, paths: Sequence[RelPath]) -> Listing:
         """Name as many of the files not shown as the rest of the budget pays for; count the
-        others.
-        """
+        others."""
         named: list[RelPath] = []
         for path in paths:
             cost = self._count(self._shape.listing_line(path)) + self._glue

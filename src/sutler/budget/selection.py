@@ -1,6 +1,5 @@
 """Which files may enter, in what order of claim: pins first, then what explains a project, then the
-rest.
-"""
+rest."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ ENTRY_DOCUMENTS = (
     "llms.txt",
 )
 """What a newcomer, person or agent, reads first; at the root of the project these outrank every
-other file.
-"""
+other file."""
 
 _BY_PATH = attrgetter("entry.path")
 _DEPTH = 20  # bits for the depth of a path
@@ -159,15 +157,13 @@ class Choice(Struct, frozen=True, gc=False):
     @property
     def pinned(self) -> bool:
         """Whether it comes before every other claim: named by the user, or changed since a revision
-        they named.
-        """
+        they named."""
         return self.priority == 0
 
 
 class Standing(Struct, frozen=True):
     """What the project's own texts say about the worth of its files: the key files, and how many
-    files use each.
-    """
+    files use each."""
 
     keys: frozenset[str] = frozenset()
     users: Mapping[str, int] = {}
@@ -175,8 +171,7 @@ class Standing(Struct, frozen=True):
 
 class Selection(Struct, frozen=True):
     """Choices in their total order (priority, -score, path), and what was left out on the way.
-    `listed` are excluded files that the pack names.
-    """
+    `listed` are excluded files that the pack names."""
 
     choices: tuple[Choice, ...]
     excluded: tuple[Excluded, ...] = ()
@@ -185,8 +180,7 @@ class Selection(Struct, frozen=True):
 
 def claim(entry: FileEntry, facts: FileFacts, key: bool) -> tuple[int, str]:
     """How strong a file's claim on the budget is before any task is known, and why. `key` says that
-    the file is one of the few that seed 004's limits admit as key files.
-    """
+    the file is one of the few that seed 004's limits admit as key files."""
     if entry.named:
         return _PINNED, "named by you"
     if "/" not in entry.path and entry.path.lower() in ENTRY_DOCUMENTS:
@@ -234,8 +228,7 @@ def require_detail(request: Request) -> None:
 
 def display_key(choice: Choice) -> tuple[int, str]:
     """Most stable content first, so that a prompt cache keeps the longest prefix: documents,
-    configuration, data definitions, source, tests; then by path.
-    """
+    configuration, data definitions, source, tests; then by path."""
     facts = choice.facts
     return 5 if facts.lock else _STABILITY.get(facts.category, _SOURCE_STABILITY), choice.entry.path
 
@@ -249,8 +242,7 @@ def choose(
 ) -> Selection:
     """Apply the include and exclude globs and the cap. Without scores the order is (claim, users,
     depth, path); with them a task is known, and what serves it comes first. `pins` maps paths to the
-    reason why they precede every other.
-    """
+    reason why they precede every other."""
     kept, excluded = _matching(entries, request)
     keys = standing.keys if standing is not None else None
     choices = _claimed(kept, keys) if scores is None else _scored(kept, scores)
@@ -317,8 +309,7 @@ def _claimed(
     kept: Sequence[tuple[FileEntry, FileFacts]], known_keys: frozenset[str] | None = None
 ) -> list[Choice]:
     """Choices by their claim alone. Facts are few and shared: what they claim by themselves is
-    found out once.
-    """
+    found out once."""
     keys = known_keys
     if keys is None:
         keys = frozenset(entry.path for entry, _ in key_files(kept))

@@ -1,8 +1,7 @@
 """Less of a file: its outline, or its head and its tail with a marker that says how much is missing.
 
 The marker is for the reader's eye. Whether a file was cut is said by its section's level, never by
-its text.
-"""
+its text."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ def head_tail(
 
     A kept line longer than `line_chars` loses its middle in the same way, so that a file of one
     endless line shrinks too. Text comes back unchanged when there is nothing to leave out or
-    nothing to win. Linear time; it splits only what it keeps.
-    """
+    nothing to win. Linear time; it splits only what it keeps."""
     start, stop = _after_lines(text, head), _before_lines(text, tail)
     if start >= stop:
         shown = _shorten(text, marker, line_chars)

@@ -3,8 +3,7 @@
 Files that the user named come first and whole. Of the best ranked files those regions follow whose
 probability of being useful passes the stop rule (`chance`), until the budget is spent. With `fill`
 the whole budget is shared out instead: the most value for the cost, as close to the limit as the
-material allows.
-"""
+material allows."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ CANDIDATES = 150
 """Files whose regions compete; below this rank hardly anything is ever found."""
 PLENTY, VARIETY = 8, 25
 """Candidates are enough when together they are `PLENTY` times the budget and there are `VARIETY` of
-them.
-"""
+them."""
 
 
 NEXT = 5
@@ -87,8 +85,7 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
     """The choices that a task may show, in the order they are loaded: pinned files, then the best
-    ranked.
-    """
+    ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
     ranked = [by_path[file.path] for file in ranking.ranked[:CANDIDATES] if file.path in by_path]
     return [*(choice for choice in choices if choice.pinned), *ranked]
@@ -102,8 +99,7 @@ def fit_task(
 ) -> Fitted:
     """Spend the budget on a task; `materials` come in `task_order` and are asked for until there is
     plenty to choose from. Every choice ends as a section, a name in the list, or part of a
-    count.
-    """
+    count."""
     excluded: list[Excluded] = []
     sections: list[Section] = []
     fill = ledger.request.fill
@@ -175,8 +171,7 @@ def _judged(
 
 def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:
     """The regions that enter, without those of files of which only the top would be shown: imports
-    and a licence say nothing about a task.
-    """
+    and a licence say nothing about a task."""
     telling = {i for i, j in stop.regions if offers[i].regions[j].kind not in ("head", "doc")}
     telling |= {i for i, offer in enumerate(offers) if len(offer.regions) == 1}
     return [(i, j) for i, j in stop.regions if i in telling]

@@ -4,8 +4,7 @@
 here. Settings, --format, file endings, `unpack` and the report all use this table.
 
 Rendering streams: `render` holds one body at a time, and the manifest's lines. `shape(format)`
-gives access to the pieces, so that their cost can be counted before the pack is rendered.
-"""
+gives access to the pieces, so that their cost can be counted before the pack is rendered."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ __all__ = [
 
 def table(*modules: Shape) -> Mapping[str, Shape]:
     """Return the formats by name. Raise TypeError if a module lacks a member of `Shape`, or repeats
-    a name or an ending.
-    """
+    a name or an ending."""
     needed = [name for name in vars(Shape) if not name.startswith("_")]
     names: dict[str, Shape] = {}
     endings: dict[str, str] = {}
@@ -153,8 +151,7 @@ def assembled(
     """Render the pack in UTF-8, run by run. If `listing` is a function, it is called after the last
     section. Return the digest in the ending, which identifies the pack.
 
-    Texts must be encodable in UTF-8; paths and the project's name may hold surrogates.
-    """
+    Texts must be encodable in UTF-8; paths and the project's name may hold surrogates."""
     require_unicode("goal", preamble.goal.text)
     require_unicode("tree", preamble.tree.text)
     require_unicode("header", preamble.header.text)
@@ -190,8 +187,7 @@ def parse(text: str | bytes) -> Pack:
     pack was changed.
 
     Costs and findings are not part of the text, so the result lacks them. Read the text without
-    newline translation.
-    """
+    newline translation."""
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
@@ -212,8 +208,7 @@ def parse(text: str | bytes) -> Pack:
 
 def require_unicode(name: str, text: str) -> None:
     """Raise UsageError for text with lone surrogates, which come from command line bytes that are
-    not UTF-8.
-    """
+    not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

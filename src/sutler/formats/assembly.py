@@ -8,8 +8,7 @@ A pack is the plain concatenation of its pieces, in this order:
 The manifest comes last, so that a change in one file leaves the text before that file unchanged and
 prompt caches keep their prefix. Each manifest line has a body's length and digest. For an excerpt
 it has only the digest of the file, to save room in a pack for a task. The ending's digest covers
-excerpts and every piece that is not a body. Together the digests detect a change of any byte.
-"""
+excerpts and every piece that is not a body. Together the digests detect a change of any byte."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ def about(preamble: Preamble, line_numbers: bool) -> list[str]:
 
 class Body(Struct, frozen=True, gc=False):
     """A body in UTF-8, its digest, and the lines of the file that it shows, such as `40-62, 80-95`;
-    empty for a whole file.
-    """
+    empty for a whole file."""
 
     data: bytes
     digest: str
@@ -56,8 +54,7 @@ class Body(Struct, frozen=True, gc=False):
 
 class Shape(Protocol):
     """An output format: its name, the pieces of its packs and its parser. Each format is a module
-    with these.
-    """
+    with these."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 (a module's constant)
@@ -102,13 +99,11 @@ class Shape(Protocol):
 
     def ending(self, digest: str) -> str:
         """Return the end of the pack; its length does not depend on the digest. `verify` reads the
-        pack's id from it, after `"digest":`.
-        """
+        pack's id from it, after `"digest":`."""
 
     def recognizes(self, data: bytes) -> bool:
         """Return whether a file begins as a pack of this format. No two formats recognize the same
-        file.
-        """
+        file."""
 
     def read(self, data: bytes) -> Pack:
         """Parse a pack: the inverse of rendering. Raise RefusedError if it was changed."""
@@ -116,8 +111,7 @@ class Shape(Protocol):
 
 class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A section in the manifest. Strings are in their display form. None stands for the usual value
-    (in the comments) and is omitted.
-    """
+    (in the comments) and is omitted."""
 
     path: str
     length: int
@@ -134,8 +128,7 @@ class Line(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The manifest's first line, about the pack. `tree`, `goal`, `header` and `instructions` are
-    lengths in bytes.
-    """
+    lengths in bytes."""
 
     sutler_pack: int
     project: str
@@ -160,8 +153,7 @@ class End(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Framed(NamedTuple):
     """Rendered sections in UTF-8: their text, the part of it that the ending's digest covers, and
-    their manifest lines.
-    """
+    their manifest lines."""
 
     text: Run
     frames: Octets
@@ -170,8 +162,7 @@ class Framed(NamedTuple):
 
 class SectionFrame(Struct, frozen=True, gc=False):
     """A rendered section: the text before its body, the body, the text after it, and its manifest
-    line. `vouched`: that line has a digest of the body.
-    """
+    line. `vouched`: that line has a digest of the body."""
 
     head: str
     body: Octets
@@ -235,8 +226,7 @@ def assemble(
     line_numbers: bool,
 ) -> Iterator[tuple[Run, Octets]]:
     """Yield the runs of a pack without the ending, each with the part that the ending's digest
-    covers. A `listing` function is called last, when all sections are known.
-    """
+    covers. A `listing` function is called last, when all sections are known."""
     opening = shape.opening(preamble, line_numbers).encode()
     yield (opening,), opening
     lines: list[Octets] = []
@@ -308,8 +298,7 @@ def ranges(spans: Iterable[Span]) -> str:
 
 def numbered(text: str, spans: Sequence[Span] = ()) -> str:
     """Prefix each line with its number in the file. Only `\\n` ends a line, as in every other
-    stage. `spans` are the lines that a cut text shows; the markers between them get no number.
-    """
+    stage. `spans` are the lines that a cut text shows; the markers between them get no number."""
     lines = text.split("\n")
     final = "" if lines[-1] else "\n"
     if final:
@@ -324,8 +313,7 @@ def numbered(text: str, spans: Sequence[Span] = ()) -> str:
 
 def labels(spans: Sequence[Span], count: int) -> Iterator[str]:
     """Yield the prefixes of `count` lines of a cut text, in which a marker line replaces each run
-    of omitted lines.
-    """
+    of omitted lines."""
     at = 1
     for span in spans:
         if span.start > at:

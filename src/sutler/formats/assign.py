@@ -2,8 +2,7 @@
 here-doc markers.
 
 Tokens derive from path and content, so that the same files give the same text. A number is added
-while the content contains the marker.
-"""
+while the content contains the marker."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ def assign_text(files: Iterable[tuple[str, str]], *, compat: bool = False) -> st
     """Render (path, content) pairs in their order; no pairs give an empty text.
 
     Two files with the same stem get distinct names (`spec_a`, `spec_a_2`), and a path with a line
-    break is escaped; `compat` does neither, like the original.
-    """
+    break is escaped; `compat` does neither, like the original."""
     lines: list[str] = []
     taken: set[str] = set()
     for path, content in files:
@@ -45,8 +43,7 @@ def build_safe_base_name(file_path: str, prefix: str = "spec_") -> str:
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
     """Return a token that does not occur in the content as a marker: `base`, else `base-1`,
-    `base-2` and so on.
-    """
+    `base-2` and so on."""
     token, counter = base, 0
     while f"--begin-{token}--" in content or f"--end-{token}--" in content:
         counter += 1

@@ -2,8 +2,7 @@
 
 A body that holds an end tag of this format gets tags that end in digits of its own digest, changed
 until the body does not hold them. `index` is left out: a section does not depend on the sections
-before it, so that prompt caches keep their prefix.
-"""
+before it, so that prompt caches keep their prefix."""
 
 from __future__ import annotations
 

@@ -35,8 +35,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 class CleanText(Struct, frozen=True, gc=False):
     """Text that passed the redaction stage; the renderer accepts no other text. Only `secrets`
-    creates it.
-    """
+    creates it."""
 
     text: str
     findings: tuple[Finding, ...] = ()
@@ -51,8 +50,7 @@ class CleanText(Struct, frozen=True, gc=False):
 
 class Section(Struct, frozen=True, gc=False):
     """The section of one file. `sha256` and `length` are of `body.text` as UTF-8, `source` is
-    the raw file's digest; `encoding` is how the raw file was encoded.
-    """
+    the raw file's digest; `encoding` is how the raw file was encoded."""
 
     path: RelPath
     level: Level
@@ -73,8 +71,7 @@ class Section(Struct, frozen=True, gc=False):
 class Listing(Struct, frozen=True):
     """Files that are named but not shown, and the number of files not named. A pack for a task also
     states the `expected` precision and recall of its lines, and the `next` regions after the cut,
-    as `path:start-end`. `abstained`: no file fits the task.
-    """
+    as `path:start-end`. `abstained`: no file fits the task."""
 
     paths: tuple[RelPath, ...] = ()
     unnamed: int = 0
@@ -92,8 +89,7 @@ class Part(Struct, frozen=True):
 
 class Preamble(Struct, frozen=True):
     """Texts around the files: the project's name and tree, the goal, the user's header and
-    instructions, and the names of the transformations applied to every file.
-    """
+    instructions, and the names of the transformations applied to every file."""
 
     project: str
     goal: CleanText = CleanText("")

@@ -1,7 +1,6 @@
 """JSON: one object, streamed in the order in which it is built. Valid for any content.
 
-White space outside of strings does not matter: a reformatted pack is the same pack.
-"""
+White space outside of strings does not matter: a reformatted pack is the same pack."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Markdown: a heading and a fenced block for each file.
 
 The fence is longer than any run of backticks in the body, so a CommonMark reader sees exactly one
-block for each file, whatever the file holds. Names stand escaped in code spans on one line.
-"""
+block for each file, whatever the file holds. Names stand escaped in code spans on one line."""
 
 from __future__ import annotations
 
@@ -134,8 +133,7 @@ def _block(heading: str, body: Body, language: str) -> tuple[str, str]:
 def _longest(data: bytes) -> int:
     """Return the length of the longest run of backticks, or 0 if all are shorter than three.
 
-    Uses bisection: a list of all runs in a hostile file would take many times its size.
-    """
+    Uses bisection: a list of all runs in a hostile file would take many times its size."""
     first = data.find(b"`")
     # A pattern finds three characters faster than `in`.
     if first < 0 or _ticks().search(data, first) is None:

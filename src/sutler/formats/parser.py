@@ -2,8 +2,7 @@
 
 The manifest is searched from the end, which no file's content can reach. The sections are then read
 by the manifest's lengths, never by searching for fences or tags, and each piece is rendered again
-and compared.
-"""
+and compared."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ def damaged(what: str) -> NoReturn:
 
 class Walk:
     """A position in the pack's bytes, and the running digest of all pieces that no manifest line
-    covers.
-    """
+    covers."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -1,8 +1,7 @@
 """Plain text: each file between two lines of marks, for tools that show no markup.
 
 The marks contain digits of the body's digest, changed until the body does not contain them, so that
-no content can end its section.
-"""
+no content can end its section."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ def group(
 
     `first` is the cost of the first part without sections, `rest` that of any later part, and
     `last` that of the list of files not shown, in the last part. Raise RefusedError with the
-    figures if a piece fits into no part.
-    """
+    figures if a piece fits into no part."""
     if first > size:
         _refuse("the opening, with the tree and the goal,", first, 0, size)
     parts: list[tuple[int, int]] = []
@@ -41,8 +40,7 @@ def group(
 
 def portion(preamble: Preamble, listing: Listing, part: Part) -> tuple[Preamble, Listing]:
     """Return the preamble and the listing of a part: the goal is in every part, the tree in the
-    first, the files not shown in the last.
-    """
+    first, the files not shown in the last."""
     first, last = part.number == 1, part.number == part.total
     tree = preamble.tree if first else CleanText("")
     return replace(preamble, tree=tree, part=part), listing if last else Listing()

@@ -49,14 +49,12 @@ def _reach(directory: str, cached: dict[str, Node]) -> Node:
 
 DEEPEST = 64
 """Levels that a drawing shows; below, a directory is a count. Deeper trees exist only to
-attack programs that draw them.
-"""
+attack programs that draw them."""
 
 
 def draw(root: Node, *, files: bool = True, depth: int = DEEPEST) -> str:
     """Draw directories before files, each level sorted. `files=False` draws only directories, with
-    their counts.
-    """
+    their counts."""
     drawn: list[str] = []
     quoted = _Names()
     stack: list[tuple[Node | None, str, str]] = [(root, "", "")]
@@ -111,8 +109,7 @@ def drawing_limit(limit: int | None, *, task: bool) -> int | None:
 
 def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | None) -> str:
     """Return the most detailed drawing within `limit`: every file, directories only, fewer levels,
-    or nothing. What is far too long by an estimate is not drawn: most large trees are.
-    """
+    or nothing. What is far too long by an estimate is not drawn: most large trees are."""
     root = build(paths)
     if limit is None:
         return draw(root)
@@ -131,8 +128,7 @@ def drawn_within(paths: Sequence[str], cost: Callable[[str], int], limit: int | 
 
 def _may_fit(names: Sequence[str], cost: Callable[[str], int], limit: int) -> bool:
     """Whether a drawing with these rows can cost about `limit`, by the least that some of them
-    cost. Half as much again is allowed for, since the others may be shorter.
-    """
+    cost. Half as much again is allowed for, since the others may be shorter."""
     some = names[:: len(names) // _SAMPLE + 1]
     least = cost("".join([f"├── {quote(name)}\n" for name in some]))
     return least * len(names) <= 1.5 * limit * max(len(some), 1)

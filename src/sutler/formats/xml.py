@@ -2,8 +2,7 @@
 
 A tag's name ends in sixteen hexadecimal digits of the body's digest, changed until the body does
 not contain them. Bodies are not escaped, so that a model reads the original code; names and
-attributes are escaped.
-"""
+attributes are escaped."""
 
 from __future__ import annotations
 

@@ -50,8 +50,7 @@ def read_answer(text: str) -> Answer | Unreadable:
 
 def _parts(text: str) -> Iterator[str]:
     """Yield the parts to search: the text after the reasoning, then the whole text unless it starts
-    with reasoning.
-    """
+    with reasoning."""
     # Objects inside the reasoning are drafts, so the text after it comes first.
     ends = list(_THOUGHT.finditer(text))
     if ends:

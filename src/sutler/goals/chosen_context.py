@@ -23,8 +23,7 @@ def changed(
     project: Project, since: str, diff: bool, count: Count
 ) -> tuple[tuple[str, ...], list[ContextFile]]:
     """Return the paths that changed since a revision, and the diff as a file if `diff` is set. The
-    diff is against `since`, else against HEAD.
-    """
+    diff is against `since`, else against HEAD."""
     request = replace(project.request(), since=since, diff=diff)
     changes = project.numbered().changes(project.scan(), request)
     texts: list[ContextFile] = []
@@ -38,8 +37,7 @@ def changed(
 
 def ranked(project: Project, prompt: str, max_tokens: int, count: Count) -> list[ContextFile]:
     """Return the sections of a pack for this prompt, in at most `max_tokens`. The title of a
-    section states its level unless it is the full file.
-    """
+    section states its level unless it is the full file."""
     goal = prompt[:GOAL_CHARS].strip()
     if not goal:
         raise UsageError("the goal renders no text, so nothing can be ranked for it")

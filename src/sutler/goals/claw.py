@@ -68,8 +68,7 @@ class ClawFile(Struct, frozen=True):
 def load_claw(files: Sequence[ClawFile], *, compat: bool = False) -> Claw:
     """Merge the settings of `files`, which are ordered nearest first. By default each key comes
     from the nearest file that has it. Compat reads only the nearest file and fills in the
-    original's defaults.
-    """
+    original's defaults."""
     if compat:
         if not files:
             return DEFAULTS

@@ -1,8 +1,7 @@
 """Resolve `--context` arguments (paths, globs, line ranges, stdin) to files.
 
 The rules for named files apply to a path that the user names. The rules of a scan apply to files
-that a folder or a glob selects. The module `section` renders the files for the prompt.
-"""
+that a folder or a glob selects. The module `section` renders the files for the prompt."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ def gather_files(wanted: Wanted, *, clean: Clean | None = None) -> Gathered:
 
 def discover(wanted: Wanted) -> Discovery:
     """Find every file below the paths that the filters admit, in the order of the paths, sorted
-    within each.
-    """
+    within each."""
     discovery = Discovery([], [], [], set())
     for argument in wanted.paths:
         host = os.path.join(wanted.cwd, argument)
@@ -95,8 +93,7 @@ def _discover_lines(discovery: Discovery, argument: str, wanted: Wanted) -> bool
 
 def _discover_glob(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
     """Select by glob among the files of a scan of the current folder; return False if `argument` is
-    not a glob.
-    """
+    not a glob."""
     if not any(char in argument for char in "*?[{"):
         return False
     # Anchored at the current folder, as in a shell.
@@ -118,8 +115,7 @@ def _discover_glob(discovery: Discovery, argument: str, wanted: Wanted) -> bool:
 
 def _discover_file(discovery: Discovery, host: str, argument: str, wanted: Wanted) -> None:
     """Add a file that the user named. Filters do not apply; credentials and AI denials are excluded
-    all the same.
-    """
+    all the same."""
     folder = os.path.dirname(host)
     snapshot = scan_at(host, wanted.cwd, wanted.rules)
     for exclusion in snapshot.excluded:
@@ -154,8 +150,7 @@ def _scan_folder(
     discovery: Discovery, host: str, wanted: Wanted, filter: _Filter, alias: str = ""
 ) -> None:
     """Scan one folder. `alias` is the path of the link that led to it; the display paths of its
-    files start with the alias.
-    """
+    files start with the alias."""
     snapshot = scan_at(host, wanted.cwd, filter.rules, wanted.tell)
     start = len(discovery.candidates)
     _warn_exclusions(discovery, host, snapshot, wanted)
@@ -177,8 +172,7 @@ def _follow_links(
     discovery: Discovery, host: str, snapshot: Snapshot, wanted: Wanted, filter: _Filter, alias: str
 ) -> None:
     """Add the targets of the links in a folder, under the paths of the links. Each target is added
-    once, because links can form cycles.
-    """
+    once, because links can form cycles."""
     bounds = (os.path.realpath(wanted.cwd), host)
     for link in links_in(host, snapshot, bounds):
         display = (
@@ -215,8 +209,7 @@ def _follow_links(
 
 def _admitted(bound: str, real: str, filter: _Filter) -> FileEntry | None:
     """Return the target if a scan from `bound` would include it, else None. A link must not bypass
-    a filter or an ignore file.
-    """
+    a filter or an ignore file."""
     path = RelPath(os.path.relpath(real, bound))
     if filter.globs.match(path, directory=True):
         return None

@@ -1,8 +1,7 @@
 """`--context` by claw's rules, for byte-compatible sections.
 
 Intended differences: the walk is sorted; links that leave the folder are not followed; credentials
-and files that an AI-ignore file denies are not read.
-"""
+and files that an AI-ignore file denies are not read."""
 
 from __future__ import annotations
 
@@ -119,8 +118,7 @@ def _discover(argument: str, wanted: Wanted, withheld: list[str]) -> list[_Seen]
 
 def _scanned(folder: str, cwd: str, rules: ScanRules) -> Snapshot:
     """Scan by claw's rules: outside a git repository .gitignore files have no effect, .ignore files
-    do.
-    """
+    do."""
     snapshot = scan_at(folder, cwd, rules)
     if find_repository(folder) is not None:
         return snapshot
@@ -148,8 +146,7 @@ def _left_out(path: str, exclusion: Excluded) -> str:
 
 def _link(folder: str, prefix: str, exclusion: Excluded) -> _Seen | None:
     """Return the target of a link to a file inside the folder, else None. A broken link ends the
-    run, as in claw.
-    """
+    run, as in claw."""
     host = os.path.join(folder, exclusion.path)
     real = os.path.realpath(host)
     if not os.path.exists(host):

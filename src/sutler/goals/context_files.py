@@ -51,8 +51,7 @@ class Issue(Struct, frozen=True):
 
 class ContextFile(Struct, frozen=True):
     """A file's text under its display path; `source` is the digest of the raw file, or "" if the
-    text is only a part of it.
-    """
+    text is only a part of it."""
 
     path: str
     content: str
@@ -61,8 +60,7 @@ class ContextFile(Struct, frozen=True):
 
 class Gathered(Struct, frozen=True):
     """Files, errors and warnings. `withheld`: files that sutler's rules exclude and claw's do not
-    (compat only).
-    """
+    (compat only)."""
 
     files: tuple[ContextFile, ...] = ()
     errors: tuple[Issue, ...] = ()
@@ -73,8 +71,7 @@ class Gathered(Struct, frozen=True):
 class Wanted(Struct, frozen=True):
     """A request for context files: the paths as written, the current folder, the depth, the limits.
     `stdin` is the text that `-` stands for. `rules` are those of the door `goal`. `tell` is the
-    progress callback with the number of files so far.
-    """
+    progress callback with the number of files so far."""
 
     paths: tuple[str, ...]
     cwd: str
@@ -87,8 +84,7 @@ class Wanted(Struct, frozen=True):
 
 class Candidate(Struct, frozen=True):
     """A file that passed the filters: its folder (a host path), its path there, its display path,
-    its size, and the requested lines (first and last, from 1).
-    """
+    its size, and the requested lines (first and last, from 1)."""
 
     folder: str
     path: RelPath
@@ -116,8 +112,7 @@ def scan_at(
     """Scan a real path. Result paths are relative to the folder, or to the folder of the file.
 
     If `host` is below the current folder, the scan starts at the current folder. This applies the
-    ignore files and denials of the folders in between, inside and outside of a repository.
-    """
+    ignore files and denials of the folders in between, inside and outside of a repository."""
     folder = host if os.path.isdir(host) else os.path.dirname(host)
     start = os.path.realpath(cwd)
     if host != start and not host.startswith(start.rstrip("/") + "/"):
@@ -165,8 +160,7 @@ def issue_of(problem: Problem, display: str) -> Issue:
 
 def limit(discovery: Discovery, claw: Claw) -> list[Candidate]:
     """Apply the size limit, then the limit of files per directory. A directory over the limit gives
-    one error and its first files.
-    """
+    one error and its first files."""
     small = [
         candidate for candidate in discovery.candidates if _small_enough(candidate, discovery, claw)
     ]
@@ -247,8 +241,7 @@ def read(
 
 def _taken(text: str, candidate: Candidate, source: str) -> ContextFile | Issue:
     """Return the whole text or the requested lines. The cut follows redaction, because a secret can
-    span several lines.
-    """
+    span several lines."""
     if candidate.lines is None:
         return ContextFile(candidate.display, text, source)
     first, last = candidate.lines
@@ -267,6 +260,5 @@ def max_bytes(claw: Claw) -> int:
 
 def secret_name(path: str, clean: Clean) -> bool:
     """Return whether a path holds a secret. Such a file is left out: a redacted path would be
-    wrong.
-    """
+    wrong."""
     return clean(quote(path), "") != quote(path)

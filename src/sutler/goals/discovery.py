@@ -1,6 +1,5 @@
 """Locate and load goals: from the nearest `.sutler/` or `.claw/` above the current folder, from the
-user's configuration, and from the package.
-"""
+user's configuration, and from the package."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _NO_NAME = r"[/\\\x00-\x1f:]"
 
 class Base(Struct, frozen=True):
     """A directory that may hold `goals/` and `claw.yaml`. `own` is False for a project's directory,
-    which needs trust.
-    """
+    which needs trust."""
 
     path: str
     origin: Origin
@@ -41,8 +39,7 @@ class Base(Struct, frozen=True):
 
 class Found(Struct, frozen=True):
     """A goal with all files of its folder. The files are read once, so that trust, parser and
-    renderer see the same bytes.
-    """
+    renderer see the same bytes."""
 
     id: str
     goal: Goal
@@ -67,8 +64,7 @@ class Listed(Struct, frozen=True):
 
 def find_bases(cwd: str, environ: Mapping[str, str], *, compat: bool = False) -> tuple[Base, ...]:
     """Return the bases, nearest first: the project's, the user's, then the shipped goals (not in
-    compat).
-    """
+    compat)."""
     home = environ.get("HOME") or os.path.expanduser("~")
     bases = [*_local(os.path.abspath(cwd), home, compat), *_global(home, environ, compat)]
     if not compat:
@@ -162,8 +158,7 @@ def load_goal(name: str, base: Base, *, compat: bool = False) -> Found:
 
 def _read_folder(folder: str, base: Base) -> dict[str, bytes]:
     """Read every regular file below a goal's folder, by relative path. Links that leave the base
-    are not followed: a project must not pull other files of the user into a prompt.
-    """
+    are not followed: a project must not pull other files of the user into a prompt."""
     top = os.path.realpath(base.path)
     files: dict[str, bytes] = {}
     total = 0
@@ -204,8 +199,7 @@ def _read_inside(path: str, top: str) -> bytes | None:
 
 def list_goals(bases: Sequence[Base], *, compat: bool = False) -> tuple[Listed, ...]:
     """List the goals of all bases, sorted by name, then nearest first. In compat an invalid file
-    raises.
-    """
+    raises."""
     rows: list[tuple[str, int, Listed]] = []
     for rank, base in enumerate(bases):
         folder = os.path.join(base.path, "goals")

@@ -24,14 +24,12 @@ context_scripts (a mapping of a name to a shell command that only reads), prompt
 The prompt is a Tera template: {{{{ Args.NAME }}}} is a parameter, {{{{ Context.NAME }}}} is what a
 script printed. Every parameter that the prompt uses has a default or is required.
 
-Answer with the YAML in one code block and nothing else.
-"""
+Answer with the YAML in one code block and nothing else."""
 
 
 def goal_text(answer: str) -> str:
     """Return the goal file in an answer: the first code block, else the whole answer. Raise
-    UsageError if it is not a valid goal.
-    """
+    UsageError if it is not a valid goal."""
     block = _FENCE.search(answer)
     text = (block[1] if block else answer.strip()) + "\n"
     parse_goal(text.encode("utf-8", "replace"), "prompt.yaml")

@@ -18,8 +18,7 @@ def judge(
     compat: bool = False,
 ) -> None:
     """Apply `mode` to the errors. Each warning is reported once: in the report that `ask` shows,
-    else as a note. Compat reports warnings only along with errors, and withheld files always.
-    """
+    else as a note. Compat reports warnings only along with errors, and withheld files always."""
     asking = mode == "flexible" and ask is not None and bool(gathered.errors)
     for line in gathered.withheld:
         note(f"warning: {line}")

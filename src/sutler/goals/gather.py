@@ -3,8 +3,7 @@
 A run has at most six questions. The model command is any program that takes a prompt on stdin (or
 as an argument) and prints an answer. The only effect of an answer is that files are read. An answer
 that cannot be parsed gets one more question with the complaint. `compat` follows the original,
-which ends at such an answer and does not read the files of the last answer.
-"""
+which ends at such an answer and does not read the files of the last answer."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ QUOTED = 300
 
 class Round(Struct, frozen=True):
     """A question and its answer, for progress and records. Round 0 is the first question; `known`
-    is the number of files so far.
-    """
+    is the number of files so far."""
 
     number: int
     answer: Answer
@@ -85,8 +83,7 @@ class UnreadableAnswerError(RefusedError):
 
 class Ground(Struct, frozen=True):
     """Limits of a dialogue: the root, the redactor, the ceiling of each question, and the scan
-    rules that apply to requests of the model.
-    """
+    rules that apply to requests of the model."""
 
     root: str
     clean: Clean | None = None

@@ -22,8 +22,7 @@ def list_directory(
     root: str, options: Options, clean: Clean | None = None, rules: ScanRules = MODEL_RULES
 ) -> list[str]:
     """List files and folders below `dir`, sorted, down to `max_depth`. Leave out excluded files,
-    links and names that hold a secret.
-    """
+    links and names that hold a secret."""
     start = resolve(root, options.dir, ".")
     # A user who names such a folder in `dir` wants its files.
     exclusions = EXCLUDED if not EXCLUDED.intersection(options.dir.split("/")) else frozenset()

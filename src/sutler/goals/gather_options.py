@@ -31,8 +31,7 @@ class Options(Struct, frozen=True):
 
 class Parsed(Struct, frozen=True):
     """A request and its options. If `error` is set, the options could not be parsed and all have
-    their defaults.
-    """
+    their defaults."""
 
     prompt: str
     options: Options

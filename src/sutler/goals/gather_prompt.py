@@ -23,8 +23,7 @@ class Parts(Struct, frozen=True):
 
 class Loaded(Struct, frozen=True):
     """Parts specific to one question: loaded files as assign lines, paths that did not fit, and the
-    complaint about the last answer.
-    """
+    complaint about the last answer."""
 
     text: str = ""
     skipped: tuple[str, ...] = ()
@@ -79,8 +78,7 @@ def _complaint(complaint: str) -> str:
 
 def within(parts: Parts, loaded: Loaded, ceiling: Ceiling | None) -> str:
     """Render the question within the ceiling. Drop the deepest paths of the listing first, then the
-    names of skipped files. Raise RefusedError if the rest is still too large.
-    """
+    names of skipped files. Raise RefusedError if the rest is still too large."""
     whole = question(parts, loaded)
     if ceiling is None or ceiling.admits(whole):
         return whole

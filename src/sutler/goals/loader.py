@@ -57,8 +57,7 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
     """Compile a pattern: `*` is any text, `?` any character, nothing else is special. An empty
     pattern matches everything.
 
-    There is no backtracking: a pattern with many stars cannot take exponential time.
-    """
+    There is no backtracking: a pattern with many stars cannot take exponential time."""
     if not pattern:
         return lambda value: True
     pieces = pattern.split("*")
@@ -71,8 +70,7 @@ def build_matcher(pattern: str | None) -> Callable[[str], bool]:
 
 def _match_pieces(pieces: list[str], value: str) -> bool:
     """Match the texts between stars, each at its leftmost position; the first and the last are
-    anchored.
-    """
+    anchored."""
     if len(pieces) == 1:
         return len(value) == len(pieces[0]) and _fits(pieces[0], value, 0)
     first, *middle, last = pieces
@@ -104,8 +102,7 @@ class Marker(str):
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
     """The options of the specification, and three additions: the root that confines every read, the
-    redactor, and the scan rules.
-    """
+    redactor, and the scan rules."""
 
     dir: str = "."
     filter: str | None = None
@@ -147,8 +144,7 @@ def read_requested_files(
 
     Stop at `max_files` entries. Skip present entries and, silently, names that do not match
     `filter`. For a file over `max_file_size`, or one that cannot be read, store a message in place
-    of its content.
-    """
+    of its content."""
     options = load_options(options)
     matches = build_matcher(options.filter) if options.filter else None
     with Root(options.root) as base:
@@ -170,8 +166,7 @@ def read_include_files(
     options: LoadOptions | Mapping[str, object] = DEFAULTS,
 ) -> None:
     """Read the files that the user includes: without filter and `max_files`, but with the size
-    limit.
-    """
+    limit."""
     # A text is iterable too, but its characters are not paths.
     if not include_paths or isinstance(include_paths, str):
         return
@@ -210,8 +205,7 @@ def _decision(
     base: Root, path: RelPath, options: LoadOptions, named: bool
 ) -> FileEntry | Excluded | Problem:
     """Return the scan's decision about a file. Naming an excluded folder as `dir` opens that
-    folder, for a model too; exclusions below it still apply.
-    """
+    folder, for a model too; exclusions below it still apply."""
     verdict = explain(base, options.rules, path, named=named)
     if named or not isinstance(verdict, Excluded):
         return verdict
@@ -224,8 +218,7 @@ def _decision(
 
 def _text(data: bytes) -> str:
     """Decode as UTF-8, as the specification does. Detect UTF-16 and UTF-32 as well: with a NUL
-    between letters no redaction rule would match.
-    """
+    between letters no redaction rule would match."""
     decoded = decode(data) if b"\0" in data[:4096] else None
     return data.decode("utf-8", "replace") if decoded is None else decoded.text
 
@@ -244,8 +237,7 @@ def _size(base: Root, path: RelPath) -> int:
 
 def resolve(root: str, dir: str, file_path: str) -> RelPath:
     """Resolve a requested path to a path below the root, relative to `dir` unless absolute. Raise
-    RefusedError if it leads outside.
-    """
+    RefusedError if it leads outside."""
     spelled = file_path.replace("\\", "/") if os.sep == "\\" else file_path
     if spelled.startswith("/"):
         return parse_relpath(_below(root, spelled))
@@ -279,8 +271,7 @@ def build_context_assign_string(
     """Render the files as assign lines, in the mapping's order, with paths relative to `root`. No
     files give an empty text.
 
-    `compat` ignores `dir` and lets two files of one stem share one name, as the original does.
-    """
+    `compat` ignores `dir` and lets two files of one stem share one name, as the original does."""
     folder = "." if compat else dir
     return assign_text(
         ((_from_root(root, folder, path), text) for path, text in read_files.items()), compat=compat

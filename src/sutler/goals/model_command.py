@@ -19,8 +19,7 @@ def command_model(
     target: Target, *, cwd: str, environ: Mapping[str, str], seconds: float = 300.0
 ) -> Model:
     """Return a function that runs `target` for each prompt. A failure, a timeout and an answer
-    above 8 MiB raise ModelCommandError.
-    """
+    above 8 MiB raise ModelCommandError."""
     bounds = Bounds(seconds=seconds, out_bytes=ANSWER_BYTES)
 
     def ask(prompt: str) -> str:

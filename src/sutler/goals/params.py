@@ -46,8 +46,7 @@ def parse_words(words: Sequence[str]) -> dict[str, str]:
 
 def validate(goal: Goal, name: str, words: dict[str, str], *, compat: bool = False) -> Arguments:
     """Fill in defaults and check types (not in compat). Raise UsageError if a required parameter is
-    missing.
-    """
+    missing."""
     if not goal.parameters:
         return Arguments(words)
     missing = [

@@ -1,6 +1,5 @@
 """Run child processes and capture their output, with limits on time and size. Descendants are
-killed with the child.
-"""
+killed with the child."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ def capture(
     bounds: Bounds = DEFAULT_BOUNDS,
 ) -> Finished:
     """Run a program in its own process group, feed it, and capture its output. Raise OSError if it
-    cannot be started. An interrupt kills the group and propagates.
-    """
+    cannot be started. An interrupt kills the group and propagates."""
     # An interrupt between the fork and the assignment of `child` would leave an orphan.
     with _Held() as held:
         child = subprocess.Popen(
@@ -81,8 +79,7 @@ def capture(
 
 class _Held:
     """Defer Ctrl-C until `release`. No effect outside the main thread, where Python raises no
-    interrupts.
-    """
+    interrupts."""
 
     def __enter__(self) -> _Held:
         self.pending = False

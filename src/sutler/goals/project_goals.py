@@ -26,8 +26,7 @@ NO_PARAMETERS: Mapping[str, str] = {}
 
 class GoalRun(Struct, frozen=True):
     """A goal's prompt, the model's answer (empty without a model), warnings, and the number of
-    redactions by file and rule.
-    """
+    redactions by file and rule."""
 
     prompt: Prompt
     answer: str = ""
@@ -65,8 +64,7 @@ class Project(project.Project):
         DeniedError.
 
         `context` takes paths below the root, globs and `PATH:10-40`; `max_tokens` is a ceiling of
-        the whole prompt.
-        """
+        the whole prompt."""
         redactions, notes = self._redactions(), list[str]()
         job = Job(
             goal=goal,
@@ -90,8 +88,7 @@ class Project(project.Project):
     ) -> Gathering:
         """Let a model ask for the files it needs. `request` may end in `options:` and their pairs;
         `max_tokens` is a ceiling of every question; `rank` proposes the first files. Two
-        unreadable answers in a row are an UnreadableAnswerError, which holds the files so far.
-        """
+        unreadable answers in a row are an UnreadableAnswerError, which holds the files so far."""
         ground = Ground(
             self.place.root,
             self._redactions(),

@@ -15,8 +15,7 @@ PROMPT = "prompt"
 
 class Redactions:
     """A callable `(text, path) -> clean text`. Texts without a path, such as notes, are not
-    counted.
-    """
+    counted."""
 
     def __init__(self, clean: Clean) -> None:
         self._clean = clean

@@ -16,8 +16,7 @@ def reviewer(
     words: tuple[str, ...], env: Mapping[str, str]
 ) -> Callable[[str, str, str, str], str] | None:
     """Wrap the user's review command; None if it is not set. The command gets a JSON object with
-    path, base, ours and theirs on stdin and prints the whole text that it proposes.
-    """
+    path, base, ours and theirs on stdin and prints the whole text that it proposes."""
     if not words:
         return None
 

@@ -103,8 +103,7 @@ def _index(git: str, prefix: str) -> dict[str, Blob]:
 
 def _unstaged(git: str, index: Mapping[str, Blob], root: Root, snapshot: Snapshot) -> str:
     """Diff the tracked files whose bytes differ from the staged ones. Line ends alone are no
-    difference: git may convert them at checkout.
-    """
+    difference: git may convert them at checkout."""
     here = {str(entry.path) for entry in snapshot.entries}
     closed = frozenset(item.path for item in snapshot.excluded)
     old: dict[str, Blob] = {}

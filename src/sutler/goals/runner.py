@@ -32,8 +32,7 @@ from sutler.setting_table import Mode
 
 class Chosen(Struct, frozen=True, kw_only=True):
     """Context beyond the paths: changes since a revision, a diff, the files that rank best for the
-    goal (within `auto_tokens`), and files that are already loaded.
-    """
+    goal (within `auto_tokens`), and files that are already loaded."""
 
     since: str = ""
     diff: bool = False
@@ -46,8 +45,7 @@ NOTHING_CHOSEN = Chosen()
 
 class Job(Struct, frozen=True, kw_only=True):
     """Input of a run. `trust_file` is the user's own, outside every project. `stdin` is the text
-    that the path `-` stands for.
-    """
+    that the path `-` stands for."""
 
     goal: str
     words: tuple[str, ...] = ()
@@ -71,8 +69,7 @@ def _silent(_text: str) -> None:
 
 class Hooks(Struct, frozen=True):
     """Callbacks of the front: notes for the user, a question, the redactor, progress with the
-    number of files so far, and findings of texts that are redacted elsewhere.
-    """
+    number of files so far, and findings of texts that are redacted elsewhere."""
 
     note: Callable[[str], None] = _silent
     ask: Ask | None = None
@@ -163,8 +160,7 @@ def render_goal(
 ) -> str:
     """Render the prompt with `values`; a file beside it can be included by its name.
 
-    A project's template reads the environment only if it is trusted: a variable may be a secret.
-    """
+    A project's template reads the environment only if it is trusted: a variable may be a secret."""
 
     def load(name: str) -> str | None:
         data = loaded.files.get(name)
@@ -192,8 +188,7 @@ def render_goal(
 
 def context_files(job: Job, claw: Claw, hooks: Hooks, prompt: str) -> tuple[ContextFile, ...]:
     """Return the files that follow the prompt, within the ceiling: first those of the paths, then
-    the chosen ones. The error mode applies to files that were left out.
-    """
+    the chosen ones. The error mode applies to files that were left out."""
     chosen, paths, extra = job.chosen, job.paths, list(job.chosen.files)
     fill: list[ContextFile] = []
     if chosen.since or chosen.diff or chosen.auto_tokens is not None:
@@ -227,8 +222,7 @@ def _within(
     optional: frozenset[str],
 ) -> Gathered:
     """Select files in order while the whole prompt stays within the ceiling. Each other file is an
-    error, unless it is in `optional` (files that ranking added).
-    """
+    error, unless it is in `optional` (files that ranking added)."""
     if ceiling.admits(whole(gathered.files)):
         return gathered
     sizes = [ceiling.count(file.content) for file in gathered.files]
@@ -266,8 +260,7 @@ def target_of(claw: Claw, job: Job) -> Target:
 
 def receipt(prompt: Prompt, delivery: Delivery, clean: Clean | None = None) -> Sent:
     """Build the receipt, without the text itself: `{{prompt}}` replaces the prompt in the
-    arguments.
-    """
+    arguments."""
     words = tuple(
         word.replace(prompt.text, "{{prompt}}") if prompt.text else word for word in delivery.words
     )

@@ -38,8 +38,7 @@ def run_scripts(
     note: Callable[[str], None] = lambda text: None,
 ) -> dict[str, str]:
     """Return the output by script name. The first failure ends the run. Output on stderr becomes a
-    note.
-    """
+    note."""
     full_env = {**env, **{variable(name): value for name, value in args.items()}}
     # Shipped goals run modules of this package, which the `python` on PATH may lack.
     full_env["SUTLER_PYTHON"] = sys.executable

@@ -44,8 +44,7 @@ def section(
     files: Sequence[ContextFile], claw: Claw, depth: int | None, *, compat: bool = False
 ) -> str:
     """Render summary, tree and files. `compat` gives the original's bytes: two blank lines before
-    the notes, fences of three backticks whatever the content, and unquoted paths.
-    """
+    the notes, fences of three backticks whatever the content, and unquoted paths."""
     notes = (
         "## Notes\n"
         f"- Maximum file size: {claw.max_file_size_kb} KB\n"

@@ -29,8 +29,7 @@ _WORD_LIMIT = 128 * 1024 if sys.platform == "linux" else 1 << 30
 
 class Target(Struct, frozen=True):
     """A program and the template of its arguments; without the placeholder the prompt goes to
-    stdin.
-    """
+    stdin."""
 
     command: str
     template: str = PLACEHOLDER
@@ -56,8 +55,7 @@ class Delivery(Struct, frozen=True):
 
 def profile(name: str, own: Mapping[str, str] | None = None) -> Target:
     """Return a named profile: the user's own from `[commands]`, else a built-in one. `ollama:MODEL`
-    names the model as well.
-    """
+    names the model as well."""
     if own and name in own:
         return target_of_line(own[name])
     base, _, model = name.partition(":")
@@ -115,8 +113,7 @@ def locate(command: str, environ: Mapping[str, str]) -> str:
 
 def plan(target: Target, prompt: str, environ: Mapping[str, str]) -> Delivery:
     """Choose how to pass the prompt. A prompt that does not fit in an argument goes to stdin, with
-    a note.
-    """
+    a note."""
     program = locate(target.command, environ)
     words = split(target.template)
     if PLACEHOLDER not in target.template:
@@ -167,8 +164,7 @@ Sink = Callable[[bytes], None]
 
 class Watching(Struct, frozen=True):
     """Supervision of a run: a time limit, and a sink that gets the answer instead of our stdout.
-    With either, the program runs in its own process group, which is killed at the end.
-    """
+    With either, the program runs in its own process group, which is killed at the end."""
 
     seconds: float | None = None
     sink: Sink | None = None

@@ -2,8 +2,7 @@
 
 A link is followed only inside the project: its target must lie below the named folder or below the
 current one, and the same filters apply to it as to other files there. The decision uses the real
-path. Reading goes through a descriptor of the target's folder and follows no link.
-"""
+path. Reading goes through a descriptor of the target's folder and follows no link."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ class Link(Struct, frozen=True):
 
 def links_in(host: str, snapshot: Snapshot, bounds: Sequence[str]) -> Iterator[Link]:
     """Yield the links that a scan of `host` excluded, with their targets. `bounds` are real folders
-    that a target must be below.
-    """
+    that a target must be below."""
     for exclusion in snapshot.excluded:
         if exclusion.reason == "symlink":
             path = exclusion.path.rstrip("/")

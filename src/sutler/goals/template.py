@@ -2,8 +2,7 @@
 
 Tera has no limits of its own: a template can loop for hours, use all memory or overflow the stack,
 which ends the process. The child bounds all three; if it is killed, the parent raises an error.
-A template can include only the files passed with it, because its folder holds no others.
-"""
+A template can include only the files passed with it, because its folder holds no others."""
 
 from __future__ import annotations
 
@@ -61,8 +60,7 @@ def _names(text: str) -> list[str]:
 
 def environment_read(text: str) -> str | None:
     """Return the variable that a template reads with `get_env`, "" if its name is computed, None if
-    there is no `get_env`.
-    """
+    there is no `get_env`."""
     match = _GET_ENV.search(text)
     return (match[1] or "") if match else None
 
@@ -177,8 +175,7 @@ def _error(code: int, detail: str, name: str, main: str) -> TemplateError:
 
 def _refusal(detail: str, name: str, main: str) -> TemplateError:
     """Build the error from Tera's message, with the position in words: `template 'x.md': line 2,
-    column 3: expected …`.
-    """
+    column 3: expected …`."""
     where = name
     if match := _PARSE.search(detail):
         where = name if match[1] == main else match[1]

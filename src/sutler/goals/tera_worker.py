@@ -3,8 +3,7 @@
 Runs as a script, with the folder that holds `pytera` as its argument. Reads one JSON request
 (`main`, `context`, `out_bytes`) from standard input and writes the text to standard output. Exit
 code 3 means that Tera rejected the template; the reason is on standard error. Imports nothing from
-sutler, to keep the start short.
-"""
+sutler, to keep the start short."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ content.
 A grant is a path and a digest. For a goal the digest covers every file of its folder, and files of
 the project that a script names by their path from the project's folder. If a byte of these changes,
 the grant is void. Files that a script uses without naming them (a Makefile, an installed program,
-an imported module) are not covered. The model command has a separate grant.
-"""
+an imported module) are not covered. The model command has a separate grant."""
 
 from __future__ import annotations
 
@@ -97,8 +96,7 @@ _WORD = re.compile(r"[^\s'\"|&;<>()$`=,]+")
 
 def helpers_of(loaded: Found) -> dict[str, bytes]:
     """Return the files of the project that the goal's scripts name, by their path from the folder
-    that holds `.sutler`.
-    """
+    that holds `.sutler`."""
     top = os.path.realpath(os.path.dirname(loaded.base.path))
     helpers: dict[str, bytes] = {}
     for script in loaded.goal.scripts:

@@ -1,7 +1,6 @@
 """YAML with scalars as written (`1.10` stays `1.10`) and the line of every value.
 
-Uses the node API, because a typed loader discards the original text.
-"""
+Uses the node API, because a typed loader discards the original text."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ _FALSE = ("false", "False", "FALSE")
 
 class Field:
     """A value of a file with its line, and conversions to types. All fields of a file share one
-    list `warnings`.
-    """
+    list `warnings`."""
 
     def __init__(self, file: str, name: str, node: Any, warnings: list[str]) -> None:
         self.file = file
@@ -106,8 +104,7 @@ class Field:
 
     def record(self, keys: Sequence[str], *, compat: bool) -> dict[str, Field]:
         """Return the fields of a mapping with a fixed set of keys. Skip unknown keys with a warning
-        and a hint; compat skips them silently.
-        """
+        and a hint; compat skips them silently."""
         fields = self.pairs()
         for name, field in fields.items():
             if name not in keys and not compat:

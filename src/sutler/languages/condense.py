@@ -2,8 +2,7 @@
 
 Works on redacted text, so that no cut can hide a part of a secret from the redactor. A condensed
 text says so in its first line, or at the place of each literal. Literals keep every line in its
-place; the other kinds do not, and have no line numbers.
-"""
+place; the other kinds do not, and have no line numbers."""
 
 from __future__ import annotations
 

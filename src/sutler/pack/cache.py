@@ -6,8 +6,7 @@ or cut. For most files that is a digest and a number; for a file with something 
 changed lines as they may leave. A cached result is used when the file's bytes have the digest on
 record. The digest itself is taken from the cache when the inode, the size and both times are
 unchanged, and the file was left alone for some seconds before it was read. A cache that is damaged,
-old or made by other rules is ignored.
-"""
+old or made by other rules is ignored."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ _CHECK = 4  # bytes of the checksum
 UNCOUNTED = -1
 RACY_NS = 2_000_000_000
 """A file changed this shortly before it was read may change again within one tick of the clock: not
-trusted.
-"""
+trusted."""
 MAX_FIGURES = 2000
 MAX_CHANGED = 1_000_000
 """Characters of changed lines that are kept of one file."""
@@ -54,8 +52,7 @@ _ADDRESSED: frozenset[str] = frozenset(
 class CachedFile(Struct, frozen=True, array_like=True, omit_defaults=True):
     """One file as it was last packed. No digest: the file holds no text. `section` is what its
     section depended on besides the content; `lines` are those that redaction changed, by number
-    from 0.
-    """
+    from 0."""
 
     digest: str
     tokens: int = UNCOUNTED
@@ -75,8 +72,7 @@ class Files(Struct, frozen=True, array_like=True):
 
 class Figures(Struct, frozen=True, array_like=True):
     """Numbers about texts, by kind and digest. A file of its own: a limited pack need not read
-    about every file.
-    """
+    about every file."""
 
     format: int
     figures: dict[str, int]
@@ -100,8 +96,7 @@ def section_key(section: Section) -> str:
 
 class PackCache:
     """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without
-    a name it keeps nothing.
-    """
+    a name it keeps nothing."""
 
     __slots__ = ("_environ", "_figures", "_files", "_fresh", "_noted", "_started", "name")
 
@@ -166,8 +161,7 @@ class PackCache:
 
     def tokens(self, section: Section, count: Callable[[], int]) -> int:
         """What a section costs in tokens: from the cache, or counted and added to the record of its
-        file. Excerpts go by their text, since they depend on the task.
-        """
+        file. Excerpts go by their text, since they depend on the task."""
         state = section_key(section)
         if section.level not in _ADDRESSED:
             key = (state, section.sha256, section.source, section.encoding, section.path)
@@ -205,8 +199,7 @@ class PackCache:
 
     def save(self, *, whole: bool) -> None:
         """Keep what this run learned. A run that saw the `whole` project drops the files it did not
-        see.
-        """
+        see."""
         if not self.name:
             return
         if self._noted and not self._noted.items() <= self.figures.items():
@@ -235,8 +228,7 @@ def cache_for(
     root: str, settings: Settings, request: Request, environ: Mapping[str, str]
 ) -> PackCache:
     """The cache of a project for packs of this kind: other rules, another format, cut or
-    vocabulary, another cache.
-    """
+    vocabulary, another cache."""
     rules = ""
     if settings.flag("redact"):
         from sutler.secrets.cleaner import redactor_mark

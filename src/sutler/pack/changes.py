@@ -1,6 +1,5 @@
 """`--since`, `--diff` and `--log`: what changed, as text that may leave and as files that come
-first.
-"""
+first."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ DIFF, LOG = "git/changes.diff", "git/log.txt"
 
 class Changes(Struct, frozen=True):
     """Changed paths that are still there, and the texts made from them: clean, ready to stand as
-    sections.
-    """
+    sections."""
 
     paths: tuple[RelPath, ...] = ()
     texts: tuple[Material, ...] = ()
@@ -46,15 +44,13 @@ class Changes(Struct, frozen=True):
 
     def task(self) -> str:
         """What to rank the rest for when no goal is given: what has to do with the changed
-        files.
-        """
+        files."""
         return "".join(f"`{path}`\n" for path in self.paths[:40])
 
 
 def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> Changes:
     """Read what was asked for from the repository's objects; nothing of its configuration takes
-    part.
-    """
+    part."""
     repository = find_repository(root.anchor)
     if repository is None:
         raise UsageError(
@@ -91,8 +87,7 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
 
 def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
     """What the working tree changes of the last commit, for a contract. Every committed file is
-    compared, those too that a pack leaves out; new files are those that no ignore rule excludes.
-    """
+    compared, those too that a pack leaves out; new files are those that no ignore rule excludes."""
     repository = find_repository(root.anchor)
     if repository is None:
         raise UsageError(
@@ -147,8 +142,7 @@ def _first(message: str) -> str:
 
 def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
     """Without what the scan leaves out: a file that may not leave may not leave as a diff
-    either.
-    """
+    either."""
     kept_out = {item.path for item in snapshot.excluded}
     pruned = tuple(item.path for item in snapshot.excluded if item.path.endswith("/"))
     return [
@@ -188,8 +182,7 @@ def _lines(data: bytes | None, path: str, clean: Clean) -> list[str] | None:
 
 def _material(name: str, text: str, reason: str, snapshot: Snapshot) -> Material:
     """A text of ours as if it were a file: named, so that it comes first, under a path that no file
-    has.
-    """
+    has."""
     taken = {entry.path for entry in snapshot.entries}
     path, number = name, 0
     while RelPath(path) in taken:

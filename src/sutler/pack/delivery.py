@@ -30,8 +30,7 @@ def send(
     project: Scope, made: Made, format: str, goal: str = "", *, count_tokens: bool = True
 ) -> Sending:
     """Render a document. `json` and `msgpack` are its wire shape, `markdown` is for people and, of
-    a summary, for models; `prompt` is what a backend gets of a task.
-    """
+    a summary, for models; `prompt` is what a backend gets of a task."""
     document = made.document
     limit, unit = project.settings.limit()
     counter = project.settings.text("counter")
@@ -98,8 +97,7 @@ def _wire(document: FullPack | SummaryPack | ContextPack, format: str) -> bytes:
 
 def document_id(document: FullPack | SummaryPack | ContextPack) -> str:
     """Names the document by its content, whatever format it travels in and whenever its files were
-    touched.
-    """
+    touched."""
     if not isinstance(document, ContextPack):
         document = replace(document, metadata=replace(document.metadata, created_at=""))
     return sha256(serialize(document, "json")).hexdigest()

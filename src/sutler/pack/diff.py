@@ -28,8 +28,7 @@ AnyPack = Pack | FullPack | SummaryPack | ContextPack
 
 def read_pack(data: bytes) -> AnyPack:
     """The pack in a file: markdown, xml, json or a document. A rendered pack proves itself while it
-    is read.
-    """
+    is read."""
     from sutler.formats import parse
 
     if not is_document(data):
@@ -70,8 +69,7 @@ _UNNAMED = _Seen("", note="no room for its name, or gone")
 
 def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
     """What entered, left, changed level or text from `before` to `after`, and why. Sorted by
-    path.
-    """
+    path."""
     old, new = _files(before), _files(after)
     unseen, gone = _unseen(before), _unseen(after)
     groups: dict[str, list[PackChange]] = {"entered": [], "left": [], "level": [], "content": []}
@@ -90,8 +88,7 @@ def diff_packs(before: AnyPack, after: AnyPack) -> PackDiff:
 
 def _unseen(pack: AnyPack) -> _Seen:
     """What a path that a pack does not name is to it: a pack that counted files without naming them
-    cannot tell.
-    """
+    cannot tell."""
     counted = pack.listing.unnamed if isinstance(pack, Pack) else 0
     return _UNNAMED if counted else _ABSENT
 

@@ -1,6 +1,5 @@
 """Seed 004's documents: a project's snapshot, its full pack and its summary pack, built from clean
-text alone.
-"""
+text alone."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ from sutler.tasks.wire import ContextPack
 NO_LIMIT = 2**62
 TOKEN_BYTES = 4
 """Bytes of source text in a token, roughly: only for choosing between full and summary under a
-token budget.
-"""
+token budget."""
 
 
 class Made(Struct, frozen=True):
@@ -91,8 +89,7 @@ def cut_of(settings: Settings, constraints: PackConstraints) -> TruncationConfig
 
 def chosen(project: Scope, *, capped: bool = True) -> tuple[Snapshot, tuple[str, ...]]:
     """What the globs leave of the scan, as a snapshot of its own; and its paths, strongest claim
-    first.
-    """
+    first."""
     snapshot = project.scan()
     request = project.request()
     selection = project.select(snapshot, request if capped else replace(request, max_files=None))
@@ -112,8 +109,7 @@ def snapshot_of(project: Scope, environ: Mapping[str, str] = os.environ) -> Proj
 
 def select_type(project: Scope, constraints: PackConstraints) -> tuple[PackType, str]:
     """Full or summary, and why. The cap on files is a reason for a summary here, so it does not cap
-    first.
-    """
+    first."""
     snapshot, _ = chosen(project, capped=False)
     cut = cut_of(project.settings, constraints)
     measured = _measured(project, snapshot, constraints, cut)
@@ -124,8 +120,7 @@ def _measured(
     project: Scope, snapshot: Snapshot, constraints: PackConstraints, cut: TruncationConfig
 ) -> dict[str, int] | None:
     """The bytes that each file would show in a full pack. None where there are more files than
-    such a pack may have: then nothing need be read.
-    """
+    such a pack may have: then nothing need be read."""
     entries = [entry for entry, facts in packs.classified(snapshot) if extractable(facts)]
     if len(entries) > constraints.max_files or constraints.prefer_summary:
         return None
@@ -202,8 +197,7 @@ def _made(
     document: FullPack | SummaryPack, shown: list[Shown], material: packs.Material, rule: Rule
 ) -> Made:
     """What a document shows and leaves out. A summary leaves out what it did not choose, and not
-    for want of room.
-    """
+    for want of room."""
     reason: Reason = "not_selected" if isinstance(document, SummaryPack) else "budget"
     inside = {one.path for one in shown}
     left = [
@@ -231,8 +225,7 @@ def _gather(
     project: Scope, room: int | None = None, cut: TruncationConfig | None = None
 ) -> packs.Material:
     """Read and clean what a summary needs; with `room`, as many texts besides as may enter a full
-    pack.
-    """
+    pack."""
     snapshot, order = chosen(project, capped=room is not None)
     pairs = packs.classified(snapshot)
     sources = read_sources(project.opened(), own_sources(pairs))
@@ -307,8 +300,7 @@ def _affordable(
     huge: set[str],
 ) -> list[str]:
     """Which files can enter, by their sizes alone: key files first, then by claim. What cannot is
-    not even read.
-    """
+    not even read."""
     sizes: dict[str, int] = {entry.path: entry.size for entry, facts in pairs if extractable(facts)}
     keys = [entry.path for entry, _ in key_files(pairs, central)]
     affordable: list[str] = []
@@ -322,8 +314,7 @@ def _affordable(
 
 def created_at(snapshot: Snapshot, environ: Mapping[str, str] = os.environ) -> str:
     """The time of the newest file: the state that a pack shows, and the same for the same files.
-    When the pack was made and where it went is in its receipt. SOURCE_DATE_EPOCH outranks it.
-    """
+    When the pack was made and where it went is in its receipt. SOURCE_DATE_EPOCH outranks it."""
     newest = max((entry.mtime_ns for entry in snapshot.entries), default=0) // 1_000_000_000
     return _moment(environ.get("SOURCE_DATE_EPOCH", "") or str(newest))
 

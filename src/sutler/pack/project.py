@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 class Packing:
     """A pack that is made while it is read. Iterate for its text, or call `text` or `write`; then
-    read `report`.
-    """
+    read `report`."""
 
     def __init__(
         self,
@@ -84,8 +83,7 @@ class Packing:
 
     def write(self, path: str) -> Report:
         """Write the pack to `path`, all of it or nothing: an old file stays until the new one is
-        whole.
-        """
+        whole."""
         with replacing(path) as write:
             for run in make(self._started()):
                 write(run)
@@ -97,8 +95,7 @@ class Packing:
 
     def write_parts(self, size: int, name: Callable[[int], str]) -> int:
         """Write the pack as several complete packs of at most `size` each, in the budget's unit;
-        returns how many.
-        """
+        returns how many."""
         from sutler.pack.parts import split_text
 
         budget = self.request.budget
@@ -120,8 +117,7 @@ class Packing:
 
     def _started(self) -> PackRun:
         """A new run, since a pack may be read more than once and the tree may have changed
-        between.
-        """
+        between."""
         self._run = run = self._new_run()
         run.progress, run.watch, run.empty_ok = self.progress, self.watch, self.empty_ok
         return run
@@ -151,8 +147,7 @@ class Project(Scope):
     ) -> Packing:
         """A pack of the project for `goal`. Nothing is read before the pack is iterated or written.
         `since` puts the files changed since a revision first, `diff` adds the diff against it,
-        `log` the last commits. `header` is printed before the files, `instructions` behind them.
-        """
+        `log` the last commits. `header` is printed before the files, `instructions` behind them."""
         for name, text in (("goal", goal), ("header", header), ("instructions", instructions)):
             require_unicode(name, text)
         project = self
@@ -184,8 +179,7 @@ class Project(Scope):
 
     def select_pack(self, constraints: PackConstraints | None = None) -> tuple[PackType, str]:
         """Seed 004's PackSelector: full or summary, and the reason. Without constraints the
-        settings are asked.
-        """
+        settings are asked."""
         from sutler.pack import documents
 
         return documents.select_type(self, constraints or documents.constraints_of(self.settings))

@@ -1,6 +1,5 @@
 """The transparency record: one receipt for each pack that leaves, kept outside the tree and
-provable later.
-"""
+provable later."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ Info = dict[str, str | int | dict[str, int]]
 
 class Sent(Struct, frozen=True):
     """One file as it left: its display path, how much of it, and the digest of the text that was
-    sent.
-    """
+    sent."""
 
     path: str
     level: str
@@ -52,8 +50,7 @@ class Sent(Struct, frozen=True):
 
 class Receipt(Struct, frozen=True, kw_only=True):
     """What left the machine, when, where to, and under which protection. `seal` is keyed by this
-    installation.
-    """
+    installation."""
 
     context_pack_info: Info  # seed 004's fields and no others
     pack_id: str
@@ -127,8 +124,7 @@ def receipt_of_prompt(
     goal: str, destination: str, size: int, digest: str, files: Mapping[str, str]
 ) -> Receipt:
     """The receipt of a goal's prompt: its own digest is its id; `files` maps what was embedded to
-    digests.
-    """
+    digests."""
     from sutler.formats.transparency import ContextPackInfo, ExclusionsByReason
 
     info = ContextPackInfo(
@@ -167,8 +163,7 @@ def _now() -> str:
 
 def sealed(receipt: Receipt, key: bytes) -> Receipt:
     """The receipt with its seal: who lacks this installation's key can neither change nor make
-    one.
-    """
+    one."""
     return msgspec.structs.replace(receipt, seal=_seal(receipt, key))
 
 
@@ -189,8 +184,7 @@ def record_in(store: Store, key: bytes, receipt: Receipt) -> Receipt:
 
 def _row(done: Receipt) -> Row:
     """The receipt as the store has it. A pack's id covers its manifest: the same id, the same
-    files.
-    """
+    files."""
     bare, files = done, b""
     if done.format != PROMPT:
         bare = msgspec.structs.replace(done, files=())
@@ -204,8 +198,7 @@ def receipts(
     root: str, environ: Mapping[str, str], limit: int = 100, *, start: str = "", files: bool = True
 ) -> list[Receipt]:
     """The newest receipts of a project, newest first; of packs whose id begins with `start`.
-    `files` says whether to read what each of them held.
-    """
+    `files` says whether to read what each of them held."""
     store, _, _ = home.open_store(root, environ)
     try:
         found = [_decoded(row) for row in store.receipts(limit, start)]
@@ -223,8 +216,7 @@ def _decoded(row: StoredReceipt) -> Receipt:
 
 def _filled(receipt: Receipt, store: Store) -> Receipt:
     """The receipt with the files that the store keeps apart. Those of early versions lie in the
-    receipt itself.
-    """
+    receipt itself."""
     if receipt.files:
         return receipt
     packed = store.sent(receipt.pack_id)
@@ -273,8 +265,7 @@ def matches(receipt: Receipt, sections: Mapping[str, str]) -> list[str]:
 def recorded(receipt: Receipt, root: str, environ: Mapping[str, str]) -> tuple[Receipt, str]:
     """The receipt, sealed and kept for the project's store: put into it at once where others have
     to see it, else with the next that opens it. What goes wrong is a note and not the end: the pack
-    has already left.
-    """
+    has already left."""
     try:
         directory, _, key = home.project_folder(root, environ)
         receipt = sealed(receipt, key)

@@ -48,8 +48,7 @@ class Shown(Struct, frozen=True, gc=False):
 
 class Report(Struct, frozen=True):
     """A finished pack's account of itself. `used` is counted on the very text, in the budget's
-    unit.
-    """
+    unit."""
 
     pack_id: str
     format: str
@@ -101,8 +100,7 @@ class Report(Struct, frozen=True):
 
 def by_reason(excluded: Iterable[Excluded]) -> list[tuple[str, int]]:
     """Counts for people. The inside of `.git` is on record, but not counted as files of the
-    project.
-    """
+    project."""
     tally: Counter[str] = Counter()
     for item in excluded:
         if item.rule.source != "git":
@@ -117,8 +115,7 @@ def capped(excluded: Iterable[Excluded]) -> frozenset[str]:
 
 def shown_text(path: RelPath, level: str, text: str, reason: str, whole: CleanText | None) -> Shown:
     """A file in a document: `text` is what it shows, `whole` the clean file that this was taken
-    from.
-    """
+    from."""
     data = text.encode("utf-8", "surrogatepass")
     rules = tuple(one.rule for one in whole.findings if one.confidence > 0) if whole else ()
     hidden = whole.hidden if whole else ()
@@ -144,8 +141,7 @@ class BuiltFile(Struct, frozen=True, array_like=True, gc=False):
 
 class Batch(Struct, frozen=True, array_like=True):
     """Built sections: their account, their text, the part of it that the ending's digest covers,
-    their manifest lines.
-    """
+    their manifest lines."""
 
     files: list[BuiltFile]
     excluded: list[tuple[int, Reason, Rule, CachedFile | None]]
@@ -309,8 +305,7 @@ def judge(
 ) -> None:
     """strict: any problem refuses. flexible: a problem with something the user named asks, and
     without anyone to ask refuses; the rest is recorded. ignore: everything is recorded and nothing
-    refuses.
-    """
+    refuses."""
     mode = settings.text("mode")
     if mode == "ignore":
         return

@@ -53,8 +53,7 @@ Classified = Sequence[tuple[FileEntry, FileFacts]]
 WITHHELD = Rule("policy", "kept back from this caller")
 GOAL_LIMIT: tuple[tuple[int, Unit], tuple[int, Unit]] = ((60_000, "chars"), (16_000, "tokens"))
 """The ceiling of a pack for a goal without a budget: where no tokens are counted, and where they
-are.
-"""
+are."""
 UNTICKED = Rule("selection", "unticked by you")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
@@ -62,8 +61,7 @@ RANKED = 500
 
 class Scope:
     """A folder, or several files and folders below one root, as settings and a caller's policy show it:
-    what the steps of a pack work on.
-    """
+    what the steps of a pack work on."""
 
     def __init__(
         self,
@@ -93,8 +91,7 @@ class Scope:
 
     def writing_to(self, *paths: str) -> Self:
         """The project without the files that this run writes: a pack must not pack the pack before
-        it.
-        """
+        it."""
         copy = self._copy(self.settings)
         copy.outputs = tuple(
             os.path.relpath(os.path.abspath(path), self.place.root) for path in paths
@@ -109,16 +106,14 @@ class Scope:
 
     def seen_by(self, readable: Readable) -> Self:
         """The project as a caller sees it who may read only what `readable` keeps: asked anew of
-        every scan, so that a file which comes between two of them is judged too.
-        """
+        every scan, so that a file which comes between two of them is judged too."""
         copy = self._copy(self.settings)
         copy._readable = readable
         return copy
 
     def numbered(self) -> Self:
         """The project whose clean texts carry ordinals instead of tags, counted over all texts of
-        one document.
-        """
+        one document."""
         if self._numbering is not None:
             return self
         from sutler.secrets.cleaner import Numbering
@@ -145,8 +140,7 @@ class Scope:
 
     def opened(self) -> Root:
         """The root, opened once for this project and its copies. Refuse if its path names another
-        directory by now.
-        """
+        directory by now."""
         if not self._opened:
             self._opened.append(Root(self.place.root))
         root = self._opened[0]
@@ -164,8 +158,7 @@ class Scope:
 
     def scan(self) -> Snapshot:
         """What is there: entries, exclusions with their rule, problems. Reads names, not
-        contents.
-        """
+        contents."""
         snapshot = self.found()
         return masked(snapshot, self.clean(len(snapshot.entries) * PER_FILE))
 
@@ -307,8 +300,7 @@ class Scope:
 
     def clean(self, size: int = 0) -> Clean:
         """The redactor that every text passes before it is cut, counted or shown; `size` is how
-        much is to come.
-        """
+        much is to come."""
         clean = cleaner(self.settings, size)
         if self.settings.flag("redact"):
             clean = self.secrets.hiding(clean)
@@ -316,8 +308,7 @@ class Scope:
 
     def quotable(self, text: str) -> str:
         """Words for a person or a record that may quote a name or an argument. The user's
-        allow-list does not count here, and nothing is quoted with a secret in it.
-        """
+        allow-list does not count here, and nothing is quoted with a secret in it."""
         values = self.secrets.values()
         shown = CleanText(told(text))
         return (values.hide(shown) if values is not None else shown).text

@@ -2,8 +2,7 @@
 Schemas.
 
 Reading tolerates unknown fields and converts older versions; writing refuses fields the schema does
-not have.
-"""
+not have."""
 
 from __future__ import annotations
 
@@ -121,8 +120,7 @@ def _recognise(plain: Mapping[str, Any]) -> str:
 
 def _upgraded(plain: dict[str, Any], name: str) -> dict[str, Any]:
     """Step by step from the version it was written in to this one. No version at all is version
-    0.
-    """
+    0."""
     given = plain.get("schema_version", plain.get("schemaVersion", 0))
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise _unreadable(f"schema version {given!r} is not a version")

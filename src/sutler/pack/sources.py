@@ -1,6 +1,5 @@
 """The sources of a project as the graph of their uses needs them: raw text, of which only paths and
-numbers leave.
-"""
+numbers leave."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ from sutler.version import VERSION
 
 MAX_SOURCES = 4_000
 """Files that take part in the graph, the shallow ones first: what a tree adds beyond that changes
-no order near the top.
-"""
+no order near the top."""
 MAX_BYTES = 300_000
 """A larger file is data, or written by a program."""
 HEAD = 4_000
@@ -62,8 +60,7 @@ def read_sources(
 ) -> dict[str, tuple[str, str]]:
     """Language and text of each file that can be read; with `heads`, of files whose imports say
     what they use only as much as holds them. Bytes are taken as Latin-1: names of modules are
-    ASCII, and nothing of the text is shown.
-    """
+    ASCII, and nothing of the text is shown."""
     sources: dict[str, tuple[str, str]] = {}
     with root.reader() as reader:
         for entry, facts in pairs:
@@ -76,8 +73,7 @@ def read_sources(
 
 def workspace_packages(root: Root, pairs: Sequence[Classified]) -> dict[str, Package]:
     """The packages of a JavaScript workspace by their names; a single package has no use for its
-    own name.
-    """
+    own name."""
     manifests = _package_manifests(pairs)
     packages: dict[str, Package] = {}
     if len(manifests) < 2:
@@ -108,8 +104,7 @@ def central_files(
 ) -> dict[str, int]:
     """How many files use each. Kept between runs for as long as no source changes; files that
     changed shortly before `started` (in nanoseconds) may change again unnoticed, and are not
-    relied on.
-    """
+    relied on."""
     own = own_sources(pairs)
     key = _key([*own, *_package_manifests(pairs)])
     name = f"uses-{project_id(root.host_path, home.key(environ))}.bin"

@@ -1,6 +1,5 @@
 """Task packs of a project (seed 002): the task's words cleaned, its files read through the one
-door, then packed.
-"""
+door, then packed."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ from sutler.tasks.wire import TIER_CHARS, ContextPack, TaskSpec, Tier
 
 class ContextPacker:
     """`ContextPacker(project).build(task)`: same task and same files, same pack. A tier given here
-    outranks the task's own; `max_chars` outranks both.
-    """
+    outranks the task's own; `max_chars` outranks both."""
 
     def __init__(
         self,
@@ -82,8 +80,7 @@ def _scores(
     project: Scope, task: TaskSpec, snapshot: Snapshot, order: Sequence[str], limit: int
 ) -> dict[str, float]:
     """The order of the contract's files: by claim; by rank for the task's words where not all of
-    them can fit.
-    """
+    them can fit."""
     scores = {path: float(-place) for place, path in enumerate(order)}
     sizes: dict[str, int] = {entry.path: entry.size for entry in snapshot.entries}
     if sum(sizes[path] for path in owned(list(sizes), task.files_contract)) > limit:
@@ -96,8 +93,7 @@ def _scores(
 
 def _users(root: Root, task: TaskSpec, snapshot: Snapshot) -> dict[str, list[str]]:
     """The files that use each file, where the contract allows any: a change of a file has to
-    know what depends on it.
-    """
+    know what depends on it."""
     if not owned([entry.path for entry in snapshot.entries], task.files_contract):
         return {}
     from sutler.survey.graph import users
@@ -145,8 +141,7 @@ def _named(
     root: Root, project: Scope, task: TaskSpec, snapshot: Snapshot
 ) -> tuple[list[FileEntry], dict[str, Problem]]:
     """Files that the task's context names and the scan left out: named files bypass ignore rules,
-    never a denial.
-    """
+    never a denial."""
     known = {entry.path for entry in snapshot.entries}
     found: list[FileEntry] = []
     out: dict[str, Problem] = {}

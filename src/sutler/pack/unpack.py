@@ -1,6 +1,5 @@
 """The files of a pack, and new files below a directory: parents are made as needed, nothing is
-written through a link or over a file.
-"""
+written through a link or over a file."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ def unpacked(pack: AnyPack) -> list[UnpackedFile]:
 
 def _data(section: Section) -> bytes:
     """The bytes of the file: in its own encoding where the pack shows all of it. Of a file that a
-    processor turned into text there is only the text.
-    """
+    processor turned into text there is only the text."""
     own = section.level == "full" and section.encoding != PROCESSED
     return encode(section.body.text, section.encoding if own else "utf-8")
 
@@ -77,8 +75,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
     how many.
 
     A path that exists is refused before anything is written; later collisions (another process)
-    stop the work.
-    """
+    stop the work."""
     wanted = list(files)
     for path, _, _ in wanted:
         if parse_relpath(path) != path or not path:
@@ -107,8 +104,7 @@ def deposit(directory: str, files: Iterable[tuple[RelPath, bytes, int]]) -> int:
 
 def _exists(root: int, path: str) -> bool:
     """Whether something stands at `path`, or stands in its way. Looks at each step without
-    following links.
-    """
+    following links."""
     fd, opened = root, False
     *parents, name = path.split("/")
     try:

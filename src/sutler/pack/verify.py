@@ -57,8 +57,7 @@ def check_pack(data: bytes, root_path: str, environ: Mapping[str, str]) -> PackC
 
 def pack_id_of(data: bytes, pack: AnyPack) -> str:
     """A rendered pack ends with its digest, which reading it has proved; a document's is
-    derived.
-    """
+    derived."""
     if not isinstance(pack, Pack):
         return document_id(pack)
     found = re.findall(rb'"digest"\s*:\s*"([0-9a-f]{64})"', data[-4_096:])
@@ -67,8 +66,7 @@ def pack_id_of(data: bytes, pack: AnyPack) -> str:
 
 def _receipt(pack_id: str, project: Project, environ: Mapping[str, str]) -> str:
     """When and where to this pack left, if the ledger knows; a ledger that cannot be read knows
-    nothing.
-    """
+    nothing."""
     try:
         found = receipts.find(project.place.root, environ, pack_id)
         receipts.verify(found, environ)

@@ -30,8 +30,7 @@ def is_archive(path: str) -> bool:
 
 def unpacked(path: str, environ: Mapping[str, str]) -> str:
     """A folder with the regular files of an archive, from the cache if it was unpacked before. A
-    single folder at the top is left out, as in sdists and npm tarballs.
-    """
+    single folder at the top is left out, as in sdists and npm tarballs."""
     what = f"the archive {quote(os.path.basename(path))}"
     try:
         with open(path, "rb") as stream:

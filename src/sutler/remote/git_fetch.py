@@ -2,8 +2,7 @@
 
 git does the transport and keeps the objects: no hooks, no filters, no submodules, no prompts, no
 configuration of the user's or the machine's, one protocol, no redirects. Files are written from the
-objects by this module, so that no checkout runs. Time and disk are bounded.
-"""
+objects by this module, so that no checkout runs. Time and disk are bounded."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ _SETTINGS = (
 
 def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     """A folder with the files of the wanted commit, and the older commit of a range or "". From the
-    cache if it was fetched before.
-    """
+    cache if it was fetched before."""
     commit = _resolved(remote, remote.ref or "HEAD", environ)
     since = _resolved(remote, remote.since, environ) if remote.since else ""
 
@@ -113,8 +111,7 @@ def _fetch(remote: Remote, commits: Sequence[str], folder: str, environ: Mapping
 
 def _write_files(remote: Remote, commit: str, folder: str, environ: Mapping[str, str]) -> None:
     """Write the regular files of a commit. Links and submodules are not written: a scan does not
-    follow them either.
-    """
+    follow them either."""
     what = f"the repository {quote(remote.url)}"
     listing = _git(remote, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit], folder, environ)
     rows = []

@@ -35,8 +35,7 @@ def shelf(environ: Mapping[str, str]) -> str:
 
 def fetched(key: str, name: str, environ: Mapping[str, str], fill: Callable[[str], None]) -> str:
     """The folder `name` for `key`; `fill` makes its content in an empty folder if it is not there.
-    What `fill` leaves behind when it fails is removed.
-    """
+    What `fill` leaves behind when it fails is removed."""
     place = os.path.join(shelf(environ), sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
     if not os.path.isdir(place):
         make_room(environ)
@@ -101,8 +100,7 @@ def make_room(environ: Mapping[str, str]) -> None:
 
 class Writer:
     """Writes the files of a fetched tree below a folder, with limits on number, size and depth.
-    Every folder is one that it made itself, so no link is followed.
-    """
+    Every folder is one that it made itself, so no link is followed."""
 
     def __init__(self, folder: str, what: str) -> None:
         self._folder = folder

@@ -28,8 +28,7 @@ _FORMS = "owner/name[@ref][:path], or a URL with https, ssh or file"
 
 class Remote(Struct, frozen=True):
     """A repository and what is wanted of it. `ref` is empty for the default branch; `since` is the
-    older end of a range of commits.
-    """
+    older end of a range of commits."""
 
     url: str
     name: str
@@ -44,8 +43,7 @@ class Remote(Struct, frozen=True):
 
 def remote_of(word: str) -> Remote | None:
     """The repository that a word of a command line means, or None for a local path. Refuses a
-    spelling that git would run a program for.
-    """
+    spelling that git would run a program for."""
     if os.path.lexists(word) or not word:
         return None
     if _HELPER.match(word):

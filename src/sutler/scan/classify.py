@@ -3,8 +3,7 @@ classifier.
 
 The same predicates (test, generated, vendored) decide the category that a manifest shows and the
 role that a ranking weighs. Two memos make a scan cheap: one for base names, one for directories.
-Most trees repeat both.
-"""
+Most trees repeat both."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Each takes text and gives plain values, or raises `DocumentError`; size, depth and node caps come
 before any expansion. YAML is built from parser events, so an alias costs what it stands for and a
-bomb is seen, not run.
-"""
+bomb is seen, not run."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def parse_xml(text: str) -> Element:
     """The root element. Entity declarations are refused: no manifest needs them, every bomb
-    does.
-    """
+    does."""
     import xml.etree.ElementTree as ElementTree
 
     text = _bounded(text, MAX_CHARS)

@@ -33,8 +33,7 @@ _PACKAGES = re.compile(r"(?:^|/)src/main/(?:java|kotlin|scala|groovy)/")
 
 def is_aside(path: str) -> bool:
     """Whether a file lies in a folder beside the project's own code. Below `src/main/java` the
-    folders are names of packages, and `org.springframework.samples` is one of them.
-    """
+    folders are names of packages, and `org.springframework.samples` is one of them."""
     packages = _PACKAGES.search(path)
     return ASIDE.search(path[: packages.end()] if packages else path) is not None
 
@@ -51,8 +50,7 @@ class Tree(Struct, frozen=True):
 
     def matching(self, folder: str, patterns: Iterable[str], name: str) -> tuple[str, ...]:
         """Manifests called `name` in the folders that workspace `patterns` (with `!` for not)
-        select.
-        """
+        select."""
         listed = [
             (pattern[:1] == "!", beside(folder, pattern.lstrip("!").rstrip("/")))
             for pattern in patterns
@@ -132,8 +130,7 @@ MAX_TAME = 150_000
 
 def tame(text: str) -> str:
     """Text that regular expressions may read: bounded, without the blank runs that make them
-    crawl.
-    """
+    crawl."""
     return re.sub(r"\s{9,}", lambda run: "\n" if "\n" in run.group() else " ", text[:MAX_TAME])
 
 

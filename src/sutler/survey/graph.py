@@ -3,8 +3,7 @@
 Languages whose imports name a module are read by their import lines. In the others a file uses
 another if it mentions a name that only the other defines: types of Java, C# and Swift need no
 import inside a package. No grammar takes part, so a whole tree costs little; the graph is good for
-an order of importance, not for a proof.
-"""
+an order of importance, not for a proof."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _LIBRARY_NAMES = frozenset(
     )
 )
 """Types of standard libraries: a mention says little about a file that defines one of the same
-name, unless the two are neighbours.
-"""
+name, unless the two are neighbours."""
 _SLASHED = frozenset({"jvm", "dotnet", "swift", "php"})
 """Families whose comments begin with slashes and whose strings stand in double quotes."""
 _ASIDE_TEXT = re.compile(r'//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"(?:[^"\\\n]|\\.)*"')
@@ -54,8 +52,7 @@ def users(
 ) -> dict[str, list[str]]:
     """For each file the files that use it, sorted. `sources` maps paths to language and text,
     `packages` names of a workspace's packages to their places. An import from a file that only
-    passes a name on is a use of the file that defines the name, too.
-    """
+    passes a name on is a use of the file that defines the name, too."""
     modules = Modules(sources, packages)
     names = _Names(sources)
     users_of: dict[str, list[str]] = {}

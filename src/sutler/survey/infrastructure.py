@@ -1,6 +1,5 @@
 """Manifests of projects that are mostly configuration: Terraform modules, Ansible roles and
-collections, Helm charts.
-"""
+collections, Helm charts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """JavaScript and TypeScript manifests: package.json with its workspaces, pnpm-workspace.yaml,
-lerna.json.
-"""
+lerna.json."""
 
 from __future__ import annotations
 
@@ -64,16 +63,14 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
 
 def _is_private_root(data: dict[str, Any], folder: str, tree: Tree) -> bool:
     """A workspace root that is never published: whatever it depends on serves those who work on
-    it.
-    """
+    it."""
     spaces = bool(data.get("workspaces")) or beside(folder, "pnpm-workspace.yaml") in tree.known
     return data.get("private") is True and spaces
 
 
 def _entries(data: dict[str, Any], folder: str, tree: Tree) -> tuple[str, ...]:
     """`bin`, `main`, `module`, `exports`: the file itself, or the source a built file comes
-    from.
-    """
+    from."""
     bins = data.get("bin")
     named = list(mapping(bins).values()) if isinstance(bins, dict) else [bins]
     folders = string(mapping(data.get("directories")).get("bin"))

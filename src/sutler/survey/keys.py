@@ -1,7 +1,6 @@
 """Key files (seed 004): the seed's names, entry points and the most used files, within its limits.
 
-A category says what a file is. The name proposes it; the text has to agree, where it is at hand.
-"""
+A category says what a file is. The name proposes it; the text has to agree, where it is at hand."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ def key_files(
     limits: KeyLimits = _LIMITS,
 ) -> tuple[Classified, ...]:
     """The files to read first. `central` says how many files use each, `named` are the entry points
-    and manifests that the survey found, `texts` what is at hand to judge by.
-    """
+    and manifests that the survey found, `texts` what is at hand to judge by."""
     candidates: list[Classified] = []
     places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     pairs = list(pairs)

@@ -46,8 +46,7 @@ def survey_manifest(
     sources: Mapping[str, str] | None = None,
 ) -> Surveyed:
     """Seed 004's Manifest from the project's own files. `root_name` is the folder's name, the last
-    resort; `sources` are texts in which only the start of a program is looked for.
-    """
+    resort; `sources` are texts in which only the start of a program is looked for."""
     tree = tree_of(entry.path for entry, _ in entries)
     everything, problems = read_all(texts, tree)
     scope, loops = _scope(everything)
@@ -125,8 +124,7 @@ def _follow(
     root: Found, by_path: dict[str, Found], chosen: dict[str, Found], loops: list[Problem]
 ) -> None:
     """Walk a workspace. A member that includes one of its own ancestors is a loop, and is said
-    so.
-    """
+    so."""
     stack: list[tuple[Found, tuple[str, ...]]] = [(root, ())]
     while stack:
         found, ancestors = stack.pop()
@@ -162,8 +160,7 @@ def _share(ecosystem: str, weights: Counter[str]) -> int:
 @cache
 def _languages() -> dict[str, frozenset[str]]:
     """The names of the languages that each ecosystem's projects are written in. A language of no
-    ecosystem is one of its own.
-    """
+    ecosystem is one of its own."""
     kinds: dict[str, set[str]] = {}
     for language in LANGUAGES:
         alone = (language.name,) if language.kind == "program" else ()
@@ -249,8 +246,7 @@ def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
 
 def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
     """The manifests, those of an ecosystem that the project is not made of as tools for its
-    developers: a Gemfile for the documentation, a package.json for a formatter.
-    """
+    developers: a Gemfile for the documentation, a package.json for a formatter."""
     kin = {_KIN.get(kind, kind) for kind in large}
     scope = [_as_tools(found, scope) for found in scope]
     return [
@@ -271,8 +267,7 @@ def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
 
 def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
     """What the root manifests declare, or the member that has the project's name; else what the
-    README says; else the only member that speaks.
-    """
+    README says; else the only member that speaks."""
     shallow = _first(found.description for found in scope if "/" not in found.path)
     plain = name.rsplit("/", 1)[-1].lower()
     same = _first(found.description for found in scope if found.name.lower() == plain)
@@ -293,8 +288,7 @@ def _readme(texts: Mapping[str, str], name: str) -> str:
 
 def _structure(entries: Sequence[Classified]) -> str:
     """Top-level folders with their file counts and main language: `src/ 24 python; tests/ 40
-    python`.
-    """
+    python`."""
     folders: dict[str, Counter[str]] = {}
     for entry, facts in entries:
         top = entry.path.split("/", 1)[0] + "/" if "/" in entry.path else ""

@@ -1,6 +1,5 @@
 """Which file names are manifests, and reading them one by one so that a broken one breaks nothing
-else.
-"""
+else."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Resolve the imports of a text to files of the project.
 
 Files are found by the last part of their module's name. No grammar takes part: an import is what
-the pattern of its language matches.
-"""
+the pattern of its language matches."""
 
 from __future__ import annotations
 
@@ -318,8 +317,7 @@ def _place(path: str) -> str:
 
 def _rooted(rest: list[str], alone: bool) -> bool:
     """Whether what precedes a package in a path can be a folder that holds packages. A name that
-    stands `alone` is more often a module of the language than one deep in the tree.
-    """
+    stands `alone` is more often a module of the language than one deep in the tree."""
     return not rest or rest[-1] in _SOURCE_FOLDERS or (len(rest) <= 2 and not alone)
 
 

@@ -33,8 +33,7 @@ def survey_needs(
     entries: Sequence[Classified], central: Mapping[str, int] | None = None, *, code: bool = True
 ) -> Needs:
     """Manifests, the README, key files, a few tests; with `code`, the largest sources too, for
-    hotspots.
-    """
+    hotspots."""
     manifests = [pair for pair in entries if reader_of(pair[0].path) and _ours(pair[1])]
     manifests.sort(key=lambda pair: rank_of(pair[0].path))
     large = [entry for entry, _ in manifests if entry.size > MAX_MANIFEST_BYTES]

@@ -1,6 +1,5 @@
 """Manifests of languages with a smaller share of projects: Scala, Lua, Dart, Haskell, Clojure,
-Erlang, R, Julia and Zig. Nothing is run.
-"""
+Erlang, R, Julia and Zig. Nothing is run."""
 
 from __future__ import annotations
 

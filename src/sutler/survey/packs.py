@@ -48,8 +48,7 @@ Truncated = tuple[str, bool]
 class Material(Struct, frozen=True, kw_only=True):
     """All a builder may use. `texts` holds the files that were read and redacted; `order` says
     which come first when the budget is short; `users` who uses which file; `created_at` is the caller's clock; `problems` are
-    those of reading; `surveyed` saves a second survey where the caller has made one.
-    """
+    those of reading; `surveyed` saves a second survey where the caller has made one."""
 
     snapshot: Snapshot
     texts: Mapping[str, CleanText]
@@ -84,8 +83,7 @@ def select_pack(
     measured: Mapping[str, int] | None = None,
 ) -> tuple[PackType, str]:
     """The seed's selection logic, with the reason for the transparency record. `measured` are the
-    bytes that each file would show, where the files were read; without them the sizes speak.
-    """
+    bytes that each file would show, where the files were read; without them the sizes speak."""
     if constraints.prefer_summary:
         return "summary", "prefer_summary is set"
     sizes = list((measured or {}).values())
@@ -112,8 +110,7 @@ def _limits(constraints: PackConstraints) -> list[tuple[str, int]]:
 
 def truncate(text: str, cut: TruncationConfig = _CUT, limit: int | None = None) -> tuple[str, bool]:
     """Head, marker, tail when the text is over the byte limit; lines too long for that are cut
-    within.
-    """
+    within."""
     limit = cut.max_file_bytes if limit is None else min(limit, cut.max_file_bytes)
     if len(text) <= limit and len(text.encode("utf-8", "surrogatepass")) <= limit:
         return text, False
@@ -151,8 +148,7 @@ def _decode(raw: bytes) -> str:
 
 class _Shown(Struct):
     """What a full pack shows so far and what it has cost: texts in `contents`, and those of key
-    files that `key_files` repeats. A text that no longer fits the room stays out.
-    """
+    files that `key_files` repeats. A text that no longer fits the room stays out."""
 
     room: int = 0
     used: int = 0
@@ -184,8 +180,7 @@ def build_full(
     limits: KeyLimits = _KEYS,
 ) -> FullPack:
     """Manifest, index, all text, the key files once more, metadata. Key files come first when room
-    is short, and both copies of their text count.
-    """
+    is short, and both copies of their text count."""
     pairs = classified(material.snapshot)
     surveyed = survey(material, pairs)
     keys = key_files(
@@ -275,8 +270,7 @@ def _index(
     material: Material, pairs: list[Classified], included: Iterable[str], reason: ExclusionReason
 ) -> tuple[FileIndexEntry, ...]:
     """Every scanned file and every excluded one, by path; pruned folders are not files. `reason`
-    is why a text is not included.
-    """
+    is why a text is not included."""
     inside = set(included)
     rows = [
         FileIndexEntry(
@@ -341,8 +335,7 @@ def _metadata(
 
 def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
     """Manifest, index, and facts in place of text: summaries of key files, entry points,
-    hotspots.
-    """
+    hotspots."""
     pairs = classified(material.snapshot)
     plain = {path: clean.text for path, clean in material.texts.items()}
     surveyed = survey(material, pairs)

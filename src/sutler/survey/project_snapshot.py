@@ -1,6 +1,5 @@
 """Seed 004's ProjectSnapshot from a scan: tree, totals, metadata, exclusions and their
-statistics.
-"""
+statistics."""
 
 from __future__ import annotations
 
@@ -90,8 +89,7 @@ def _folders(snapshot: Snapshot) -> list[str]:
 
 def directory_tree(snapshot: Snapshot, name: str) -> TreeNode:
     """Nested folders; children sorted by name, built from the leaves so that depth costs no
-    recursion.
-    """
+    recursion."""
     children: dict[str, list[TreeNode]] = {}
     for entry in snapshot.entries:
         node = file_node(

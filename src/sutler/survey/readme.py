@@ -46,8 +46,7 @@ CLOSE = 4
 def first_sentence(text: str, name: str = "") -> str:
     """What a README says the project is: the first sentence among the first paragraphs that defines
     something, best if it opens with the project's `name`; else the first sentence that is about
-    the project; else the title. Nothing when there is no prose.
-    """
+    the project; else the title. Nothing when there is no prose."""
     text = _stripped(text[:50_000])
     plain = [one_line(_plain(paragraph), 2_000) for paragraph in _paragraphs(text)]
     prose = [
@@ -76,8 +75,7 @@ def _letters(text: str) -> str:
 
 def _stripped(text: str) -> str:
     """The text without comments and HTML that shows pictures, links or tables; other tags are
-    dropped and their text stays.
-    """
+    dropped and their text stays."""
     text = re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL)
     text = re.sub(r"(?m)^:[\w-]+:.*$", "", text)  # attributes of an AsciiDoc header
     for tag in ("picture", "table", "svg", "details", "script", "style", "sup", "sub"):

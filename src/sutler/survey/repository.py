@@ -1,6 +1,5 @@
 """The repository and its key files in a few facts: sentences only where the project itself
-speaks.
-"""
+speaks."""
 
 from __future__ import annotations
 
@@ -168,8 +167,7 @@ def _concerns(
     entries: Sequence[Classified], surveyed: Surveyed, excluded: Sequence[Excluded]
 ) -> tuple[str, ...]:
     """What is missing or broken, from the names of the tree; a file that stays out of the pack is
-    there nevertheless.
-    """
+    there nevertheless."""
     paths = [entry.path for entry, _ in entries]
     there = [*paths, *(item.path for item in excluded)]
     top = [path.rstrip("/") for path in there if "/" not in path.rstrip("/")]

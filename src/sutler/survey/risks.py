@@ -93,8 +93,7 @@ def hotspots(
 ) -> tuple[RiskHotspot, ...]:
     """At most twenty, at most one of a kind for each file. Each kind is ranked by its own figure
     and the kinds take turns, so that the longest file does not stand for all. Only hand-written
-    code of the project counts; `users` says which files use which.
-    """
+    code of the project counts; `users` says which files use which."""
     used = users or {}
     uses = Counter(path for paths in used.values() for path in paths)
     ranked: dict[RiskType, list[tuple[int, RiskHotspot]]] = {kind: [] for kind in _INDICATED}
@@ -208,8 +207,7 @@ def _lines_with(
     text: str, bare: str, language: str, table: Sequence[_Row], places: _Places
 ) -> list[str]:
     """What the patterns of a table find: in code, and in strings only where the pattern is about
-    one.
-    """
+    one."""
     low = text.lower()
     found: set[tuple[int, str]] = set()
     for languages, words, pattern, name in table:
@@ -246,8 +244,7 @@ _TEST_NAME = re.compile(r"tests?[._]|test_")
 
 def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     """The functions with most branches and most lines, and the file as a whole. The weight is that
-    of the worst function.
-    """
+    of the worst function."""
     lines = bare.split("\n")
     rows: list[tuple[int, str]] = []
     for item in facts.definitions:

@@ -1,6 +1,5 @@
 """Where a project starts: files that its manifests declare, and files whose language makes them
-programs. Names alone decide only where nothing else speaks.
-"""
+programs. Names alone decide only where nothing else speaks."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def entry_points(
     scope: Sequence[Found], entries: Sequence[Classified], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
     """What the manifests declare, then programs by their language, then by name alone. `sources`
-    are the texts at hand.
-    """
+    are the texts at hand."""
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
@@ -82,8 +80,7 @@ def _is_app(path: str) -> bool:
 
 def _runs(path: str, sources: Mapping[str, str]) -> bool:
     """A Go file called main.go may still be a library: only its package clause makes it a
-    program.
-    """
+    program."""
     language = language_of(path)
     if language is None or not language.entries.script_only or path not in sources:
         return True
@@ -134,8 +131,7 @@ def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str
 
 def _by_name(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
     """Files with the name of an entry point whose text does not speak against it; else scripts of
-    the root; else the page of a site.
-    """
+    the root; else the page of a site."""
     near = _near(path for path, facts in own.items() if facts.category == "entrypoint")
     chosen = [
         path

@@ -2,8 +2,7 @@
 
 Facts of the project come first. Then its files: every one as a line while there is room, and the
 most used of them as outlines. What is not described is counted by folder; names alone take at most
-a fifth of the text.
-"""
+a fifth of the text."""
 
 from __future__ import annotations
 

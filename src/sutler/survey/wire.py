@@ -3,8 +3,7 @@ manifests.
 
 A field the seeds mark optional is `UNSET` when unknown and then absent on the wire. Fields beyond
 the seeds (`schema_version`, `detail`, `rule`, `digest`, `problems`) only add; a reader of the
-seeds' shapes can ignore them. Task packs (seed 002) are in `tasks.wire`.
-"""
+seeds' shapes can ignore them. Task packs (seed 002) are in `tasks.wire`."""
 
 from __future__ import annotations
 
@@ -48,15 +47,13 @@ _SEED_REASONS: dict[Reason, ExclusionReason] = {
 
 def seed_reason(reason: Reason) -> ExclusionReason:
     """The seed's seven reasons and `not_selected`; every finer one of ours is a match of some
-    pattern.
-    """
+    pattern."""
     return _SEED_REASONS.get(reason, "pattern_match")
 
 
 class TreeNode(Struct, frozen=True):
     """Seed 004's `DirectoryNode | FileNode`: a directory has children, a file has a size and a
-    type.
-    """
+    type."""
 
     name: str
     path: str
@@ -183,8 +180,7 @@ class PackMetadata(Struct, frozen=True):
 class FullPack(Struct, frozen=True, tag_field="type", tag="full"):
     """`contents` holds the text of every extractable file, `key_files` repeats those to read
     first. Both copies count in `total_content_bytes`; where they do not fit, only `contents` has
-    the text.
-    """
+    the text."""
 
     manifest: Manifest
     file_index: tuple[FileIndexEntry, ...]
@@ -213,8 +209,7 @@ class KeyFileSummary(Struct, frozen=True):
 
 class FileSummary(Struct, frozen=True):
     """A source file without its text. `used_by` counts the files of the project that use it;
-    `outline` holds signatures with their line numbers and first documentation lines.
-    """
+    `outline` holds signatures with their line numbers and first documentation lines."""
 
     path: str
     used_by: int = 0
@@ -251,8 +246,7 @@ class SummaryPack(Struct, frozen=True, tag_field="type", tag="summary"):
 
 class PackConstraints(Struct, frozen=True):
     """`provider_limits` are bytes by provider; the smallest of them binds besides
-    `max_content_bytes`.
-    """
+    `max_content_bytes`."""
 
     max_content_bytes: int = 500_000
     max_files: int = 200
@@ -279,8 +273,7 @@ class PackChange(Struct, frozen=True):
 
 class PackDiff(Struct, frozen=True):
     """What entered, what left, what is shown at another level, and what is shown with another
-    text.
-    """
+    text."""
 
     entered: tuple[PackChange, ...] = ()
     left: tuple[PackChange, ...] = ()
@@ -299,8 +292,7 @@ class Moved(Struct, frozen=True):
 
 class PackCheck(Struct, frozen=True):
     """A pack held against the folder. `altered`: the file is as it was, and gives another text than
-    the pack shows.
-    """
+    the pack shows."""
 
     pack_id: str
     files: int

@@ -22,8 +22,7 @@ _MENTION = re.compile(r"(?:[A-Za-z]:)?[\w@.+~/\\-]{1,300}\.\w{1,10}(?:[:(]\d{1,7
 
 class Wanted(Struct):
     """A file selected for the task: its priority, the reason, the lines that issues name, and for
-    a file that the contract allows the files that use it.
-    """
+    a file that the contract allows the files that use it."""
 
     path: str
     priority: FilePriority
@@ -35,8 +34,7 @@ class Wanted(Struct):
 
 class Index(Struct, frozen=True):
     """The project's paths, and the same by base name, for references that hold only the end of a
-    path.
-    """
+    path."""
 
     paths: frozenset[str]
     by_name: Mapping[str, tuple[str, ...]]
@@ -52,8 +50,7 @@ def index_of(paths: Iterable[str]) -> Index:
 
 def resolve(raw: str, index: Index) -> str | None:
     """Resolve a reference to a project file: exact, normalized, or by its end if only one path
-    matches.
-    """
+    matches."""
     paths = candidates(raw, index)
     # An ambiguous end resolves to nothing: the wrong file would mislead the model.
     return paths[0] if len(paths) == 1 else None
@@ -61,8 +58,7 @@ def resolve(raw: str, index: Index) -> str | None:
 
 def candidates(raw: str, index: Index, bare: bool = False) -> list[str]:
     """Return the files that a reference can mean. With `bare` a name without a folder means every
-    file of that name.
-    """
+    file of that name."""
     if raw in index.paths:
         return [raw]
     plain = normalize_path(raw).lstrip("/")
@@ -88,8 +84,7 @@ def _matching(raw: str, index: Index) -> list[str]:
 
 def _tail(reference: str, path: str) -> bool:
     """`/home/me/proj/src/a.ts` ends with `src/a.ts`; `api/auth.ts` is the end of
-    `src/api/auth.ts`.
-    """
+    `src/api/auth.ts`."""
     return reference.endswith(f"/{path}") or ("/" in reference and path.endswith(f"/{reference}"))
 
 
@@ -97,8 +92,7 @@ def wanted_files(
     task: TaskSpec, issues: Sequence[Issue], index: Index
 ) -> tuple[list[Wanted], list[Problem]]:
     """Return high and medium files in display order, and unresolved references as problems: files
-    of task.context first, as in the seed, then files of issues.
-    """
+    of task.context first, as in the seed, then files of issues."""
     wanted: dict[str, Wanted] = {}
     problems: list[Problem] = []
     named = [(raw, False) for raw in task.context.files] + [
@@ -178,8 +172,7 @@ def owned_files(
 ) -> list[Wanted]:
     """Return low files: those that the contract allows and nothing else names, by score (highest
     first), then by path. Locks, generated files and tool settings (`.gitignore`) need an entry
-    without a wildcard. Every file that the contract allows, named or not, gets its users.
-    """
+    without a wildcard. Every file that the contract allows, named or not, gets its users."""
     named = {item.path: item for item in wanted}
     contract = task.files_contract
     paths: list[str] = []

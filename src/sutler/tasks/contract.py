@@ -13,8 +13,7 @@ from sutler.tasks.wire import Change, ContractViolation, FileContract
 
 def contract_check(changes: Iterable[Change], contract: FileContract) -> list[ContractViolation]:
     """Return at most one violation per file, sorted by file. Checks in order: new file, forbidden,
-    not allowed.
-    """
+    not allowed."""
     violations = [
         violation for change in changes if (violation := _judge(change, contract)) is not None
     ]
@@ -46,8 +45,7 @@ def _normalize_glob(glob: str) -> str:
 
 def owned(paths: Sequence[str], contract: FileContract) -> list[str]:
     """Return the files that a contract allows and does not forbid. A contract without `allowed`
-    owns nothing.
-    """
+    owns nothing."""
     allowed, forbidden = contract_globs(contract.allowed), contract_globs(contract.forbidden)
     return [path for path in sorted(paths) if allowed.match(path) and not forbidden.match(path)]
 

@@ -13,8 +13,7 @@ AROUND = (192, 96, 48, 24, 12)
 """Lines shown on either side of a line of interest, most first."""
 HEADS = (2_560, 1_280, 640, 320, 160, 80, 40)
 """Lines of a head, most first. Each is half of the previous one, so at least half of the room is
-used.
-"""
+used."""
 MAX_REGIONS = 20
 CHARS_A_LINE = 100
 """Characters per line at which a rung is clipped: minified files have few but very long lines."""
@@ -31,8 +30,7 @@ class Rung(Struct, frozen=True):
 def rungs_of(text: str, lines: Sequence[int] = (), numbers: bool = False) -> list[Rung]:
     """Return the rungs, longest first, without those that save nothing. `lines` are the 1-based
     lines that issues point at: a file with such lines is numbered, and as a whole it can go without
-    numbers where these would cost it lines. With `numbers` every rung is numbered.
-    """
+    numbers where these would cost it lines. With `numbers` every rung is numbered."""
     rungs = [whole_rung(text, lines, numbers)]
     if lines and not numbers:
         rungs.append(Rung("full", text))

@@ -39,8 +39,7 @@ from sutler.tasks.wire import (
 TOP_ISSUES = 20
 ISSUES_SHARE = 2
 """Divisor: issues beyond the first `top_issues` take at most 1/ISSUES_SHARE of a pack before its
-files.
-"""
+files."""
 MAX_NOT_SHOWN = 40
 MARKER_ROOM = 180
 MAX_USERS = 5
@@ -55,8 +54,7 @@ class Source(Struct, frozen=True):
     redacts the texts of the task. `scores` order the contract's files. `digests` of the raw files
     are for `verify`. `kept_out` has the reason why a file that the task names may not be shown.
     `line_numbers` numbers every file, not only those whose lines the task cites. `users` are the
-    files that use a file.
-    """
+    files that use a file."""
 
     paths: Sequence[str]
     read: Callable[[str], CleanText | Problem]
@@ -70,8 +68,7 @@ class Source(Struct, frozen=True):
 
 class Assembled(Struct, frozen=True):
     """The pack, the prompt whose characters it counts, the problems, and notes on what is not
-    shown.
-    """
+    shown."""
 
     pack: ContextPack
     prompt: str
@@ -138,8 +135,7 @@ class _Shelf:
 
     def _numbering(self, item: Wanted, clean: CleanText) -> tuple[Sequence[int], bool]:
         """The lines that issues cite, and whether to number all. A condensed text has other lines
-        than its file: it has no numbers.
-        """
+        than its file: it has no numbers."""
         return ((), False) if clean.moved else (item.lines, self._source.line_numbers)
 
 
@@ -203,8 +199,7 @@ def _core(
     task: TaskSpec, issues: list[Issue], limit: int, clean: Callable[[str], CleanText]
 ) -> tuple[ContextPack, bool]:
     """Return the pack without files, and whether the diff is cut. Only the diff is shortened to
-    make the rest fit.
-    """
+    make the rest fit."""
     previous = task.previous_state
     diff = clean(previous.diff_summary).text if previous is not UNSET else ""
     # The smaller caps are for tasks whose required text nearly fills the limit.
@@ -281,8 +276,7 @@ def _affordable_issues(
     task: TaskSpec, ranked: list[Issue], limit: int, top: int, clean: Callable[[str], CleanText]
 ) -> int:
     """Return how many issues to include: the first `top` always, more while they leave room for
-    files.
-    """
+    files."""
     few, many = min(top, len(ranked)), len(ranked)
     while few < many:
         middle = (few + many + 1) // 2
@@ -299,8 +293,7 @@ def _more_issues(
     clean: Callable[[str], CleanText],
 ) -> tuple[ContextPack, list[Issue]]:
     """Fill the room that named files leave with further issues, before files of the contract: no
-    error output is lost while it fits.
-    """
+    error output is lost while it fits."""
     entered = list(entered)
     size = required_chars(core)
     for candidate in ranked[len(entered) :]:
@@ -358,8 +351,7 @@ def _finish(
 
 def _measured(pack: ContextPack) -> ContextPack:
     """The pack with the length of its JSON, which states the same texts with escapes and names of
-    fields, and so has more characters than the prompt that the tier limits.
-    """
+    fields, and so has more characters than the prompt that the tier limits."""
     size = len(msgspec.json.encode(pack).decode())
     for _ in range(3):  # the figure is part of what it measures: its own digits count
         pack = replace(pack, json_chars=size)

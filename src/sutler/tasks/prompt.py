@@ -1,7 +1,6 @@
 """Render a context pack: the prompt for a backend, and CONTEXT.md for readers.
 
-The functions for the pieces are public, so that the budget counts exactly the characters sent.
-"""
+The functions for the pieces are public, so that the budget counts exactly the characters sent."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ Offers = Callable[[Wanted], list[Offer]]
 def share(plan: Plan, wanted: Sequence[Wanted], offers: Offers) -> None:
     """Plan high before medium files. Within a priority every file gets its smallest
     offer before any file gets a larger one, and a small file is whole before a large one grows past
-    it, whatever the priorities of the two.
-    """
+    it, whatever the priorities of the two."""
     ladders: list[Ladder] = [(item, offers(item)[::-1]) for item in wanted]
     high = [ladder for ladder in ladders if ladder[0].priority == "high"]
     medium = [ladder for ladder in ladders if ladder[0].priority == "medium"]
@@ -78,8 +77,7 @@ def _least(item: Wanted, steps: Sequence[Offer]) -> Sequence[Offer]:
 def _small_whole(plan: Plan, high: Sequence[Ladder], medium: Sequence[Ladder]) -> None:
     """Show files of the context whole that are small beside a file of higher priority, the
     smallest first. The large file has its least already: what it loses is text around the lines
-    that issues cite.
-    """
+    that issues cite."""
     largest = max((steps[-1].cost for _, steps in high if steps), default=0)
     whole = [
         (steps[-1], item) for item, steps in medium if steps and steps[-1].cost * SMALL <= largest

@@ -1,6 +1,5 @@
 """Read a task from YAML or JSON, with keys in camelCase, snake_case or kebab-case. Every error
-names its field.
-"""
+names its field."""
 
 from __future__ import annotations
 
@@ -137,8 +136,7 @@ def _wrong(where: str, what: str, rule: str) -> UsageError:
 
 def _fields(data: Any, where: str) -> dict[str, Any]:
     """Return a mapping with normalized keys: `files_contract`, `filesContract` and `files-contract`
-    are the same key.
-    """
+    are the same key."""
     if not isinstance(data, dict):
         raise _wrong(where, f"is {_kind(data)}", "a mapping is expected here")
     out: dict[str, Any] = {}

@@ -16,8 +16,7 @@ _NEITHER = "/dev/null"
 
 def changes_from_names(lines: Iterable[str], is_new: Callable[[str], bool]) -> list[Change]:
     """Read one file per line, in the format of `git diff --name-only` or `--name-status`. `is_new`
-    decides for names without a status.
-    """
+    decides for names without a status."""
     changes: list[Change] = []
     for raw in lines:
         line = raw.rstrip("\r\n")
@@ -36,8 +35,7 @@ def changes_from_names(lines: Iterable[str], is_new: Callable[[str], bool]) -> l
 
 def changes_from_diff(diff: str) -> list[Change]:
     """Read the files of a unified diff, git's or plain. A rename touches both names; an empty new
-    file counts too.
-    """
+    file counts too."""
     changes: list[Change] = []
     lines = iter(diff.splitlines())
     before = ""

@@ -107,8 +107,7 @@ class ContextFile(Struct, frozen=True, rename="camel"):
     """A file of the pack. `level` is the part of the file in `content`, `reason` why it is
     included; both are additions to the seed. `line_ranges` are the file's lines in `content`, where
     the prompt numbers them. `used_by` names files that use a file which the contract allows;
-    `used_by_more` counts those without a name here.
-    """
+    `used_by_more` counts those without a name here."""
 
     path: str
     content: str
@@ -134,8 +133,7 @@ class ContextPack(Struct, frozen=True, rename="camel", kw_only=True):
 
     `not_shown` lists requested files that are missing from the pack; `not_shown_more` counts those
     that did not fit in the list. `max_chars` is the tier's limit, which the prompt obeys;
-    `json_chars` is the length of this document as JSON.
-    """
+    `json_chars` is the length of this document as JSON."""
 
     task: TaskInfo
     constraints: Constraints

@@ -4,8 +4,7 @@ A small text in o200k_base is counted from a table, because the tokenizer takes 
 second to start. The table is a file beside this module, loads in a millisecond and is searched in
 place: tokens in 65,536 buckets (heaps) by checksum, each as length, bytes and rank.
 `tests/vocabulary.py` builds it from the tokenizer's vocabulary. A text that the table cannot count
-exactly goes to the tokenizer.
-"""
+exactly goes to the tokenizer."""
 
 from __future__ import annotations
 
@@ -111,8 +110,7 @@ def _word() -> re.Pattern[str]:
 
 def words(text: str) -> list[str] | None:
     """Split the text into pieces that no token crosses; return None if it holds a character of
-    unknown class.
-    """
+    unknown class."""
     if text.isascii() and not any(char in text for char in (_LETTER, _MARK, _OTHER)):
         return _word().findall(text)
     seen = text.translate(_CLASSES)
@@ -191,8 +189,7 @@ def rank(token: bytes) -> int:
 @cache
 def _table() -> tuple[Sequence[int], bytes]:
     """Return the start of each heap with the final end, and the file, whose heaps follow these
-    numbers.
-    """
+    numbers."""
     loader: Any = __spec__.loader
     data: bytes = loader.get_data(
         (__spec__.origin or "").removesuffix("counter.py") + f"{VOCABULARY}.bin"
@@ -219,15 +216,13 @@ VOCABULARIES = (
 USUAL = VOCABULARIES[0]
 ESTIMATES = {"claude-estimate": 110, "gemini-estimate": 118}
 """Tokens per hundred tokens of `o200k_base`, for models whose vocabulary is not public. `python -m
-bench.estimates` measures their error; docs/guide.md states it.
-"""
+bench.estimates` measures their error; docs/guide.md states it."""
 
 LONG = 1 << 22
 """Length in characters above which a text is counted in pieces."""
 LITTLE = 600_000
 """Characters that a process may count without the tokenizer, which is ten times as fast but takes
-time to load.
-"""
+time to load."""
 _loading = threading.Lock()
 _CUT = r"\n(?=[A-Za-z])"
 _BARRED = ("o200k_base", "cl100k_base", "llama3")  # all their control tokens begin with "<|"
@@ -259,8 +254,7 @@ def _tokenizer(vocabulary: str) -> splintr.AnyTokenizer:
 def make_ready(vocabulary: str) -> None:
     """Load a vocabulary, and encode a word that is not a token: only then the tokenizer builds its
     tables, which takes longer than loading. The batch call releases the GIL, so that a thread can
-    do this beside other work; a batch of one starts no threads.
-    """
+    do this beside other work; a batch of one starts no threads."""
     base = USUAL if vocabulary in ESTIMATES else vocabulary
     _tokenizer(base).encode_batch_flat(["zqxjkvbw"])
 
@@ -284,8 +278,7 @@ def require_vocabulary(vocabulary: str) -> None:
 @lru_cache(maxsize=4)
 def token_counter(vocabulary: str) -> Counter:
     """Return the counter of tokens in `vocabulary`: exact, or an estimate if the name says so. With
-    the usual vocabulary a small text is counted without the tokenizer.
-    """
+    the usual vocabulary a small text is counted without the tokenizer."""
     require_vocabulary(vocabulary)
     if percent := ESTIMATES.get(vocabulary):
         return lambda text: -(-percent * _thrifty(text) // 100)
@@ -329,8 +322,7 @@ def by_tokenizer(vocabulary: str) -> Counter:
 def slices(text: str, size: int) -> Iterator[str]:
     """Split a text into pieces of about `size` with the same tokens as the whole, to save memory:
     the tokens of a very long text take many times its size. The cuts are between a newline and a
-    letter, which these vocabularies never join.
-    """
+    letter, which these vocabularies never join."""
     start = 0
     while len(text) - start > size and (cut := re.compile(_CUT).search(text, start + size)):
         yield text[start : cut.end()]

@@ -12,8 +12,7 @@ from sutler.fronts.tui.plan import Budget, Plan, Weight
 class Actions(Struct, frozen=True):
     """Functions of the command that starts the picker. Those that return a string return a sentence
     for the status line; `listed` answers from names and sizes alone, before `weigh` has read the
-    files. All but `weigh` run in the door's thread.
-    """
+    files. All but `weigh` run in the door's thread."""
 
     listed: Callable[[], Mapping[str, Weight]]
     weigh: Callable[[Callable[[int, int], None]], Mapping[str, Weight]]

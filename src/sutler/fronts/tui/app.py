@@ -25,8 +25,7 @@ WIDE = 120
 """Columns from which an answer to a command does not need the whole width."""
 PAUSE = 0.2
 """Seconds the cursor rests before a file is read for the text pane, and picks rest before they are
-kept.
-"""
+kept."""
 
 
 class Picker(PickerScreen):
@@ -34,8 +33,7 @@ class Picker(PickerScreen):
     kept. `raise_fault` after it raises the exception that ended the screen.
 
     The screen opens empty. Names and sizes follow as soon as the tree is walked; the exact weights
-    replace the estimates when all files are read, with the picks made in the meantime.
-    """
+    replace the estimates when all files are read, with the picks made in the meantime."""
 
     def __init__(
         self, root: str, caller: Caller, plan: Plan, budget: Budget, actions: Actions
@@ -103,8 +101,7 @@ class Picker(PickerScreen):
 
     def keep_picks(self) -> None:
         """Little by little while one works, so that not even a kill loses more than the last
-        moment.
-        """
+        moment."""
         if self._to_keep:
             self._to_keep = False
             if trouble := self.actions.keep(self.plan.kept()):
@@ -171,8 +168,7 @@ class Picker(PickerScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys that lead to the command line come before all others, or what is typed fast after
         them would still reach the tree and be taken for keys; on the line itself they are
-        letters.
-        """
+        letters."""
         if len(self.screen_stack) > 1:
             return action == "leave"  # a question is open, and its keys are its own
         return not (action in ("find", "type", "profiles") and self.typing)

@@ -1,8 +1,7 @@
 """The command line inside the picker: each line becomes a tool call, so that it is judged and
 recorded.
 
-Commands that change what is picked are the app's; they stand in the same table for `/help`.
-"""
+Commands that change what is picked are the app's; they stand in the same table for `/help`."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Scene(Struct, frozen=True):
 
 class Reply(Struct, frozen=True):
     """A title for the status line and the text below it. `wrote` says that files may have
-    changed.
-    """
+    changed."""
 
     title: str
     text: str = ""
@@ -58,8 +56,7 @@ class Slash(Struct, frozen=True):
 
 def parse(line: str) -> tuple[str, list[str]]:
     """`/open "a b.py":1-3` as a name and its words. Blanks part words; quotes keep them, as
-    listings show them.
-    """
+    listings show them."""
     head, _, rest = line.strip().lstrip("/").partition(" ")
     words = [match[0] for match in re.finditer(r'(?:"(?:[^"\\]|\\.)*"|\S)+', rest)]
     return head.lower(), words

@@ -19,8 +19,7 @@ T = TypeVar("T")
 
 class DoorThread:
     """One thread, one door, one call at a time. The door is opened with the first call that needs
-    it.
-    """
+    it."""
 
     def __init__(self, root: str, caller: Caller, ask: Ask) -> None:
         self._root, self._caller, self._ask = root, caller, ask

@@ -1,6 +1,5 @@
 """The two panes: a tree that draws only the rows on screen, and a text. What they show is made
-harmless here, at the last step before the terminal.
-"""
+harmless here, at the last step before the terminal."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ LONGEST = 2_000
 
 def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
     """`[x] ▾ src/          12,345`: box and name to the left, tokens to the right, with a tilde
-    while they are an estimate. A name that is too long is cut.
-    """
+    while they are an estimate. A name that is too long is cut."""
     arrow = ("▾ " if row.open else "▸ ") if row.folder else "  "
     name = f"{quote(row.name)}{'/' if row.folder else ''}"
     indent = " " * min(INDENT * row.depth, max(width // 3, 0))
@@ -43,16 +41,14 @@ def row_text(row: Row, width: int, *, estimated: bool = False) -> str:
 
 def plain_lines(text: str) -> list[str]:
     """A text as a terminal may show it, line by line: no control character but the end of a line
-    survives.
-    """
+    survives."""
     lines = harmless(text.replace("\r\n", "\n")).split("\n")
     return [line.expandtabs(4)[:LONGEST] for line in lines]
 
 
 class TreePane(ScrollView, can_focus=True):
     """The tree. It knows its rows and where the cursor is; what a key means for the picks is the
-    app's affair.
-    """
+    app's affair."""
 
     class Moved(Message):
         """The cursor is on another row."""
@@ -85,8 +81,7 @@ class TreePane(ScrollView, can_focus=True):
 
     def show_rows(self, rows: list[Row], *, estimated: bool = False) -> None:
         """Other rows; the cursor stays on its path if that is still there, else on the nearest
-        folder above.
-        """
+        folder above."""
         at = self.row.path if self.row else ""
         self.rows, self.estimated = rows, estimated
         places = {row.path: index for index, row in enumerate(rows)}

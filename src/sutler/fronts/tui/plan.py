@@ -58,8 +58,7 @@ class Plan:
     """The files, and which of them are picked. Figures of folders are kept as picks change, so that
     a tree of many thousand files answers at once. `unseen` are picks of an earlier time that are
     not among the files now; `frame` is what a pack costs before any file is in it. Until the files
-    are `weighed`, their figures are estimates from their sizes.
-    """
+    are `weighed`, their figures are estimates from their sizes."""
 
     def __init__(
         self,
@@ -175,8 +174,7 @@ class Plan:
 
     def found(self, word: str) -> list[Row]:
         """The files whose path holds the word, or matches it as a glob, below their open
-        folders.
-        """
+        folders."""
         hits = self.hits(word)[:MOST_FOUND]
         folders = {folder for path in hits for folder in _above(path) if folder}
         paths = sorted([*hits, *folders], key=lambda path: path.split("/"))
@@ -214,8 +212,7 @@ def _above(path: str) -> Iterator[str]:
 
 def folded(plan: Plan) -> list[str]:
     """The picks as globs of a profile: a folder that is picked whole stands for its files, names
-    are anchored and taken literally.
-    """
+    are anchored and taken literally."""
     globs: list[str] = []
     stack = [""]
     while stack:
@@ -231,8 +228,7 @@ def folded(plan: Plan) -> list[str]:
 
 def bar(used: int, limit: int | None, width: int) -> str:
     """`████░░░░` of `width` characters; the last one stays empty until the budget is used up, the
-    first filled as soon as anything is.
-    """
+    first filled as soon as anything is."""
     if limit is None or width < 1:
         return ""
     filled = (
@@ -243,8 +239,7 @@ def bar(used: int, limit: int | None, width: int) -> str:
 
 def bar_line(plan: Plan, budget: Budget, width: int) -> str:
     """The budget in one line: a drawing and the figures, or as much of them as a narrow screen has
-    room for.
-    """
+    room for."""
     limit, unit = budget.limit, budget.unit
     picked = f"{len(plan.picked):,} of {len(plan.files):,} files"
     tokens = "" if unit == "tokens" else f", {plan.tokens:,} tokens"

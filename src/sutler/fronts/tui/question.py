@@ -1,6 +1,5 @@
 """Consent on the screen: what an approval is bound to, with the escaped diff. The answer is yes, no
-or none.
-"""
+or none."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ class Question(ModalScreen[bool]):
 
 class Asker:
     """Called by the gate in the door's thread; waits there until the person in front of the screen
-    has answered.
-    """
+    has answered."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app

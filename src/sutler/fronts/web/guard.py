@@ -4,8 +4,7 @@ page.
 The printed address holds a key that works once and becomes a cookie. The cookie's path is a random
 folder, because cookies know no ports: another server on this machine must not be handed ours. Host
 and Origin are compared whole, so neither a page of another origin nor a name that points here from
-outside gets an answer.
-"""
+outside gets an answer."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ class Keys:
 
 def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, str] | None:
     """Why a request may not even show its key: another name, another origin, another site's
-    doing.
-    """
+    doing."""
     if headers.get("host") != keys.host:
         return 421, "this server answers to its own address only\n"
     origin = headers.get("origin")
@@ -83,8 +81,7 @@ def foreign(method: str, headers: Mapping[str, str], keys: Keys) -> tuple[int, s
 
 class Guard:
     """Stands before the application; adds the headers that keep a browser strict to every
-    answer.
-    """
+    answer."""
 
     def __init__(self, app: App, keys: Keys) -> None:
         self._app = app

@@ -1,6 +1,5 @@
 """What the page may ask for, as functions from values to values. Each call opens what it needs and
-closes it again.
-"""
+closes it again."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ PAGE = 200
 
 class Wanted(Struct, frozen=True, forbid_unknown_fields=True):
     """A selection as the page's form gives it. `without` are files unticked one by one, in display
-    form.
-    """
+    form."""
 
     goal: str = ""
     include: tuple[str, ...] = ()
@@ -51,8 +49,7 @@ class Settled(Struct, frozen=True, forbid_unknown_fields=True):
 
 class PageApi:
     """One project, looked at by one person. Packs are made one at a time: each may take all
-    cores.
-    """
+    cores."""
 
     def __init__(self, project: Project, goal: str, environ: Mapping[str, str]) -> None:
         self._project = project

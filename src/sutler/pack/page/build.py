@@ -1,6 +1,5 @@
 """From a pack to the report page: what a run knows of itself, or what a pack file and its folder
-can prove.
-"""
+can prove."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 
 DETAILS = 4_000_000
 """Characters of outlines and first lines that a page may hold; a pack of any size gives a page that
-opens.
-"""
+opens."""
 
 COUNTER = "o200k_base"
 NOTES = 50
@@ -128,8 +126,7 @@ def _limit(report: Report) -> Limit:
 
 def _totals(report: Report) -> list[tuple[str, int]]:
     """The measures of a run: tokens where they were counted, characters where they are the budget,
-    bytes.
-    """
+    bytes."""
     unit = (
         report.budget.unit
         if report.budget.limit is not None and any(file.cost for file in report.shown)
@@ -215,8 +212,7 @@ def view_of_pack(
 ) -> View:
     """The page of a pack in a file, held beside `other` if there is one. What the pack does not say
     (its limit, the rules behind what it left out) comes from the receipt and a scan of `project`,
-    if its ledger knows the pack.
-    """
+    if its ledger knows the pack."""
     pack = read_pack(data)
     clean = cleaner(resolve([]), len(data), environ, packed=True)
     rows = _rows(pack, data, Watch(clean))
@@ -292,8 +288,7 @@ def _rows(pack: AnyPack, data: bytes, watch: Watch | None) -> list[FileRow]:
 
 def _without_secrets(rows: list[FileRow]) -> list[FileRow]:
     """Names and reasons of a pack from elsewhere may hold a secret; all are looked at in
-    one go.
-    """
+    one go."""
     clean = cleaner(resolve([]), packed=True)
     texts = [text for row in rows for text in (row.path, row.reason)]
     cleaned = clean("\n".join(texts), "").text.split("\n")
@@ -326,8 +321,7 @@ def _limit_from(receipt: Receipt | None, totals: Sequence[tuple[str, int]], pack
 
 def _receipt_for(pack_id: str, project: Project, environ: Mapping[str, str]) -> Receipt | None:
     """The receipt of this very pack, if this installation sealed one; a ledger that cannot be read
-    knows nothing.
-    """
+    knows nothing."""
     try:
         receipt = receipts.find(project.place.root, environ, pack_id)
         receipts.verify(receipt, environ)

@@ -4,8 +4,7 @@ markup.
 The data travels as JSON in a script element that no browser runs; `<`, `>`, `&` and the line
 separators are escaped, so no content can end that element or begin another. Script and style are
 named by their digest in the page's policy: even markup that got in would not run. The script itself
-only ever sets text, and the policy forbids it to do more.
-"""
+only ever sets text, and the policy forbids it to do more."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def embedded(value: object) -> str:
 
 def policy(script: str, style: str, *, live: bool = False) -> str:
     """What the page may do: run this script, use this style, and nothing else. Live, it may talk to
-    its own server.
-    """
+    its own server."""
     rules = [
         "default-src 'none'",
         f"script-src '{_digest(script)}'",

@@ -1,6 +1,5 @@
 """What stayed out of a pack, the nearest to entering first, and the ceiling at which each file would
-enter.
-"""
+enter."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ def nearest(
     report: Report, sizes: Mapping[str, int], ranked: Mapping[str, Ranked]
 ) -> tuple[LeftRow, ...]:
     """The files that stayed out, in the order of their claim (`sizes` has it); then what rules left
-    out, by name.
-    """
+    out, by name."""
     items = [item for item in report.excluded if item.rule.source != "git"]
     claims = {path: place for place, path in enumerate(sizes)}
     items.sort(key=lambda item: claims.get(item.path, len(claims)))
@@ -59,8 +57,7 @@ def left_row(item: Excluded) -> LeftRow:
 
 def _ceilings(report: Report, sizes: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
     """Estimated costs in the first measure of the page, and the limit at which each file would
-    enter: the frame, all files with an earlier claim, and its own cost.
-    """
+    enter: the frame, all files with an earlier claim, and its own cost."""
     unit = report.budget.unit if report.budget.limit is not None else "bytes"
     entered_files: dict[str, Shown] = {file.path: file for file in report.shown}
     whole = [file for file in report.shown if file.level == "full" and file.cost]

@@ -1,6 +1,5 @@
 """A pack as the rows of the report page: pure, every text in display form and free of hidden
-characters.
-"""
+characters."""
 
 from __future__ import annotations
 
@@ -100,8 +99,7 @@ def detail_of(
     path: str, text: str, outline: Outline, spans: Sequence[Span] = (), words: Sequence[str] = ()
 ) -> Detail:
     """The outline, the first lines and the lines with one of `words` of a text that was redacted
-    already. `spans` are the lines of the file that a cut text shows.
-    """
+    already. `spans` are the lines of the file that a cut text shows."""
     structure = outline(path, text)
     lines = text.split("\n")
     if not lines[-1]:
@@ -161,8 +159,7 @@ def excerpt_of(text: str) -> str:
 
 class Part(Struct, frozen=True):
     """One shown file of any pack, before it is weighed. `weighed` is all that it adds to the
-    pack.
-    """
+    pack."""
 
     path: RelPath
     level: str
@@ -270,8 +267,7 @@ def measures_of(rows: Sequence[FileRow], totals: Sequence[tuple[str, int]]) -> t
 
 def left_of(pack: AnyPack) -> tuple[list[LeftRow], int]:
     """What a pack itself says about files that it does not show, and how many it does not even
-    name.
-    """
+    name."""
     if isinstance(pack, Pack):
         rule = "the pack names it and does not show it"
         return [

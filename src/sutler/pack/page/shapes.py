@@ -1,6 +1,5 @@
 """What the report page shows: one pack as rows, beside another pack, with its receipt. All text is
-in display form.
-"""
+in display form."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ ChangeKind = Literal["entered", "left", "level", "content"]
 
 class Measure(Struct, frozen=True):
     """One way to weigh the pack. The rows' costs and `frame` (what is no file's) add up to
-    `total`.
-    """
+    `total`."""
 
     name: str
     total: int
@@ -40,8 +38,7 @@ class Measure(Struct, frozen=True):
 
 class Detail(Struct, frozen=True, omit_defaults=True):
     """What a click shows of a file: structural lines as (line, level, text), and its first lines as
-    packed. Line numbers are the file's.
-    """
+    packed. Line numbers are the file's."""
 
     outline: tuple[tuple[int, int, str], ...] = ()
     excerpt: str = ""
@@ -52,8 +49,7 @@ class Detail(Struct, frozen=True, omit_defaults=True):
 
 class FileRow(Struct, frozen=True, omit_defaults=True):
     """A file in the pack. `costs` follow the order of the measures; `score` is unknown without a
-    ranking.
-    """
+    ranking."""
 
     path: str
     costs: tuple[int, ...]
@@ -76,8 +72,7 @@ class LeftRow(Struct, frozen=True, omit_defaults=True):
     """What stayed out, and the rule that decided. A folder counts what lies below it. The fields
     from `score` on are known for files that might have entered: `cost` estimates the file in the
     first measure, `ceiling` the limit at which it would enter. No ceiling helps a file that the
-    stop rule left out.
-    """
+    stop rule left out."""
 
     path: str
     reason: str
@@ -123,8 +118,7 @@ class Limit(Struct, frozen=True):
 
 class View(Struct, frozen=True, kw_only=True):
     """Everything the page knows. `receipt` holds (name, value) pairs in reading order; `notes` are
-    sentences.
-    """
+    sentences."""
 
     project: str
     pack_id: str
