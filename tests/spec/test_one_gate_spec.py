@@ -123,6 +123,35 @@ def test_a_link_to_an_ordinary_file_is_served(plant: Plant, tmp_path: Path) -> N
         assert call(door, "read_file", {"path": "b.py"}).text == "a = 1\n"  # type: ignore[attr-defined]  # a Reading
 
 
+def test_the_table_of_links_follows_the_tree(plant: Plant, tmp_path: Path) -> None:
+    """Names that come, go or move with their folder count from the next read on; a name outside
+    the project is no reason to refuse.
+    """
+    tree = {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n", "outside/c.py": "c = 1\n"}
+    top = plant({f"root/{path}": text for path, text in tree.items()})
+    root = top / "root"
+    (root / "outside").rename(top / "outside")
+    for name in ("a", "b"):
+        os.link(root / f"src/{name}.py", root / f"src/{name}2.py")
+    os.link(top / "outside/c.py", root / "c.py")
+    with served(root, tmp_path, 'deny = ["closed/**"]\n') as door:
+        for name in ("src/a.py", "src/b2.py", "c.py"):
+            assert door.read_file(name).text.endswith("= 1\n")
+        (root / "closed").mkdir()
+        os.link(root / "src/a.py", root / "closed/a.py")
+        with pytest.raises(DeniedError, match="hard link"):
+            door.read_file("src/a.py")
+        (root / "closed/a.py").unlink()
+        assert door.read_file("src/a.py").text == "a = 1\n"
+        (root / "more").mkdir()
+        os.link(root / "src/b.py", root / "more/b.py")
+        assert door.read_file("src/b.py").text == "b = 1\n"
+        (root / "closed").rmdir()
+        (root / "more").rename(root / "closed")  # no time of the file itself moves
+        with pytest.raises(DeniedError, match="hard link"):
+            door.read_file("src/b.py")
+
+
 def test_a_denial_holds_from_the_next_call(plant: Plant, tmp_path: Path) -> None:
     """Added to the user's or the project's configuration while the server runs; and taken back."""
     root = plant({"a.py": "a = 1\n", "b.py": "b = 1\n"})

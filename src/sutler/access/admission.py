@@ -18,6 +18,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from sutler.access.link_names import LinkNames
 from sutler.access.policy import Rules, decide
 from sutler.errors import RefusedError
 from sutler.paths import RelPath, quote, unquote
@@ -99,6 +100,7 @@ class Admission:
         self._rules = rules
         self._caller = caller
         self._ground: tuple[float, Ground] | None = None
+        self._links = LinkNames(root)
 
     def relpath(self, raw: str) -> RelPath:
         """An argument as a path. The quoted form that listings show is accepted, and decoded
@@ -120,18 +122,19 @@ class Admission:
 
     def standing(self, path: RelPath) -> Standing:
         """What the ignore files say of a path, or that it is another name of a denied file."""
-        if path and self.linked(path, _inode_of_linked(self._root, path)):
+        state = _state(self._root, path) if path else None
+        if state is not None and self.linked(path, state):
             return "hard_link"
         return self._ignore_status(path)
 
-    def linked(self, path: RelPath, inode: int) -> bool:
+    def linked(self, path: RelPath, state: os.stat_result) -> bool:
         """Whether a file with several names has another one that is denied, or one that cannot be
-        known. `inode` is 0 for a file with a single name.
+        known.
         """
-        if not inode:
+        if state.st_nlink == 1 or not stat.S_ISREG(state.st_mode):
             return False
-        names = names_by_inode(self._root, frozenset((inode,)))
-        return names is None or self._denied_among(names.get(inode, ()), path)
+        names = self._links.of(state)
+        return names is None or self._denied_among(names, path)
 
     def readable(self, entries: Iterable[FileEntry]) -> list[FileEntry]:
         """Those files that the caller may read without being asked, in their order. A scan has
@@ -167,15 +170,13 @@ class Admission:
         return standing(self._root, self._scan, path, self._ground[1])
 
 
-def _inode_of_linked(root: Root, path: RelPath) -> int:
-    """The inode of a regular file that has several names, else 0."""
+def _state(root: Root, path: RelPath) -> os.stat_result | None:
     try:
         fd = root.open(path, fs.O_PATH | fs.O_NOFOLLOW | fs.O_CLOEXEC)
     except (OSError, ValueError):
-        return 0
+        return None
     try:
-        state = fs.fstat(fd)
-        return state.st_ino if state.st_nlink > 1 and stat.S_ISREG(state.st_mode) else 0
+        return fs.fstat(fd)
     finally:
         fs.close(fd)
 

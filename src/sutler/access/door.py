@@ -100,7 +100,7 @@ class Door:
             raise RefusedError(what[:200], rule=refusal.rule, next_step=next_step) from None
         standing = self.admission.standing(path)
         call = msgspec.structs.replace(call, path=path, lines=lines, standing=standing)
-        return self.gate.enter(call, lambda: perform(path))
+        return self.gate.enter(call, lambda: perform(path), refreshed=True)
 
     enter = _enter  # for tools that are not about one file
 

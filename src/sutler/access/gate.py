@@ -55,12 +55,9 @@ APPROVAL_SECONDS = 15 * 60
 _MAX_ARG = 300
 _DIGESTED = frozenset(("content", "old", "new", "patch", "reply"))
 _DIGEST = re.compile("[0-9]{1,12} characters, sha256 [0-9a-f]{64}")
-"""Arguments that reach the ledger as a size and a digest, made by us: there is nothing in them to
-clean.
-"""
+"""Arguments that reach the ledger as a size and a digest, made by us: nothing in them to clean."""
 _SHORT = 1_000
-_TEXTS, _TEXT_SIZE = 1_000, 8_000_000
-"""Clean texts that are kept, by number and by characters: chunks of a file cost one redaction."""
+_TEXTS, _TEXT_SIZE = 1_000, 8_000_000  # clean texts that are kept, and their characters
 
 
 class Origin(Struct, frozen=True):
@@ -135,10 +132,13 @@ class Gate:
             limits = least(self._limits, rules.limits)
             self.caller = msgspec.structs.replace(self.caller, limits=limits)
 
-    def enter(self, call: Call, perform: Callable[[], tuple[T, Outcome]]) -> T:
+    def enter(
+        self, call: Call, perform: Callable[[], tuple[T, Outcome]], *, refreshed: bool = False
+    ) -> T:
         """Let a call through, or refuse it and say which rule did."""
         started = time.perf_counter()
-        self.refresh()
+        if not refreshed:
+            self.refresh()
         decision = self._decide(call, self._spent())
         approval = ""
         if decision.verdict == "ask":
@@ -163,7 +163,6 @@ class Gate:
 
     def judge(self, calls: Sequence[Call]) -> tuple[Decision, ...]:
         """Decide each call of a write; refuse the write if one of them is denied."""
-        self.refresh()
         spent = self._spent()
         decisions = tuple(self._decide(call, spent) for call in calls)
         for call, decision in zip(calls, decisions, strict=True):
@@ -202,7 +201,7 @@ class Gate:
         started: float,
         versions: Iterable[Version],
     ) -> None:
-        """Record what became of each intent; what a power cut takes of it, recovery finds again."""
+        """Record the outcome of each intent; what a power cut takes of it, recovery finds again."""
         at, micros = stamp(self.clock()), _micros(started)
         rows = [
             _ended(intent, "done", at, end, micros)

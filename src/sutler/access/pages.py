@@ -34,6 +34,9 @@ KEPT = 1 << 20
 _CURSOR = re.compile(r"([1-9][0-9]{0,11})@([0-9a-f]{32})")
 
 
+Linked = Callable[[RelPath, os.stat_result], bool]
+
+
 class Page(Struct, frozen=True):
     """Some lines of one version of a file. `total` is None if the end was not reached; `whole`
     is the complete clean text, for small files only; `notes` say what a reader should know.
@@ -95,8 +98,8 @@ def _cached_lines(text: str) -> tuple[str, ...]:
 class Pages:
     """Reads pages below one root, for what the gate lets through."""
 
-    def __init__(self, root: Root, gate: Gate, linked: Callable[[RelPath, int], bool]) -> None:
-        """`linked`: whether a file with this inode has another name that is denied."""
+    def __init__(self, root: Root, gate: Gate, linked: Linked) -> None:
+        """`linked`: whether a file in this state has another name that is denied."""
         self._linked = linked
         self._root = root
         self._gate = gate
@@ -152,7 +155,7 @@ class Pages:
                     rule="hard links stay with their owner",
                 )
             # Asked of the open descriptor: the name may lead to another file than the gate decided.
-            if self._linked(path, state.st_ino):
+            if self._linked(path, state):
                 raise RefusedError(
                     f"{quote(path)} is another name of a file that is denied",
                     rule="a hard link is the file it links to",

@@ -77,8 +77,8 @@ def withhold_links(walk: Descent) -> None:
         walk.found.excluded.append(Excluded(path, "hard_link", Rule("hard link", why)))
 
 
-def names_by_inode(root: Root, inodes: frozenset[int]) -> dict[int, list[str]] | None:
-    """Every name below the root of files with these inodes, in whichever folder: closed, hidden and
+def names_by_inode(root: Root, inodes: frozenset[int] | None = None) -> dict[int, list[str]] | None:
+    """Every name below the root of files with these inodes, or of all, in whichever folder: closed, hidden and
     version control's folders too. None if a folder cannot be listed or there are too many names.
     """
     names: dict[int, list[str]] = {}
@@ -100,7 +100,7 @@ def names_by_inode(root: Root, inodes: frozenset[int]) -> dict[int, list[str]] |
                     seen += 1
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(path)
-                    elif entry.inode() in inodes:
+                    elif inodes is None or entry.inode() in inodes:
                         names.setdefault(entry.inode(), []).append(path)
         except OSError:
             return None

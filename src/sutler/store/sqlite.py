@@ -37,6 +37,8 @@ _PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",
+    # A checkpoint syncs twice in the middle of a call: rarely, and of more pages at once.
+    "PRAGMA wal_autocheckpoint = 4000",
 )
 _CHECKED = 1 << 20  # bytes; a check of a larger file would slow down every call
 _LONG_LOG = 4 << 20  # bytes
