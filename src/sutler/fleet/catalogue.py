@@ -103,8 +103,7 @@ def open_fleet(folder: str, store: str) -> Fleet:
 
 def repositories_in(source: str) -> Iterator[Repository]:
     """Yield the repositories of a source: a checkout or a bare mirror, a folder of these, or a text
-    file with one source per line.
-    """
+    file with one source per line."""
     path = os.path.abspath(source)
     if os.path.isfile(path):
         yield from _listed(path)
@@ -126,8 +125,7 @@ def repositories_in(source: str) -> Iterator[Repository]:
 
 def distinct(repositories: Iterable[Repository], taken: Mapping[str, str]) -> list[Repository]:
     """Return the repositories under distinct names. If another source has the name, here or in
-    `taken` (name to source), prefix it with the folders above.
-    """
+    `taken` (name to source), prefix it with the folders above."""
     names = dict(taken)
     named: list[Repository] = []
     for repository in sorted(repositories, key=lambda item: item.source):

@@ -130,8 +130,7 @@ def remove(dataset: str, units: Iterable[Unit]) -> None:
 
 def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run SQL over the finished units; return the column names and the rows. The database can read
-    only the files of these tables.
-    """
+    only the files of these tables."""
     try:
         import duckdb
     except ImportError:

@@ -14,8 +14,7 @@ _BATCH_BYTES = 32_000_000
 
 def export(source: str, tree: str, folder: str) -> dict[str, Blob]:
     """Write the regular files of a tree below `folder`. Skip links, submodules and invalid or
-    unsafe names.
-    """
+    unsafe names."""
     blobs = {path: blob for path, blob in tree_of(source, tree).items() if _plain(path)}
     _export(source, blobs, folder)
     return blobs

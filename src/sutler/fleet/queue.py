@@ -31,8 +31,7 @@ _COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables
 
 class Unit(Struct, frozen=True):
     """A unit of work: a kind of result for one tree of one repository, under one version of sutler
-    and one policy. `tables` are the tables that a finished unit has rows in.
-    """
+    and one policy. `tables` are the tables that a finished unit has rows in."""
 
     key: str
     repo: str
@@ -132,8 +131,7 @@ class Queue:
 
     def finish(self, key: str, worker: str, tables: Iterable[str]) -> bool:
         """Record a result whose files are in place. Return False if another worker has the lease,
-        which will give the same result.
-        """
+        which will give the same result."""
         return self._settle(
             key, worker, "state = 'done', reason = '', tables = ?", (" ".join(tables),)
         )

@@ -64,8 +64,7 @@ class Indexed(Struct, frozen=True, array_like=True):
 
 def fact_name(path: str) -> str:
     """The kind under which `Indexed` is stored. The part of the file's name that selects the
-    language belongs to it, because two files of one blob can be of different languages.
-    """
+    language belongs to it, because two files of one blob can be of different languages."""
     return f"facts:{spelling(path)}"
 
 
@@ -131,8 +130,7 @@ def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
 
 def pack(queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Packing:
     """Build one pack for a task across repositories. The best files are exported below `folder`,
-    with one folder per repository, and packed by the same pipeline as any project.
-    """
+    with one folder per repository, and packed by the same pipeline as any project."""
     sources = {item.name: item.source for item in queue.repositories()}
     trees = {unit.repo: unit.tree for unit in queue.units(state="done") if unit.kind == "index"}
     chosen: dict[str, list[str]] = {}

@@ -228,8 +228,7 @@ def _by_blob(
     tree: Tree, queue: Queue, kind: str, tool: str, make: Callable[[str, CleanText], bytes]
 ) -> Iterator[tuple[FileEntry, str, bytes]]:
     """Yield each admitted file with the fact of its blob: from the store, or computed by `make`
-    from the redacted text.
-    """
+    from the redacted text."""
     admitted = list(tree.admitted())
     clean = tree.project.clean(sum(entry.size for entry, _ in admitted))
     fresh: list[tuple[str, str, str, bytes]] = []

@@ -40,8 +40,7 @@ class Fence(Struct, frozen=True):
 
 class Answer(Struct, frozen=True):
     """Report of a child process: the tables of the unit, or the reason of the failure. `again` is
-    set if the cause may be temporary.
-    """
+    set if the cause may be temporary."""
 
     tables: tuple[str, ...] = ()
     reason: str = ""
@@ -50,8 +49,7 @@ class Answer(Struct, frozen=True):
 
 def work(fleet: Fleet, fence: Fence, *, watch: Callable[[Unit, str], None] | None = None) -> int:
     """Perform units until none waits; return how many this worker finished. `watch` is called with
-    each unit and the reason of its failure, empty on success.
-    """
+    each unit and the reason of its failure, empty on success."""
     name = f"{os.uname().nodename if hasattr(os, 'uname') else 'host'}-{uuid.uuid4().hex[:12]}"
     queue = open_queue(fleet)
     sources = {item.name: item.source for item in queue.repositories()}
@@ -105,8 +103,7 @@ def _fenced(
 
 def _context() -> Any:
     """Return the multiprocessing context. On systems with fork, a fork server with preloaded
-    modules starts a child within milliseconds.
-    """
+    modules starts a child within milliseconds."""
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -131,8 +128,7 @@ def _child(
     fleet: Fleet, unit: Unit, source: str, folder: str, fence: Fence, sender: Connection
 ) -> None:
     """Main function of a child process. An exception becomes an Answer. Only the text of our own
-    errors is passed on, because other texts may hold paths of the host.
-    """
+    errors is passed on, because other texts may hold paths of the host."""
     _limit(fence)
     queue = open_queue(fleet)
     try:
@@ -172,8 +168,7 @@ def run_local(fleet: Fleet, fence: Fence, count: int = 0) -> None:
 
 def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
     """Run workers as tasks of a Ray cluster: the one at `address`, or a new local one. Every node
-    must reach the fleet's folder and its store.
-    """
+    must reach the fleet's folder and its store."""
     try:
         import ray
     except ImportError:

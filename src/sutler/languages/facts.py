@@ -27,8 +27,7 @@ ParseStatus = Literal[
 class Symbol(Struct, frozen=True, gc=False, array_like=True):
     """A definition. Lines are 1-based and inclusive; `start` takes in decorators; `body` is the
     first line of the body (or `end` + 1 where there is none); `parent` is the index of the
-    enclosing symbol, or -1.
-    """
+    enclosing symbol, or -1."""
 
     name: str
     kind: SymbolKind
@@ -42,8 +41,7 @@ class Symbol(Struct, frozen=True, gc=False, array_like=True):
 
 class Import(Struct, frozen=True, gc=False, array_like=True):
     """An import as written (whitespace collapsed), and the names of modules or files it asks
-    for.
-    """
+    for."""
 
     text: str
     line: int
@@ -59,8 +57,7 @@ cuts them off.
 class Region(Struct, frozen=True, gc=False, array_like=True):
     """A stretch of lines that makes sense on its own: a function, a class's head, the top of a
     file, or what lies between. `terms` holds the CRC-32 of each of its terms, sorted, four bytes
-    each: enough to ask whether a term is there, without the text.
-    """
+    each: enough to ask whether a term is there, without the text."""
 
     start: int
     end: int
@@ -73,8 +70,7 @@ class Facts(Struct, frozen=True, array_like=True):
     """`terms` maps a normalised term to packed counts: body | symbols << 8 | docs << 16, each at
     most 255. A whole identifier of several words is a term of its own, so `terms` also answers who
     refers to what. `phrases` are word triples inside string literals: what an error message is
-    found by. `regions` cover every line once, in order.
-    """
+    found by. `regions` cover every line once, in order."""
 
     version: int
     language: str

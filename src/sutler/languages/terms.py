@@ -85,6 +85,14 @@ def split(identifier: str) -> tuple[str, ...]:
     return tuple(terms)
 
 
+def spelling(identifier: str, term: str) -> str:
+    """The part of an identifier that a term stems from; all of it for the term of the whole."""
+    if term == whole(identifier):
+        return identifier
+    parts = (part for part in _PART.findall(identifier) if _term(part) == term)
+    return next(parts, identifier)
+
+
 @lru_cache(maxsize=1 << 18)
 def checksum(term: str) -> int:
     """A term as 32 bits, for sets of terms that are only ever asked whether they hold one."""

@@ -20,8 +20,7 @@ _MAX_MESSAGE = 400  # characters: the subject and the start of the body
 class Past(Struct, frozen=True, array_like=True):
     """A history made ready for queries: keep it by the id of its newest commit. `messages` are
     distinct terms, joined by spaces; `touched` are numbers into `paths`; `recency` says of each
-    path how lately and how often it changed.
-    """
+    path how lately and how often it changed."""
 
     messages: tuple[str, ...] = ()
     touched: tuple[tuple[int, ...], ...] = ()
@@ -60,8 +59,7 @@ def message_scores(
     past: Past, terms: Mapping[str, float], docs: Mapping[int, int]
 ) -> dict[int, float]:
     """Files by the likeness of the commits that touched them: the best few, the rest fading. `docs`
-    maps the past's path numbers to documents.
-    """
+    maps the past's path numbers to documents."""
     messages = [message.split(" ") for message in past.messages]
     frequency: dict[str, int] = {}
     for message in messages:

@@ -11,6 +11,7 @@ Words of a path are words of their own, spelled with a leading slash, and so are
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -70,8 +71,7 @@ class Doc(Struct, frozen=True, gc=False, array_like=True):
 class Segment(Struct, frozen=True, array_like=True):
     """Documents; shards of terms with the numbers of the words that hold them; and for all
     documents in a row the numbers and counts of their words. `ends` are where each document's words
-    end.
-    """
+    end."""
 
     docs: tuple[Doc, ...]
     terms: tuple[bytes, ...]
@@ -82,17 +82,41 @@ class Segment(Struct, frozen=True, array_like=True):
 
 class Index(Struct, frozen=True, array_like=True):
     """Segments and, for each, the documents that are dead. `version` guards what is kept on
-    disk.
-    """
+    disk."""
 
     version: tuple[int, int]
     segments: tuple[Segment, ...]
     dead: tuple[tuple[int, ...], ...]
 
 
-class Bag(Struct, frozen=True, array_like=True):
-    """The words of a text with their counts."""
+_HEAD = 1_500  # characters that a banner stands in
+_LONG_TEXT, _LONG_LINES = 5_000, 300  # from this size on, lines this long on average are minified
+_GENERATED = re.compile(
+    r"(?i)@generated\b|\bcode generated\b[^\n]{0,80}\bdo not (?:edit|modify)\b"
+    r"|\b(?:auto-?|automatically )generated (?:by|from|file|code)\b[^\n]{0,80}"
+    r"\bdo not (?:edit|modify)\b"
+)
+_VENDORED = re.compile(r"\s{0,9}/\*!\s{0,9}(?:\*\s{0,9})?[\w.-]{1,40} v?\d{1,4}\.\d")
 
+
+def role_of(path: str, text: str) -> Role:
+    """A file's part in the project, by its path, and where that says source, by its text: generated
+    by a banner or minified, vendored by the banner of a released library."""
+    role = facts_of(path).role
+    if role != "source":
+        return role
+    head = text[:_HEAD]
+    if _GENERATED.search(head):
+        return "generated"
+    if len(text) > _LONG_TEXT and len(text) > _LONG_LINES * (text.count("\n") + 1):
+        return "generated"
+    return "vendor" if _VENDORED.match(head) else role
+
+
+class Bag(Struct, frozen=True, array_like=True):
+    """The words of a text with their counts, and what else the text says of its file."""
+
+    role: Role
     language: str
     words: dict[bytes, int]
 
@@ -103,12 +127,11 @@ File = tuple[str, str, Bag]
 
 def bag_of(path: str, text: str) -> Bag:
     """The words of a clean text, or of its indexed part. Bytes are taken apart in half the time of
-    a regular expression, and most of a cold start is spent here.
-    """
+    a regular expression, and most of a cold start is spent here."""
     language = language_of(path, text[:200])
     words_found = text.encode("utf-8", "surrogatepass").translate(_TO_WORDS).split()
     name = language.name if language is not None and language.grammar is not None else ""
-    return Bag(name, Counter(words_found))
+    return Bag(role_of(path, text), name, Counter(words_found))
 
 
 def build(files: Iterable[File]) -> Index:
@@ -152,8 +175,7 @@ def worn(index: Index) -> bool:
 
 def tidied(index: Index, first: int) -> Index:
     """The index without what followed its first segments, where that lies in many pieces: these few
-    files are stale again and return in one segment.
-    """
+    files are stale again and return in one segment."""
     if len(index.segments) <= first + MOST_LATE:
         return index
     return Index(index.version, index.segments[:first], index.dead[:first])
@@ -201,7 +223,7 @@ def _segment(first: File, files: Iterator[File]) -> Segment:
             counts += _capped(some.values())
         sizes.append(len(held))
         total = sum(bag.words.values())
-        docs.append(Doc(path, digest, facts_of(path).role, bag.language, total))
+        docs.append(Doc(path, digest, bag.role, bag.language, total))
         file = next(files, None) if len(held) < SEGMENT_WORDS else None
     return Segment(tuple(docs), _terms(numbers), sizes.tobytes(), held.tobytes(), bytes(counts))
 
@@ -215,8 +237,7 @@ def _capped(values: Collection[int]) -> bytes:
 
 def indexed_part(path: str, text: str) -> str:
     """What of a text is indexed: the subject of a catalogue or a data file shows in its head, and
-    of a huge file the first part counts.
-    """
+    of a huge file the first part counts."""
     if holds_data(path, language_of(path, text[:200])):
         return "\n".join(text[:MAX_BYTES].split("\n", _DATA_LINES)[:_DATA_LINES])
     return text[:MAX_BYTES]
@@ -271,8 +292,7 @@ def _terms_of(word: bytes) -> Iterable[str]:
 class _Shard(Struct, frozen=True, gc=False, array_like=True):
     """Some terms and their words. `keys` stand in order, one after the other, each between two
     separators; `ends` are where in `data` the numbers of each end. So one key is found without
-    decoding the others.
-    """
+    decoding the others."""
 
     keys: bytes
     ends: bytes

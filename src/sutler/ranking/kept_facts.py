@@ -37,8 +37,7 @@ Batch = list[tuple[str, str]]
 
 class KeptFacts:
     """The log of one project under one set of redaction rules. `text` is the clean text of a
-    path.
-    """
+    path."""
 
     def __init__(
         self, name: str, rules: str, text: Callable[[str], str], environ: Mapping[str, str]
@@ -140,8 +139,7 @@ def _decoded(record: bytes | memoryview | None) -> Facts | None:
 
 def _in_workers(batches: Iterator[Batch]) -> Iterator[list[bytes]]:
     """Encoded facts of each batch, in order, by as many processes as there are cores; some batches
-    ahead, never all.
-    """
+    ahead, never all."""
     from collections import deque
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool

@@ -66,8 +66,7 @@ _Shape = TypeVar("_Shape")
 
 class Kept(Struct, frozen=True, array_like=True):
     """What is kept: when and under which redaction rules it was made, what each file looked like,
-    and the index.
-    """
+    and the index."""
 
     version: tuple[int, ...]
     rules: str
@@ -79,8 +78,7 @@ class Kept(Struct, frozen=True, array_like=True):
 class Later(Struct, frozen=True, array_like=True):
     """What changed since `Kept` was made, in a file of its own: an edit must not write the whole
     index again. `made_ns` names the `Kept` it belongs to; a file that is gone has no sight;
-    `segments` follow those of `Kept`.
-    """
+    `segments` follow those of `Kept`."""
 
     made_ns: int
     seen_ns: int
@@ -109,8 +107,7 @@ def reader_of(
     """A reader of the index of these files, brought up to date and kept for the next run; `tell` is
     the progress callback. Where only some paths were `named` they have an index of their own: one
     for all would be made anew whenever others are. A file whose name is not UTF-8 cannot be kept
-    and is not indexed: it ranks by nothing.
-    """
+    and is not indexed: it ranks by nothing."""
     from sutler.secrets.format_table import rules_digest
 
     entries = [entry for entry in entries if wire_path(entry.path) == entry.path]
@@ -178,8 +175,7 @@ class KeptPast(Struct, frozen=True, array_like=True):
 def past_of(root: Root, environ: Mapping[str, str]) -> Past:
     """What a ranking needs of the last commits of the repository that holds `root`, kept until its
     head moves. Messages may hold anything, so they are cleaned like every other text before
-    anything is kept of them.
-    """
+    anything is kept of them."""
     from sutler.scan.commits import head_of, read_history
     from sutler.scan.git import find_repository
     from sutler.secrets.cleaner import cleaner, numbered
@@ -267,8 +263,7 @@ class _Texts:
         self, entries: Sequence[FileEntry], cached: Mapping[str, Sight], seen_ns: int
     ) -> dict[str, Sight]:
         """What every file looks like now; the bytes of those that had to be read are held, as long
-        as there is room.
-        """
+        as there is room."""
         files: dict[str, Sight] = {}
         room = HELD
         with self._root.reader() as reader:

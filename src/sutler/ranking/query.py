@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.languages.terms import STOP, phrases, split, words
-from sutler.ranking.mentions import URL, Mention, is_trace, mentions_of
+from sutler.ranking.resolution import URL, Mention, is_trace, mentions_of
 from sutler.ranking.weights import WEIGHTS
 
 ZONE_WEIGHTS = {
@@ -99,8 +99,7 @@ class Query(Struct, frozen=True):
     """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names`
     are identifiers as written (for definitions) with the weight of their best zone; `about` names
     classes that the title asks for; `compounds` are neighbouring words that may be one name in the
-    code, with the weight of their zone.
-    """
+    code, with the weight of their zone."""
 
     terms: dict[str, float]
     title: dict[str, float]
@@ -115,8 +114,7 @@ class Query(Struct, frozen=True):
 
 def analyse(text: str, zoned: bool = True) -> Query:
     """The whole of a task's text as the signals want it; without `zoned` a word weighs the same
-    everywhere.
-    """
+    everywhere."""
     text = text.replace("\r\n", "\n")[:MAX_CHARS]
     mentions = mentions_of(text)
     zones = _zones(text)
@@ -179,8 +177,7 @@ def _errors(code: str) -> list[tuple[str, str]]:
 
 def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
     """Paragraphs outside fences: headings switch the setup zone on and off, indented lines may be
-    code.
-    """
+    code."""
     zones: list[tuple[str, str]] = []
     for paragraph in _PARAGRAPH.split(text):
         first = paragraph.strip().partition("\n")[0]
@@ -202,8 +199,7 @@ def _prose(text: str, setup: bool) -> tuple[list[tuple[str, str]], bool]:
 
 def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
     """Identifiers as written. In prose only what looks like code counts; in titles, ticks and code
-    any word may.
-    """
+    any word may."""
     names: dict[str, float] = {}
     for zone, text in zones:
         weight = ZONE_WEIGHTS[zone]
@@ -221,8 +217,7 @@ def _names(zones: list[tuple[str, str]]) -> dict[str, float]:
 
 def _with_frames(names: dict[str, float], mentions: tuple[Mention, ...]) -> dict[str, float]:
     """Functions of stack frames count as if they stood in back-ticks: line numbers may be another
-    version's.
-    """
+    version's."""
     for mention in mentions:
         if (
             mention.function
@@ -274,8 +269,7 @@ def with_compounds(
     query: Query, holds: Callable[[str], bool], share: float = WEIGHTS.compounds
 ) -> Query:
     """The query with the terms and names that its words make, as far as `holds` says that the
-    project has the term. They weigh this share of the zone that the words stand in.
-    """
+    project has the term. They weigh this share of the zone that the words stand in."""
     if not share:
         return query
     terms, names = dict(query.terms), dict(query.names)
@@ -295,8 +289,7 @@ def compound_terms(query: Query) -> list[str]:
 
 def _spellings(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """(term, name as a definition has it) of words put together, the last of them also without a
-    plural's s.
-    """
+    plural's s."""
     for last in dict.fromkeys((words[-1], words[-1].removesuffix("s"))):
         parts = (*words[:-1], last)
         yield "_".join(parts), "_".join(parts)

@@ -84,8 +84,7 @@ class Reader:
 
     def definers(self, name: str) -> Mapping[int, int]:
         """The parsed documents that define a name, with the kinds of the definitions: 1 for a
-        function, 2 for a type, 4 for a field, added up.
-        """
+        function, 2 for a type, 4 for a field, added up."""
         return self._definers.get(name, {})
 
 

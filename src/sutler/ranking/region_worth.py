@@ -26,8 +26,7 @@ _NEAR = 0.2  # what the better of a region's neighbours counts
 
 class Lens(Struct, frozen=True):
     """What a task looks for: terms by check sum with their worth (zone weight times rarity), the
-    same by name, and the query they came from.
-    """
+    same by name, and the query they came from."""
 
     by_sum: dict[int, float]
     worth: dict[str, float]
@@ -67,8 +66,7 @@ def scores_of(
     regions: Sequence[Region], lens: Lens, pointed: Sequence[int] = (), owners: Sequence[int] = ()
 ) -> tuple[float, ...]:
     """A score per region: words, its own name and its class's (`owners`, as `owners_of` finds
-    them), lines that a trace points at, and a share of its better neighbour's score.
-    """
+    them), lines that a trace points at, and a share of its better neighbour's score."""
     named = [_named(region, lens) for region in regions]
     own = [lexical(region, lens) + name for region, name in zip(regions, named, strict=True)]
     for i, owner in enumerate(owners):
@@ -85,8 +83,7 @@ def scores_of(
 class Traits(Struct, frozen=True, gc=False):
     """What a region shows of a task, apart from how it compares with others: the share of the
     task's words by worth, the same for the title, whether the task uses its name or the name of its
-    class, and whether the task points at one of its lines.
-    """
+    class, and whether the task points at one of its lines."""
 
     words: float
     title: float

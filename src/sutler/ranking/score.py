@@ -10,15 +10,16 @@ from heapq import nsmallest
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from sutler.languages.terms import checksum, split, whole, words
+from sutler.languages.terms import checksum, spelling, split, whole, words
 from sutler.ranking import history, signals
 from sutler.ranking.history import Past
 from sutler.ranking.query import MAX_CHARS, Query, analyse, compound_terms, with_compounds
 from sutler.ranking.reader import Reader
+from sutler.ranking.reasons import NO_PROOF, Proof, Signal, sentences
 from sutler.ranking.region_worth import Lens, density, held_by, lens_of, passage
 from sutler.ranking.resolution import Links
 from sutler.ranking.signals import Scores, idf
-from sutler.ranking.weights import ABOUT_PRIORS, PRIORS, WEIGHTS, Weights
+from sutler.ranking.weights import ABOUT_PRIORS, DECLARATIONS, PRIORS, WEIGHTS, Weights
 from sutler.scan.commits import History
 
 PARSED = 120
@@ -29,17 +30,11 @@ _NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
 _UNPASSED = 2  # how many of the best files no import is lifted past,
 _BEHIND = 0.999  # not even in a tie
+_DECLARATION = (".d.ts", ".d.mts", ".d.cts")
+_EXPLAINED = 40  # files whose evidence is looked up
+_TELLING = 12  # terms that make a commit message similar
+_QUOTED = 4  # words that a reason names
 _SURE = 0.3  # an import that means all files of a folder speaks for none of them
-
-
-class Signal(Struct, frozen=True, gc=False):
-    """One ingredient's share of a file's score: its value in [0, 1] and what its weight made of
-    it.
-    """
-
-    name: str
-    value: float
-    share: float
 
 
 class Ranked(Struct, frozen=True, gc=False):
@@ -54,8 +49,7 @@ class Ranked(Struct, frozen=True, gc=False):
 
 class Evidence(Struct, frozen=True):
     """Every signal's value in [0, 1] by document, their weighted sums, the priors, and the lines
-    the task points at.
-    """
+    the task points at."""
 
     values: dict[str, Scores]
     sums: Scores
@@ -73,8 +67,7 @@ def rank(
 ) -> tuple[Ranked, ...]:
     """Files by their worth for a task, in two steps: words, paths and history choose the files that
     are parsed, and all signals order these. Files no signal speaks for are left out. A bare History
-    is summarised first.
-    """
+    is summarised first."""
     if isinstance(past, History):
         past = history.summarise(past)
     query = query_of(reader, task, weights)
@@ -87,7 +80,7 @@ def rank(
     explained = [doc for _, _, doc in first[:_EXPLAINED]]
     proofs = _proofs(reader, query, past or Past(), explained, _words_of(task))
     return tuple(
-        _ranked(evidence, table, reader, doc, -negative, proofs.get(doc, _NO_PROOF))
+        _ranked(evidence, table, reader, doc, -negative, proofs.get(doc, NO_PROOF))
         for negative, _, doc in first
     )
 
@@ -97,19 +90,6 @@ def query_of(reader: Reader, task: str, weights: Weights = WEIGHTS) -> Query:
     query = analyse(task, zoned=weights.zones > 0)
     reader.seek([*query.terms, *compound_terms(query)])
     return with_compounds(query, reader.holds, weights.compounds)
-
-
-class Proof(Struct, frozen=True):
-    """What a reason quotes: the task's words that the best region holds, its lines, and how many
-    commits with words of the task changed the file.
-    """
-
-    words: tuple[str, ...] = ()
-    lines: str = ""
-    commits: int = 0
-
-
-_NO_PROOF = Proof()
 
 
 def _proofs(
@@ -135,9 +115,8 @@ def _words_of(task: str) -> dict[str, str]:
     """How the task spells each term first."""
     spellings: dict[str, str] = {}
     for word in words(task[:MAX_CHARS]):
-        parts = split(word)
-        for term in parts:
-            spellings.setdefault(term, word if len(parts) == 1 or term == whole(word) else term)
+        for term in split(word):
+            spellings.setdefault(term, spelling(word, term))
     return spellings
 
 
@@ -162,8 +141,7 @@ def _ranked(
 
 def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Evidence:
     """Choose what to parse; then the direct signals of these files, then those that follow from the
-    best files so far.
-    """
+    best files so far."""
     links = Links(reader)
     paths = {doc.path: number for number, doc in reader.docs.items()}
     followed = {number: paths[path] for number, path in enumerate(past.paths) if path in paths}
@@ -265,8 +243,7 @@ def _follow(
 def _needed(evidence: Evidence, links: Links, reader: Reader, weight: float) -> Scores:
     """What the best file of code imports: a change there often reaches what it stands on. These
     files follow the best ones and do not pass them, so each is lifted by what parts it from the
-    second best file at most.
-    """
+    second best file at most."""
     if not weight:
         return {}
     scores = totals(evidence)
@@ -310,14 +287,16 @@ def _lens(reader: Reader, query: Query) -> Lens:
 
 def _priors(reader: Reader, query: Query, spoken: signals.Mentions, weights: Weights) -> Scores:
     """The class prior, lifted where the title is about that class or the task names the very
-    file.
-    """
+    file."""
     if not weights.priors:
         return {}
     by_class = {
         kind: ABOUT_PRIORS[kind] if kind in query.about else prior for kind, prior in PRIORS.items()
     }
     priors: Scores = {number: by_class[doc.kind] for number, doc in reader.docs.items()}
+    for number, doc in reader.docs.items():
+        if doc.path.endswith(_DECLARATION):
+            priors[number] *= DECLARATIONS
     for number in spoken.paths:
         priors[number] = max(priors[number], ABOUT_PRIORS.get(reader.docs[number].kind, 0.6))
     for number in spoken.titled:
@@ -332,8 +311,7 @@ def _scaled(scores: Scores) -> Scores:
 
 def totals(evidence: Evidence) -> Scores:
     """The weighted sum of all signals so far times the prior, for every file that any signal speaks
-    for.
-    """
+    for."""
     prior = evidence.priors.get
     return {doc: value * prior(doc, 1.0) for doc, value in evidence.sums.items()}
 
@@ -352,72 +330,3 @@ def _shares(evidence: Evidence, weights: dict[str, float], doc: int) -> tuple[Si
         if doc in scores
     ]
     return tuple(sorted(shares, key=lambda signal: (-signal.share, signal.name)))
-
-
-_SENTENCES = {
-    "lexical": "matches {words}",
-    "passage": "matches {words}",
-    "path": "its path has words of the task",
-    "symbols": "its definitions are named with words of the task",
-    "title_path": "its path has words of the title",
-    "title_symbols": "its definitions have words of the title",
-    "title_body": "matches {words}",
-    "ticked": "matches {words}",
-    "named": "the title names this path",
-    "mention": "the task names this path",
-    "frame": "a stack frame of the task lies here",
-    "dotted": "a dotted name of the task leads here",
-    "qualified": "a qualified name of the task leads here",
-    "defines": "defines {names}, named in the task",
-    "title_defines": "defines {names}, named in the task",
-    "phrase": "it holds a text that the task quotes",
-    "imports": "it imports a file that ranks high",
-    "imported": "a file that ranks high imports it",
-    "tested": "tests or examples that match the task exercise it",
-    "message": "changed by {commits} about the task's words",
-    "recent": "it changed lately or often",
-    "cochange": "it changes together with files that rank high",
-    "beside": "it stands beside a file that ranks high",
-    "needed": "the best match imports it",
-}
-_CLASSES = {
-    "test": "it is a test",
-    "doc": "it is documentation",
-    "example": "it is an example",
-    "bench": "it is a benchmark",
-    "build": "it is part of the build",
-    "data": "it is data or configuration",
-    "vendor": "it is vendored",
-    "generated": "it is generated",
-    "ci": "it belongs to continuous integration",
-}
-_FIRST = frozenset({"named", "mention", "frame", "defines", "title_defines"})
-"""The evidence that stands first: names and places are easier to check than words."""
-_MOST = 4
-_EXPLAINED = 40  # files whose evidence is looked up
-_TELLING = 12  # terms that make a commit message similar
-_QUOTED = 4
-_LEAST_SHARE = 0.06
-
-
-def sentences(
-    shares: Sequence[Signal], names: Sequence[str], proof: Proof, kind: str, prior: float
-) -> tuple[str, ...]:
-    """The strongest signals as sentences that name their evidence, and the class where it holds the
-    file back.
-    """
-    total = sum(signal.share for signal in shares) or 1.0
-    quoted = ", ".join(f"`{word}`" for word in proof.words) or "words of the task"
-    lines = f" (lines {proof.lines})" if proof.lines else ""
-    commits = f"{proof.commits} commits" if proof.commits > 1 else "a commit"
-    parts = {
-        "names": ", ".join(f"`{name}`" for name in names[:3]) or "a name",
-        "words": f"{quoted}{lines}",
-        "commits": commits,
-    }
-    strong = [signal.name for signal in shares if signal.share >= _LEAST_SHARE * total]
-    strong.sort(key=lambda name: name not in _FIRST)
-    reasons = list(dict.fromkeys(_SENTENCES[name].format(**parts) for name in strong))[:_MOST]
-    if prior < 1 and kind in _CLASSES:
-        reasons.append(f"{_CLASSES[kind]} (× {prior:g})")
-    return tuple(reasons)

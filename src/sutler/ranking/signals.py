@@ -35,8 +35,7 @@ class Lexical(Struct, frozen=True):
 
 class Norms(Struct, frozen=True):
     """What to multiply a term's count by, per document: weight over normalised length. `body` is
-    of all documents, `symbols` and `docs` of those that were parsed.
-    """
+    of all documents, `symbols` and `docs` of those that were parsed."""
 
     body: Scores
     symbols: Scores
@@ -67,8 +66,7 @@ def idf(count: float, total: int) -> float:
 
 def score(reader: Reader, query: Query, norms: Norms, only: Sequence[int] | None = None) -> Lexical:
     """All lexical signals of a query: of every document by its body and its path, or of those in
-    `only`, which are parsed, by the names and texts of their definitions too.
-    """
+    `only`, which are parsed, by the names and texts of their definitions too."""
     total = len(reader.docs)
     tables = Lexical({}, {}, {}, {}, {}, {}, {})
     reader.seek([key for term in query.terms for key in (term, f"/{term}")])
@@ -148,8 +146,7 @@ def _add_names(
     total: int,
 ) -> None:
     """Names of definitions apart, with the rarity a term has among names: counted in the parsed
-    documents, and estimated from them for the others that hold the term.
-    """
+    documents, and estimated from them for the others that hold the term."""
     weight, titled = weights
     named = [(doc, value >> 8 & 255) for doc, _, value, _ in rows if value & 0xFF00]
     rarity = idf(len(named) * share, total)
@@ -169,8 +166,7 @@ def _add_places(
     total: int,
 ) -> None:
     """Paths apart, with the rarity a term has among paths: every path may hold the project's own
-    name.
-    """
+    name."""
     weight, titled = weights
     rarity = idf(holders, total)
     for doc, count in places.items():
@@ -205,8 +201,7 @@ _AFFIXES = (
 
 class Mentions(NamedTuple):
     """Files that the task names in its title, elsewhere, or as stack frames, and the lines it
-    points at.
-    """
+    points at."""
 
     titled: Scores
     paths: Scores
@@ -246,8 +241,7 @@ def dotted(query: Query, links: Links, reader: Reader) -> Scores:
 def qualified(query: Query, links: Links, reader: Reader) -> Scores:
     """Qualified names of any language: `a::b::C`, `A\\B\\C`, `pkg.Type.method`. Of the files that
     define a part of the name, or are named like it, those count in whose path, or among whose
-    definitions, the parts before it occur.
-    """
+    definitions, the parts before it occur."""
     scores: Scores = {}
     for name in query.dotted:
         parts = name.split(".")
@@ -290,8 +284,7 @@ def definitions(
     names: Iterable[tuple[str, float]], reader: Reader, who: dict[int, list[str]]
 ) -> Scores:
     """Who defines the names the task uses: a name defined once is worth much, one defined
-    everywhere nothing. `who` collects the names that each file defines.
-    """
+    everywhere nothing. `who` collects the names that each file defines."""
     scores: Scores = {}
     total = len(reader.docs)
     for name, weight in names:
@@ -309,8 +302,7 @@ def definitions(
 
 def quoted(query: Query, reader: Reader) -> Scores:
     """Who holds a string literal that the task quotes: error messages lead to where they are
-    made.
-    """
+    made."""
     scores: Scores = {}
     total = len(reader.docs)
     wanted = frozenset(query.phrases)
@@ -331,8 +323,7 @@ def neighbours(
     best: list[tuple[int, float]], links: Links, reader: Reader
 ) -> tuple[Scores, Scores]:
     """(files that import a best file, files that a best file imports), each with the square root of
-    its score.
-    """
+    its score."""
     importers: Scores = {}
     imported: Scores = {}
     for number, strength in best:
@@ -365,8 +356,7 @@ def beside(best: list[tuple[int, float]], reader: Reader) -> Scores:
 
 def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Scores:
     """What the best tests, examples and documents exercise: the file of the same name, and what
-    they import.
-    """
+    they import."""
     scores: Scores = {}
     for number, strength in best:
         module = links.module(number)
@@ -378,23 +368,6 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
         for other in targets:
             scores[other] = scores.get(other, 0.0) + 0.5 * strength / len(targets)
     return scores
-
-
-def tests_of(number: int, links: Links, reader: Reader) -> list[int]:
-    """Tests of a file: those named after it, and those that import it."""
-    module = links.module(number)
-    if not module:
-        return []
-    names = (
-        f"test_{module[-1]}",
-        f"{module[-1]}_test",
-        f"{module[-1]}Test",
-        f"{module[-1]}_spec",
-        module[-1],
-    )
-    named = [n for name in names for n in links.by_stem(name)]
-    tests = dict.fromkeys(named + _importers(number, links, reader))
-    return [n for n in tests if n != number and reader.docs[n].kind == "test"]
 
 
 def _bare_stem(stem: str) -> str:

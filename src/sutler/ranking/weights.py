@@ -60,6 +60,9 @@ PRIORS = {
 }
 """What a file's class multiplies its score by."""
 
+DECLARATIONS = 0.5
+"""The same for TypeScript's declaration files: they spell the words of what others implement."""
+
 ABOUT_PRIORS = {"test": 0.6, "doc": 0.4, "example": 0.8, "bench": 0.8, "ci": 0.8, "build": 1.0}
 """The same when the title of the task is about that class, or the task names the file itself."""
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.languages.terms import phrases, split, stem, terms_of, whole
+from sutler.languages.terms import phrases, spelling, split, stem, terms_of, whole
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,19 @@ def test_phrases_are_word_triples() -> None:
 
 def test_whole_ignores_case_and_outer_underscores() -> None:
     assert whole("_Private_Name_") == "private_name"
+
+
+@pytest.mark.parametrize(
+    ("identifier", "term", "spelled"),
+    [
+        ("select_related", "relat", "related"),
+        ("select_related", "select_related", "select_related"),
+        ("QuerySet", "query", "Query"),
+        ("models", "model", "models"),
+    ],
+)
+def test_a_term_is_spelled_as_its_identifier_spells_it(
+    identifier: str, term: str, spelled: str
+) -> None:
+    assert term in split(identifier)
+    assert spelling(identifier, term) == spelled

@@ -76,6 +76,13 @@ def test_a_title_about_documents_lifts_them() -> None:
     assert order("Fix the documentation of the cart total").index("docs/cart.md") < plain
 
 
+def test_declarations_stand_behind_what_they_declare() -> None:
+    code = "export function refundCustomer(id) {\\n  return id;\\n}\\n"
+    types = "export function refundCustomer(id: string): string;\\n" * 3
+    found = order("refundCustomer fails", tree={"src/a.d.ts": types, "src/b.js": code})
+    assert found == ["src/b.js", "src/a.d.ts"]
+
+
 def test_history_speaks_for_files_that_similar_commits_touched() -> None:
     past = summarise(History((Commit("1", "Fix page layout glitch", ("shop/render.py",)),)))
     assert order("layout glitch", past)[0] == "shop/render.py"

@@ -1,0 +1,92 @@
+"""Why a file stands where it does: sentences that name their evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+
+class Signal(Struct, frozen=True, gc=False):
+    """One ingredient's share of a file's score: its value in [0, 1] and what its weight made of
+    it."""
+
+    name: str
+    value: float
+    share: float
+
+
+class Proof(Struct, frozen=True):
+    """What a reason quotes: the task's words that the best region holds, its lines, and how many
+    commits with words of the task changed the file."""
+
+    words: tuple[str, ...] = ()
+    lines: str = ""
+    commits: int = 0
+
+
+NO_PROOF = Proof()
+
+_SENTENCES = {
+    "lexical": "matches {words}",
+    "passage": "matches {words}",
+    "path": "its path has words of the task",
+    "symbols": "its definitions are named with words of the task",
+    "title_path": "its path has words of the title",
+    "title_symbols": "its definitions have words of the title",
+    "title_body": "matches {words}",
+    "ticked": "matches {words}",
+    "named": "the title names this path",
+    "mention": "the task names this path",
+    "frame": "a stack frame of the task lies here",
+    "dotted": "a dotted name of the task leads here",
+    "qualified": "a qualified name of the task leads here",
+    "defines": "defines {names}, named in the task",
+    "title_defines": "defines {names}, named in the task",
+    "phrase": "it holds a text that the task quotes",
+    "imports": "it imports a file that ranks high",
+    "imported": "a file that ranks high imports it",
+    "tested": "tests or examples that match the task exercise it",
+    "message": "changed by {commits} about the task's words",
+    "recent": "it changed lately or often",
+    "cochange": "it changes together with files that rank high",
+    "beside": "it stands beside a file that ranks high",
+    "needed": "the best match imports it",
+}
+_CLASSES = {
+    "test": "it is a test",
+    "doc": "it is documentation",
+    "example": "it is an example",
+    "bench": "it is a benchmark",
+    "build": "it is part of the build",
+    "data": "it is data or configuration",
+    "vendor": "it is vendored",
+    "generated": "it is generated",
+    "ci": "it belongs to continuous integration",
+}
+_FIRST = frozenset({"named", "mention", "frame", "defines", "title_defines"})
+"""The evidence that stands first: names and places are easier to check than words."""
+_MOST = 4
+_LEAST_SHARE = 0.06
+
+
+def sentences(
+    shares: Sequence[Signal], names: Sequence[str], proof: Proof, kind: str, prior: float
+) -> tuple[str, ...]:
+    """The strongest signals as sentences that name their evidence, and the class where it holds the
+    file back."""
+    total = sum(signal.share for signal in shares) or 1.0
+    quoted = ", ".join(f"`{word}`" for word in proof.words) or "words of the task"
+    lines = f" (lines {proof.lines})" if proof.lines else ""
+    commits = f"{proof.commits} commits" if proof.commits > 1 else "a commit"
+    parts = {
+        "names": ", ".join(f"`{name}`" for name in names[:3]) or "a name",
+        "words": f"{quoted}{lines}",
+        "commits": commits,
+    }
+    strong = [signal.name for signal in shares if signal.share >= _LEAST_SHARE * total]
+    strong.sort(key=lambda name: name not in _FIRST)
+    reasons = list(dict.fromkeys(_SENTENCES[name].format(**parts) for name in strong))[:_MOST]
+    if prior < 1 and kind in _CLASSES:
+        reasons.append(f"{_CLASSES[kind]} (× {prior:g})")
+    return tuple(reasons)
