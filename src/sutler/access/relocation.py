@@ -65,8 +65,7 @@ def _still(store: SqlStore) -> None:
 
 def move(source: Ledger, target: Ledger, at: float) -> Relocation:
     """Copy all rows, continue the chain there, sign it, and close the source for good. A move that
-    was interrupted can be repeated.
-    """
+    was interrupted can be repeated."""
     here, there = _sql(source), _sql(target)
     _verified(source)
     _still(here)
@@ -93,8 +92,7 @@ def _arrived(there: SqlStore, head: tuple[int, str]) -> bool:
 
 def _require_prefix(here: SqlStore, there: SqlStore) -> None:
     """Raise RefusedError unless the target is empty, or an earlier part of the same chain that was
-    moved away.
-    """
+    moved away."""
     seq, hash = there.head()
     rows = here.audit(seq - 1, 1) if seq else ()
     same = bool(rows) and (rows[0].seq, rows[0].hash) == (seq, hash)
@@ -114,8 +112,7 @@ def _mark(store: SqlStore, target: str) -> None:
 
 def _fill(store: SqlStore, content: Iterable[copies.Page], entry: AuditEntry) -> int:
     """Replace the rows of a project, and append the entry in the same transaction: without it two
-    chains would be equal, and nothing would say which one goes on.
-    """
+    chains would be equal, and nothing would say which one goes on."""
 
     def work(query: Query) -> int:
         copies.clear(query, store.project)
@@ -146,8 +143,7 @@ def backup(ledger: Ledger, write: Callable[[bytes], object]) -> int:
 
 def restore(ledger: Ledger, stream: IO[bytes], at: float) -> Relocation:
     """Fill an empty store from a backup. Checkpoints of the lost store are put aside: they may name
-    rows that the backup does not have.
-    """
+    rows that the backup does not have."""
     store = _sql(ledger)
     if store.head()[0]:
         raise RefusedError(

@@ -35,8 +35,7 @@ def replacing(path: str) -> Iterator[Write]:
     before it replaces an old one. Without an old one there is no sync, since nothing can be lost.
 
     A link at `path` is replaced, not followed: a hostile project could point it at a file of the
-    user.
-    """
+    user."""
     directory, name = os.path.split(path)
     try:
         fs.stat(path)
@@ -73,8 +72,7 @@ def _unwritable(path: str, error: Exception) -> SutlerError:
 
 def _mode_of(fd: int, directory: str, name: str) -> tuple[int | None, bool]:
     """Return the mode of the new file, and whether it replaces an old one. The mode is None for a
-    device or pipe such as /dev/null, which is written directly.
-    """
+    device or pipe such as /dev/null, which is written directly."""
     old = False
     try:
         state = fs.stat(name, dir_fd=fd)

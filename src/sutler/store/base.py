@@ -44,8 +44,7 @@ class Query(Protocol):
 
 class Database(Protocol):
     """The differences between SQLite and PostgreSQL: how a transaction begins, ends and is
-    retried.
-    """
+    retried."""
 
     dialect: Literal["sqlite", "postgres"]
     person: str
@@ -53,8 +52,7 @@ class Database(Protocol):
     def transact(self, work: Callable[[Query], T], *, write: bool, wait: bool = True) -> T:
         """Run `work` in one transaction. It may run more than once, and only the last run counts.
         Without `wait` the commit survives the end of the process; it is synced by the next commit
-        that waits, or by `flush`.
-        """
+        that waits, or by `flush`."""
         ...
 
     def select(self, sql: str, params: Sequence[Value] = ()) -> list[Row]:
@@ -67,8 +65,7 @@ class Database(Protocol):
 
     def hold(self, slot: str, wait: float) -> AbstractContextManager[None]:
         """Lock `slot` (a short plain word) against all other processes; the end of a process
-        releases it.
-        """
+        releases it."""
         ...
 
     def compact(self) -> None:

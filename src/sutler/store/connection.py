@@ -42,8 +42,7 @@ def require_driver() -> None:
 
 def explain(fault: Exception) -> SutlerError:
     """Translate an exception of the driver. Before a login the server sends no error code that the
-    driver keeps, so that its sentences are compared.
-    """
+    driver keeps, so that its sentences are compared."""
     from psycopg import errors
 
     text = str(fault)
@@ -106,8 +105,7 @@ class Pool:
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Lend a connection. One that was closed meanwhile, or is inside a failed transaction, is
-        not used again.
-        """
+        not used again."""
         from psycopg.pq import TransactionStatus
 
         with self._room:

@@ -48,8 +48,7 @@ class Header(Struct, frozen=True):
 
 def pages(database: Database, project: str) -> Iterator[Page]:
     """Yield all rows of a project. Each page is read in its own transaction: the caller holds the
-    project still.
-    """
+    project still."""
     for table, order in TABLES.items():
         # Columns that were added later are at the end on both databases.
         sql = f"SELECT * FROM {table} WHERE project = ? ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
@@ -100,8 +99,7 @@ def dump(header: Header, content: Iterable[Page], write: Callable[[bytes], objec
 
 def load(stream: IO[bytes]) -> tuple[Header, Iterator[Page]]:
     """Read a backup: its header, and its pages as they are consumed. Raise RefusedError for a file
-    that is none, is damaged or ends early.
-    """
+    that is none, is damaged or ends early."""
     digest = hashlib.sha256()
     line = stream.readline(io.DEFAULT_BUFFER_SIZE)
     digest.update(line)

@@ -46,8 +46,7 @@ def home(environ: Mapping[str, str]) -> str:
 
 def key(environ: Mapping[str, str]) -> bytes:
     """Return this installation's key, or a random per-process key if the state directory is not
-    writable. Either way tags reveal nothing about the values behind them.
-    """
+    writable. Either way tags reveal nothing about the values behind them."""
     try:
         return install_key(home(environ))
     except (OSError, SutlerError):  # not writable, or of another user: never read
@@ -62,8 +61,7 @@ def _key_of_the_moment() -> bytes:
 
 def project_folder(root: str, environ: Mapping[str, str]) -> tuple[str, str, bytes]:
     """Return a project's private directory (outside the project, created if needed), its id, and
-    the installation's key.
-    """
+    the installation's key."""
     state = state_home(environ)
     refuse_inside(state, root)
     private_dir(state)
@@ -229,8 +227,7 @@ def forget(names: Iterable[str], environ: Mapping[str, str]) -> None:
 
 def make_room(environ: Mapping[str, str]) -> None:
     """Remove unfinished files of killed runs, then the oldest files, until the cache is within its
-    limit.
-    """
+    limit."""
     files = sorted(cache_files(environ), key=lambda file: (file.mtime, file.name))
     left = [
         file for file in files if file.mtime < time.time() - UNFINISHED and _temporary(file.name)
@@ -258,8 +255,7 @@ def _temporary(name: str) -> bool:
 
 def keep(name: str, data: bytes, environ: Mapping[str, str], *, durable: bool = True) -> None:
     """Write a file of the cache atomically; ignore errors. Pass `durable=False` if a truncated file
-    can be detected by its contents: that saves a sync.
-    """
+    can be detected by its contents: that saves a sync."""
     unfinished = ""
     try:
         path = os.path.join(cache_home(environ), name)

@@ -33,8 +33,7 @@ class Membership(Struct, frozen=True):
 
 class Identity(Struct, frozen=True):
     """Name of a project and the address of its repository. `sure` if the user chose the name; an
-    address is then not compared.
-    """
+    address is then not compared."""
 
     name: str
     address: str = ""
@@ -106,8 +105,7 @@ def address_of(root: str) -> str:
 
 def derived(address: str) -> str:
     """Return a project's name from an address: the last two parts of its path. The last one alone
-    would be the same for many owners.
-    """
+    would be the same for many owners."""
     name = ".".join(address.split("/")[1:][-2:])
     return name if _NAME.fullmatch(name) else ""
 

@@ -143,8 +143,7 @@ _TENANTS = (
 
 def _fence(table: str) -> tuple[str, ...]:
     """Return the row-level security of a table. It has two conditions, because any role that can
-    log in could change the session setting.
-    """
+    log in could change the session setting."""
     return (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",

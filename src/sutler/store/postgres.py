@@ -32,8 +32,7 @@ _PAUSE = 0.02  # doubles: about 0.6 s in all before giving up
 
 def open_postgres(url: str, identity: Identity) -> SqlStore:
     """Connect as a member, check the schema, and open the project: `TENANT/NAME`, or a name in the
-    only tenant of this member.
-    """
+    only tenant of this member."""
     database = PostgresDatabase(Pool(url), identity.name)
     try:
         database.admit()
@@ -46,8 +45,7 @@ def open_postgres(url: str, identity: Identity) -> SqlStore:
 
 def member_database(url: str, tenant: str) -> tuple[PostgresDatabase, str]:
     """Connect as a member of a tenant, for what belongs to no project; return the tenant too: the
-    given one, or the only one of this login.
-    """
+    given one, or the only one of this login."""
     database = PostgresDatabase(Pool(url), "")
     try:
         rows = database.memberships()
@@ -70,8 +68,7 @@ def member_database(url: str, tenant: str) -> tuple[PostgresDatabase, str]:
 
 class PostgresDatabase:
     """A project in PostgreSQL, over a pool that several projects and people may share. A login of a
-    server acts for the member `person`.
-    """
+    server acts for the member `person`."""
 
     dialect: Literal["sqlite", "postgres"] = "postgres"
 
@@ -148,8 +145,7 @@ class PostgresDatabase:
     @contextmanager
     def hold(self, slot: str, wait: float) -> Iterator[None]:
         """Take an advisory lock on a separate connection; the server releases it when the
-        connection ends.
-        """
+        connection ends."""
         import psycopg
 
         with self._explained():

@@ -34,8 +34,7 @@ GENESIS = "0" * 64
 
 class BackendProfile(Struct, frozen=True):
     """Limits of one answer to this kind of backend. `free_lines` is the number of lines that need
-    no approval.
-    """
+    no approval."""
 
     name: str
     free_lines: int
@@ -87,8 +86,7 @@ class Limits(Struct, frozen=True, gc=False):
 class Caller(Struct, frozen=True):
     """Identity that the front derives from its transport, never from an argument. An empty `scope`
     means the whole project. `person` is the member of the team that was authenticated; empty on a
-    machine of one user.
-    """
+    machine of one user."""
 
     id: str
     session: str
@@ -100,8 +98,7 @@ class Caller(Struct, frozen=True):
 
 class Call(Struct, frozen=True, kw_only=True):
     """A request at the door. `args` are for the log; `base` and `result` bind a write to exact
-    bytes.
-    """
+    bytes."""
 
     id: str
     tool: str
@@ -126,8 +123,7 @@ class Decision(Struct, frozen=True):
 class Version(Struct, frozen=True, kw_only=True):
     """One known content of a file: the seed's FileVersionMeta. `id` is the start of the raw
     content's digest. A file that was deleted has a version too, whose digest is empty. `mode` is 0
-    when it was not read.
-    """
+    when it was not read."""
 
     id: str
     path: RelPath
@@ -143,8 +139,7 @@ class Version(Struct, frozen=True, kw_only=True):
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """Result of an effect: digests before and after, and its cost. `seen` (a version read for the
-    first time) and `facts` are stored in the same transaction as the row.
-    """
+    first time) and `facts` are stored in the same transaction as the row."""
 
     ok: bool = True
     detail: str = ""
@@ -160,8 +155,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 class FileChange(Struct, frozen=True, kw_only=True):
     """Effect of a write on one file: digests and sizes before and after, empty and 0 if there is no
-    file.
-    """
+    file."""
 
     path: str
     version: str
@@ -198,8 +192,7 @@ class ClashText(Struct, frozen=True):
 
 class Suggestion(Struct, frozen=True):
     """A proposal to merge two changes, as a diff against the current file; never applied
-    automatically.
-    """
+    automatically."""
 
     by: Literal["structure", "review"]
     note: str
@@ -208,8 +201,7 @@ class Suggestion(Struct, frozen=True):
 
 class Conflict(Struct, frozen=True, kw_only=True):
     """Reason why an edit was not applied, with the data for the next try. `region` is from the
-    current file.
-    """
+    current file."""
 
     path: str
     kind: Literal["stale", "overlap", "mismatch", "exists"]
@@ -242,8 +234,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 class Listing(Struct, frozen=True):
     """Paths that may be read, sorted, in their quoted form; `withheld` counts those that policy
     keeps back. Only a person sees the number: with a glob it would reveal whether a denied
-    file exists.
-    """
+    file exists."""
 
     paths: tuple[str, ...]
     withheld: int | None = None
@@ -266,8 +257,7 @@ class RegistryRow(Struct, frozen=True, gc=False):
 
 class Approval(Struct, frozen=True, kw_only=True):
     """Consent to one exact effect. Bound to tool, path, both digests, arguments, policy and caller;
-    valid for one use.
-    """
+    valid for one use."""
 
     id: str
     tool: str
@@ -289,8 +279,7 @@ class Approval(Struct, frozen=True, kw_only=True):
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """An entry of the ledger. `prev` is the hash of the previous row; the arguments are already
-    redacted.
-    """
+    redacted."""
 
     seq: int = 0
     prev: str = GENESIS
@@ -375,8 +364,7 @@ def unseal(row: AuditRow) -> AuditEntry:
 
 def version_id(digest: str) -> str:
     """Return 128 bits of the content's digest: short enough to display, long enough against
-    forgery.
-    """
+    forgery."""
     return digest[:32]
 
 

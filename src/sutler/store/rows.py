@@ -111,8 +111,7 @@ def registry_row_of(row: Row) -> RegistryRow:
 
 def charge(entry: AuditEntry) -> Spent:
     """Return the cost of an entry. A write is charged before it happens, a read before its text is
-    sent.
-    """
+    sent."""
     if entry.phase == "intent":
         return Spent(writes=1)
     if entry.phase != "done":
@@ -131,8 +130,7 @@ def over(spent: Spent, limits: Limits) -> str:
 
 def says_the_same(digest: str, call: str, version: Version) -> bool:
     """Return whether `version` repeats the newest one. A write always adds a version; a read adds
-    one only if the content differs.
-    """
+    one only if the content differs."""
     return call == version.call if version.call else digest == version.digest
 
 
@@ -150,8 +148,7 @@ def chain(
     query: Query, place: Place, entries: Sequence[AuditEntry], caller: Caller | None
 ) -> tuple[AuditRow, ...]:
     """Append entries to the chain and charge them. With a `caller`, raise DeniedError if a budget
-    is exceeded, which rolls back all entries.
-    """
+    is exceeded, which rolls back all entries."""
     project, rows = place.project, list[AuditRow]()
     first = seq, prev = query(place.head, (project,))[0]
     for entry in entries:

@@ -118,8 +118,7 @@ class SqlStore:
 
     def put_receipt(self, receipt: Receipt, files: bytes = b"") -> None:
         """Store a receipt, and the list of the pack's files unless an earlier receipt of the same
-        pack stored it.
-        """
+        pack stored it."""
         self.database.transact(
             lambda query: put_receipt(query, self.project, receipt, files), write=True
         )
@@ -235,8 +234,7 @@ class SqlStore:
 
     def settle(self, id: str, state: Literal["approved", "denied"], by: str) -> bool:
         """Answer a pending approval. The first answer is final; return whether it equals this
-        one.
-        """
+        one."""
         self._write(
             "UPDATE approvals SET state = ?, settled_by = ? WHERE project = ? AND id = ? AND state"
             " = 'pending'",
@@ -247,8 +245,7 @@ class SqlStore:
 
     def use(self, id: str, call: str) -> bool:
         """Use up an approval for a call. Return True only for the call that used it, also on a
-        retry.
-        """
+        retry."""
         self._write(
             "UPDATE approvals SET state = 'used', used_by = ? WHERE project = ? AND id = ? AND"
             " state = 'approved'",
@@ -261,8 +258,7 @@ class SqlStore:
 
     def append(self, entry: AuditEntry, caller: Caller | None = None) -> AuditRow:
         """Append an entry and charge its cost. With a `caller`, append nothing and raise
-        DeniedError if a budget is exceeded.
-        """
+        DeniedError if a budget is exceeded."""
         return self.record((entry,), caller)[0]
 
     def record(
@@ -276,8 +272,7 @@ class SqlStore:
         wait: bool = True,
     ) -> tuple[AuditRow, ...]:
         """Append entries with their contents, versions and facts, in one transaction. Without
-        `wait` the commit does not wait for the disk.
-        """
+        `wait` the commit does not wait for the disk."""
         contents, fresh, fresh_facts = tuple(blobs), tuple(versions), tuple(facts)
 
         stored: list[tuple[str, str, str, str]] = []
@@ -321,8 +316,7 @@ class SqlStore:
         """Register `sign` as a callback with the ledger's head (number, hash, time). Each
         transaction that appends a row whose number is a multiple of `every` calls it before the
         commit, with the head before the transaction. That head is durable already, so a crash
-        before the commit leaves no signature that contradicts the ledger.
-        """
+        before the commit leaves no signature that contradicts the ledger."""
         self._witness = every, sign
 
     def _attest(self, rows: Sequence[AuditRow]) -> None:

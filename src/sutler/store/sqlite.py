@@ -100,8 +100,7 @@ class SqliteDatabase:
 
     def quick_check(self) -> None:
         """Raise SutlerError if the database is damaged. Large databases are checked only by `sutler
-        doctor`.
-        """
+        doctor`."""
         rows = self._retry(lambda: self._connection.execute("PRAGMA quick_check(1)").fetchall())
         if rows != [("ok",)]:
             self._connection.close()
@@ -122,8 +121,7 @@ class SqliteDatabase:
 
         SQLite itself waits (busy_timeout), except if it detects a possible deadlock: of two
         processes that switch a new file to WAL, one fails at once. The limit is a time, because a
-        number of tries would be used up before the other process is done.
-        """
+        number of tries would be used up before the other process is done."""
         until = time.monotonic() + _LONGEST
         while True:
             try:
@@ -183,8 +181,7 @@ class SqliteDatabase:
 
     def flush(self) -> None:
         """Sync the log, including commits of other processes. Closing this descriptor releases no
-        lock, because SQLite holds its locks on other files.
-        """
+        lock, because SQLite holds its locks on other files."""
         try:
             fd = fs.open(f"{self._path}-wal", fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC)
             try:
@@ -265,8 +262,7 @@ class SqliteDatabase:
     def _clear_log(self) -> None:
         """Let the last connection to close move a long log into the database. Otherwise the next
         process would read the log from its beginning and append to it without end, because it
-        cannot know which part is in the database.
-        """
+        cannot know which part is in the database."""
         try:
             if fs.stat(f"{self._path}-wal").st_size > _LONG_LOG:
                 self._connection.config(self._keep_log, 0)

@@ -31,8 +31,7 @@ def state_home(environ: Mapping[str, str] = os.environ) -> str:
 
 def private_dir(path: str) -> str:
     """Create a 0700 directory whatever the umask, or accept an existing one of this user with our
-    marker.
-    """
+    marker."""
     if not os.path.lexists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
@@ -65,8 +64,7 @@ def _refused(what: str) -> RefusedError:
 
 def private_file(path: str, content: bytes | None = None, *, durable: bool = True) -> None:
     """Create a 0600 file whatever the umask; an existing one must be a plain file of this user.
-    Without `durable` a power failure may truncate it.
-    """
+    Without `durable` a power failure may truncate it."""
     try:
         fd = fs.open(
             path, fs.O_CREAT | fs.O_EXCL | fs.O_WRONLY | fs.O_NOFOLLOW | fs.O_CLOEXEC, 0o600
@@ -92,8 +90,7 @@ def private_file(path: str, content: bytes | None = None, *, durable: bool = Tru
 
 def refuse_inside(state: str, root: str) -> None:
     """Raise RefusedError if the state directory is inside the project. Directories are compared by
-    device and inode, because a name can be a link.
-    """
+    device and inode, because a name can be a link."""
     try:
         tree = fs.stat(root)
     except OSError:
@@ -117,8 +114,7 @@ def refuse_inside(state: str, root: str) -> None:
 
 def install_key(home: str) -> bytes:
     """Return the 32 random bytes of this installation; create them once. The key is not in the
-    database: write access to the database must not be enough to sign.
-    """
+    database: write access to the database must not be enough to sign."""
     path = os.path.join(home, "install.key")
     for _ in range(2):
         try:
@@ -142,8 +138,7 @@ def install_key(home: str) -> bytes:
 
 def project_id(root: str, key: bytes) -> str:
     """Return the project's id in the store: a keyed hash, so that equal paths on two machines do
-    not collide in one database.
-    """
+    not collide in one database."""
     try:
         real = os.path.realpath(root)
     except OSError:  # a parent folder is being replaced
@@ -182,8 +177,7 @@ def leave(directory: str, row: Row) -> int:
 
 def take_in(directory: str, put: Callable[[Row], None]) -> None:
     """Move waiting receipts into the store. Two processes may do so at once, because the store
-    ignores a duplicate. A damaged receipt is renamed.
-    """
+    ignores a duplicate. A damaged receipt is renamed."""
     folder = os.path.join(directory, FOLDER)
     for path in _waiting(folder):
         try:

@@ -71,8 +71,7 @@ def administrator(url: str) -> Iterator[Connection]:
 
 def create(url: str, tenant: str, quota: str, key: bytes) -> int:
     """Bring the schema up to date and add the tenant, with this login as its administrator. Return
-    the number of the newest schema step.
-    """
+    the number of the newest schema step."""
     require_name(tenant, "tenant")
     with administrator(url) as connection:
         _require_creator(connection)
@@ -122,8 +121,7 @@ def _require_creator(connection: Connection) -> None:
 
 def tenant_key(tenant: str, environ: Mapping[str, str]) -> bytes:
     """Return the tenant's key from the state folder; make it the first time. It is never in the
-    database: who can write the database must not be able to sign.
-    """
+    database: who can write the database must not be able to sign."""
     folder = private_dir(os.path.join(private_dir(state_home(environ)), "tenants"))
     path = os.path.join(folder, f"{require_name(tenant, 'tenant')}.key")
     if not os.path.lexists(path):
@@ -139,8 +137,7 @@ def tenant_key(tenant: str, environ: Mapping[str, str]) -> bytes:
 
 def add_member(url: str, tenant: str, member: Member, *, login: bool) -> str:
     """Add a member or change the role; return the password of a login role that was made, or
-    nothing.
-    """
+    nothing."""
     require_name(member.login, "member")
     if member.role not in ROLES:
         raise UsageError(f"no role {member.role!r}", next_step=f"use one of {', '.join(ROLES)}")
@@ -172,8 +169,7 @@ def _put_member(connection: Connection, tenant: str, member: Member) -> None:
 
 def remove_member(url: str, tenant: str, login: str) -> bool:
     """End a membership and the member's tokens; the login role stays, but opens nothing here. The
-    group is kept while the login is a member of another tenant.
-    """
+    group is kept while the login is a member of another tenant."""
     with administrator(url) as connection:
         _require_tenant(connection, tenant)
         gone = connection.execute(
