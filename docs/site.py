@@ -23,6 +23,7 @@ PAGES = {
     "docs/LLM_FILE_ACCESS.md": ("agents.html", "For agents"),
     "docs/performance.md": ("performance.html", "Performance"),
     "docs/fleet.md": ("fleet.html", "Many repositories"),
+    "docs/team.md": ("team.html", "A team's store"),
     "docs/durability.md": ("durability.html", "Durability"),
     "docs/security-figures.md": ("security-figures.html", "Attacks tried"),
     "bench/README.md": ("bench.html", "Benchmarks"),
