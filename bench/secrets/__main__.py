@@ -4,6 +4,7 @@
     python -m bench.secrets corpus FOLDER --labels FOLDER [--peers] [--by-repository]
     python -m bench.secrets clean FOLDER            over-redaction, one line per sub-folder
     python -m bench.secrets speed FOLDER            MB per CPU second, one thread, both engines
+    python -m bench.secrets canaries --count 1000 --seed 1      planted values at every door
 
 No data is part of the repository: the labelled corpus is a folder of files with CSV labels beside
 it.
@@ -19,7 +20,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.secrets import corpus, peers, samples
+from bench.secrets import canaries, corpus, peers, samples
 from sutler.secrets.engines import Engine, compile_database, hyperscan_engine, stdlib_engine
 from sutler.secrets.format_table import formats
 from sutler.secrets.redactor import redact
@@ -168,7 +169,7 @@ def bench_speed(engine: Engine, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.secrets", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("what", choices=("formats", "corpus", "clean", "speed"))
+    parser.add_argument("what", choices=("formats", "corpus", "clean", "speed", "canaries"))
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--count", type=int, default=50)
@@ -176,7 +177,10 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="run every peer that is installed")
     parser.add_argument("--node-modules", default="", help="npm packages, for secretlint")
     parser.add_argument("--by-repository", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.what == "canaries":
+        raise SystemExit(canaries.run(arguments.seed, arguments.count) > 2)
     began = time.process_time()
     database = compile_database()
     print(f"database: {len(database)} bytes, compiled in {time.process_time() - began:.2f} CPU-s")

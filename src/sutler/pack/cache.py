@@ -98,7 +98,16 @@ class PackCache:
     """Cached files by path. `learn` adds to it; `save` keeps it, if there is anything new. Without
     a name it keeps nothing."""
 
-    __slots__ = ("_environ", "_figures", "_files", "_fresh", "_noted", "_started", "name")
+    __slots__ = (
+        "_environ",
+        "_figures",
+        "_files",
+        "_forgotten",
+        "_fresh",
+        "_noted",
+        "_started",
+        "name",
+    )
 
     def __init__(self, name: str, environ: Mapping[str, str]) -> None:
         self.name = name
@@ -107,6 +116,7 @@ class PackCache:
         self._figures: Figures | None = None if name else NO_FIGURES
         self._fresh: dict[str, CachedFile] = {}
         self._noted: dict[str, int] = {}
+        self._forgotten: set[str] = set()
         self._started = time.time_ns()
 
     @property
@@ -193,6 +203,10 @@ class PackCache:
         if record is not None and self.name:
             self._fresh[path] = record
 
+    def forget(self, paths: Iterable[str]) -> None:
+        """Keep no record of these files: their paths hold a secret."""
+        self._forgotten |= set(paths)
+
     def learned(self, path: str) -> CachedFile | None:
         """The record that this process made, for a worker to send home."""
         return self._fresh.get(path)
@@ -213,6 +227,8 @@ class PackCache:
         if not self._fresh:
             return
         files = self._fresh if whole else {**self.files, **self._fresh}
+        if self._forgotten:
+            files = {path: files[path] for path in files if path not in self._forgotten}
         if files != self.files:
             self._files = Files(
                 _FORMAT, {path: files[path] for path in sorted(files) if _is_unicode(path)}

@@ -220,9 +220,9 @@ class Scope:
 
         # Files over the size rule are admitted for their short form, which has no lines to cite.
         limit = self.rules().skip_file_bytes or sys.maxsize
-        entries = [
-            entry for entry in snapshot.entries if entry.size <= limit and not self.ours(entry.path)
-        ]
+        named = self.secrets.named_in([entry.path for entry in snapshot.entries])
+        present = (entry for entry in snapshot.entries if entry.path not in named)
+        entries = [entry for entry in present if entry.size <= limit and not self.ours(entry.path)]
         settings = self.settings.overlaid(config.layer_from_table({"redact": True}, "index"))
         root = self.opened()
         size = sum(entry.size + PER_FILE for entry in entries)

@@ -226,6 +226,7 @@ class PackRun:
                 values, self._snapshot, self._selection, self._numbering
             )
             self._loader.withheld = self._account.withheld = out
+            self.cache.forget(out)
 
     def _tree_values(self) -> SharedValues | None:
         if not self._tree_read:

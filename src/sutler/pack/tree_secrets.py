@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -106,6 +106,13 @@ def credential_secrets(reader: Reader, snapshot: Snapshot, clean: Clean) -> Iter
             yield from values_of(decoded.text, clean(decoded.text, path).text)
 
 
+def _named_in(paths: Sequence[str], values: SharedValues | None) -> frozenset[str]:
+    if values is None:
+        return frozenset()
+    shown = values.hide(CleanText("\n".join(paths))).text.split("\n")
+    return frozenset(path for path, name in zip(paths, shown, strict=False) if path != name)
+
+
 class TreeSecrets:
     """The shared values of one tree, read when a text is first cleaned and again after a minute. A
     server that is used reads them again in the background before that, so that no call waits.
@@ -170,9 +177,12 @@ class TreeSecrets:
         """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
         it.
         """
-        self._secrets = dict(self.outside((), snapshot, cache))
+        tree = snapshot or self._found()
+        self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()
-        return self._compiled()
+        values = self._compiled()
+        cache.forget(_named_in([entry.path for entry in tree.entries], values))
+        return values
 
     def outside(
         self, paths: Collection[str], snapshot: Snapshot | None, cache: PackCache
@@ -198,6 +208,10 @@ class TreeSecrets:
             return values.hide(cleaned, raw) if values is not None else cleaned
 
         return hide
+
+    def named_in(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of these paths that hold a secret of the tree."""
+        return _named_in(paths, self.values())
 
     def unmarked(self, text: str) -> str:
         """A text without its secrets and without markers in their place: a query."""
