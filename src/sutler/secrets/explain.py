@@ -1,11 +1,12 @@
-"""Why a finding is one: the rule, what speaks for and against the value, and how to allow it."""
+"""Findings as `sutler secrets` lists them: where, which rule, and what speaks for and against."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from sutler.formats.document import Finding
 from sutler.secrets import apart, readers, verdict
 from sutler.secrets.engines import Engine
 from sutler.secrets.format_table import formats
@@ -116,3 +117,28 @@ def _against(value: str) -> Iterator[str]:
         yield "it has blanks"
     if "." in value or "/" in value:
         yield "it could be a path or a name in code"
+
+
+class Listed(Struct, frozen=True, omit_defaults=True):
+    """One row of `sutler secrets`: where, which rule, how sure, and the tag that an allow-list
+    takes.
+    """
+
+    path: str
+    line: int
+    rule: str
+    confidence: float
+    tag: str
+    shown: str
+    explanation: Explanation | None = None
+
+
+def listing(path: str, clean_text: str, findings: Iterable[Finding]) -> tuple[Listed, ...]:
+    """Findings of one file, masked: `shown` is the line after redaction, cut to 120 characters."""
+    lines = clean_text.split("\n")
+    rows = []
+    for item in findings:
+        if item.confidence > 0:
+            shown = lines[item.line - 1].strip()[:120]
+            rows.append(Listed(path, item.line, item.rule, item.confidence, item.tag[:8], shown))
+    return tuple(sorted(rows, key=lambda row: (row.line, row.rule, row.tag)))

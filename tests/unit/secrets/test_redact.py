@@ -6,9 +6,9 @@ import pytest
 
 from sutler.secrets.checksums import base62
 from sutler.secrets.engines import stdlib_engine
+from sutler.secrets.explain import listing
 from sutler.secrets.markers import LOOK_ALIKE, MARKER, own_spans
 from sutler.secrets.redactor import Allow, find, redact
-from sutler.secrets.sealing import listing, seal
 
 KEY = b"an installation's key, 32 bytes."
 TOKEN = "ghp_" + "q7Rk2LmZ9xTv4Bn8Wc3Ys6Hd1Jf5Gp0aEuQi"
@@ -207,16 +207,6 @@ def test_the_user_may_allow_by_tag_or_by_marker() -> None:
     line = f"{TOKEN}  # fixture"
     assert redact(line, "x", key=KEY, allow=Allow(markers=("# fixture",))).text == line
     assert redact(line, "x", key=KEY).text != line
-
-
-def test_seal_names_place_and_rule_and_never_the_value() -> None:
-    refusal = seal([("goal", "fix the tests"), ("path 3", f"src/{TOKEN}/a.py")], key=KEY)
-    assert refusal is not None
-    assert (refusal.place, refusal.rule) == ("path 3", "github-pat")
-    error = refusal.error()
-    assert error.exit_code == 3
-    assert TOKEN not in str(error)
-    assert seal([("path 1", "src/a/b.py"), ("header", "content-type: text/plain")], key=KEY) is None
 
 
 def test_the_listing_is_masked() -> None:

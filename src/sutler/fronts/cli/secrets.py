@@ -21,9 +21,8 @@ from sutler.paths import quote, wire_path
 from sutler.scan.place import config_home, locate
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, engine_for, told
-from sutler.secrets.explain import SHARED, explanations
+from sutler.secrets.explain import SHARED, Listed, explanations, listing
 from sutler.secrets.redactor import THRESHOLD
-from sutler.secrets.sealing import Listed, listing
 from sutler.store import home
 
 
