@@ -93,6 +93,13 @@ KEYS: tuple[Key, ...] = (
         "how much of a file to show, as GLOB=full, GLOB=outline or GLOB=list; the first match holds",
     ),
     Key(
+        "rest",
+        "choice",
+        "list",
+        "without a goal, files that do not fit whole: their outline, their name, or nothing",
+        ("outline", "list", "none"),
+    ),
+    Key(
         "cut_over",
         "size",
         50_000,

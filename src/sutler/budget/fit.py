@@ -147,8 +147,16 @@ def fit_within(
 
 
 def best_paid(material: Material, ledger: Ledger) -> Section | None:
-    """The best rung that the budget has room for, paid."""
-    return next((paid for rung in rungs(material, ledger.cut) if (paid := ledger.pay(rung))), None)
+    """The best rung that the budget has room for, paid. Where the rest is outlined, a part of the
+    budget is for outlines alone."""
+    outlined = ledger.request.rest == "outline"
+    kept_free = ledger.limit // OUTLINES_SHARE if outlined else 0
+    for rung in rungs(material, ledger.cut):
+        if paid := ledger.pay(rung, kept_free if rung.level != "outline" else 0):
+            return paid
+    outline = outline_text(material.choice.path, material.clean.text) if outlined else ""
+    body = replace(material.clean, text=outline)
+    return ledger.pay(section_of(material, "outline", body)) if outline else None
 
 
 def settled(
@@ -164,7 +172,9 @@ def settled(
     unfit = [choice for choice in choices if choice.path not in entered]
     reason: Reason
     if stop is None:
-        listing = ledger.list_paths([*ledger.listed, *(choice.path for choice in unfit)])
+        names = [*ledger.listed, *(choice.path for choice in unfit)]
+        named = ledger.request.rest != "none"
+        listing = ledger.list_paths(names) if named else Listing((), len(names))
         reason, rule = "budget", Rule("budget", ledger.described)
     else:
         listing = replace(stop, unnamed=len(unfit))
@@ -218,6 +228,8 @@ _BYTES_PER_TOKEN = 6  # denser text exists, but not in a file that would have be
 
 
 _PIECES, _PIECE = 4, 700
+OUTLINES_SHARE = 4
+"""With `--rest outline`, one part in this many of the budget is for outlines alone."""
 
 
 class Ledger:
@@ -291,12 +303,14 @@ class Ledger:
         frame = 2 * len(path) + _FRAME
         return frame > left or (self.misses >= _PATIENCE and frame + size > left)
 
-    def pay(self, section: Section) -> Section | None:
-        """The section with its cost, if the budget still has room for it."""
-        if self._unit != "tokens" and len(section.body.text) > self.limit - self.spent:
+    def pay(self, section: Section, kept_free: int = 0) -> Section | None:
+        """The section with its cost, if the budget still has room for it beside what is kept
+        free."""
+        limit = self.limit - kept_free
+        if self._unit != "tokens" and len(section.body.text) > limit - self.spent:
             return None
         cost = section.cost or self.cost(section)  # a plan has counted it already
-        if self.spent + cost > self.limit:
+        if self.spent + cost > limit:
             return None
         self.spent += cost
         return replace(section, cost=cost)

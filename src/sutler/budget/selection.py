@@ -134,6 +134,7 @@ class Request(Struct, frozen=True, kw_only=True):
     instructions: str = ""  # and one behind them
     transforms: tuple[str, ...] = ()
     detail: tuple[DetailRule, ...] = ()  # how much of a file to show, by glob
+    rest: str = "list"  # without a task: what is shown of files that do not fit whole
 
     @property
     def asks_history(self) -> bool:
@@ -218,7 +219,8 @@ def require_detail(request: Request) -> None:
             rule="with a goal or --since the regions that serve it are shown",
             next_step="leave out the goal and --since, or --detail and --compress",
         )
-    if request.line_numbers and any(rule.level == "outline" for rule in request.detail):
+    outlines = request.rest == "outline" or any(rule.level == "outline" for rule in request.detail)
+    if request.line_numbers and outlines:
         raise UsageError(
             "-n and outlines are given together",
             rule="an outline states the file's own line numbers already",

@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     stable_order: bool
     transforms: Sequence[str]
     detail: Sequence[str]
+    rest: str
     cut_over: int
     skip_over: int
     condense: bool

@@ -210,6 +210,7 @@ class Scope:
             stable_order=settings.flag("stable_order"),
             transforms=settings.words("transforms"),
             detail=parse_detail(settings.words("detail")),
+            rest=settings.text("rest"),
         )
 
     def ranking(self, snapshot: Snapshot, task: str) -> Ranking:

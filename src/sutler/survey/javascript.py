@@ -114,7 +114,7 @@ def _spellings(folder: str, target: str) -> list[str]:
     ]
 
 
-_BUILT = re.compile(r"\.d\.[cm]?ts$|\.(?:json|css|min\.js)$")
+_BUILT = re.compile(r"\.d\.[cm]?ts$|\.(?:json|css|min\.js)$|(?:^|/)priv/static/")
 
 
 def _manager(data: dict[str, Any], folder: str, tree: Tree) -> str:

@@ -24,7 +24,7 @@ from sutler.survey.wire import Dependency, Manifest
 MAX_DEPENDENCIES = 300
 MIXED_SHARE = 0.25
 
-_PLACEHOLDER = re.compile(r"(?:^|[/-])(?:root|monorepo|workspace)$")
+_PLACEHOLDER = re.compile(r"(?i)(?:^|[/-])(?:root|monorepo|workspace)$|^build$")
 _NO_KIND = frozenset(
     {"html", "erb", "makefile", "starlark", "dockerfile", "cmake", "batch", "tex", "jinja", "svg"}
 )

@@ -45,6 +45,7 @@ _FLAGS = {
     "allow": "allow",
     "transforms": "transforms",
     "detail": "detail",
+    "rest": "rest_level",
 }
 
 

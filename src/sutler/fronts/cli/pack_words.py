@@ -279,6 +279,12 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--instructions", metavar="FILE", help="a text of yours behind the files, redacted"
     )
     out.add_argument(
+        "--rest",
+        dest="rest_level",
+        choices=("outline", "list", "none"),
+        help="without a goal, files that do not fit whole: outline, list (names) or none",
+    )
+    out.add_argument(
         "--no-condense",
         action="store_true",
         help="show notebooks, tables, JSON lines and long literals as they are",

@@ -1,0 +1,46 @@
+"""`--rest`: what a limited pack shows of the files that do not fit whole."""
+
+from __future__ import annotations
+
+import pytest
+
+import sutler as api
+from tests.conftest import Plant, Sutler
+
+BODY = "".join(f"    value{number} = {number}\n" for number in range(150))
+TREE = {
+    f"pkg/part{number}.py": f'def work{number}(text: str) -> str:\n    """Do it."""\n{BODY}'
+    for number in range(12)
+}
+
+
+def packed(sutler: Sutler, plant: Plant, *words: str) -> api.Pack:
+    ran = sutler("pack", "--max-bytes", "14000", *words, cwd=plant(TREE))
+    assert len(ran.out) <= 14_000
+    return api.parse(ran.out)
+
+
+def test_outlines_of_the_rest(sutler: Sutler, plant: Plant) -> None:
+    """Whole files first, then outlines in the part of the budget that is theirs alone."""
+    pack = packed(sutler, plant, "--rest", "outline")
+    levels = [section.level for section in pack.sections]
+    assert set(levels) == {"full", "outline"}
+    assert levels.count("outline") > 3
+    outline = next(section for section in pack.sections if section.level == "outline")
+    assert "def work" in outline.body.text
+    assert "value100" not in outline.body.text
+
+
+@pytest.mark.parametrize(("word", "named"), [("list", True), ("none", False)])
+def test_names_or_nothing(sutler: Sutler, plant: Plant, word: str, named: bool) -> None:
+    """`list` is the default and names files; `none` only counts them."""
+    pack = packed(sutler, plant, "--rest", word)
+    assert bool(pack.listing.paths) is named
+    shown = len(pack.sections) + len(pack.listing.paths) + pack.listing.unnamed
+    assert shown == len(TREE)
+
+
+def test_outlines_and_line_numbers_are_refused(sutler: Sutler, plant: Plant) -> None:
+    """An outline has the file's own numbers already."""
+    ran = sutler("pack", "--rest", "outline", "-n", cwd=plant(TREE))
+    assert (ran.code, "-n and outlines are given together" in ran.err) == (2, True)
