@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sutler.errors import RefusedError, SutlerError, UsageError
-from sutler.pack.report import WHOLE, Report
+from sutler.pack.report import WHOLE, Report, capped
 from sutler.paths import quote
 from sutler.store import home
 from sutler.store.state import MOST, Row, leave
@@ -65,9 +65,10 @@ class Receipt(Struct, frozen=True, kw_only=True):
     redacted: bool
     findings: dict[str, int]
     files: tuple[Sent, ...]
-    hidden: dict[str, int] = msgspec.field(
-        default_factory=dict
-    )  # invisible characters made visible, by kind
+    # Invisible characters made visible, by kind.
+    hidden: dict[str, int] = msgspec.field(default_factory=dict)
+    # Groups of exclusions whose count stopped at a limit: there are so many or more.
+    capped: tuple[str, ...] = ()
     sutler: str = VERSION
     schema_version: int = 1
     seal: str = ""
@@ -98,6 +99,11 @@ def pack_info(report: Report) -> Info:
     return fields
 
 
+def _capped(report: Report) -> tuple[str, ...]:
+    """The groups of exclusions of which some were counted up to a limit only."""
+    return tuple(sorted({_GROUPS.get(reason, "pattern") for reason in capped(report.excluded)}))
+
+
 def receipt_of(report: Report, *, project: str, destination: str, redacted: bool) -> Receipt:
     budget = report.budget
     limit = "no limit" if budget.limit is None else f"{report.used} of {budget.limit} {budget.unit}"
@@ -116,6 +122,7 @@ def receipt_of(report: Report, *, project: str, destination: str, redacted: bool
         redacted=redacted,
         findings=dict(sorted(rules.items())),
         hidden=report.hidden(),
+        capped=_capped(report),
         files=tuple(Sent(quote(one.path), one.level, one.sha256) for one in report.shown),
     )
 

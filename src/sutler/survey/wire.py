@@ -39,7 +39,7 @@ _SEED_REASONS: dict[Reason, ExclusionReason] = {
     "cache": "cache",
     "special": "binary",
     "undecodable": "binary",
-    "cap": "size_limit",
+    "cap": "not_selected",
     "budget": "size_limit",
     "not_selected": "not_selected",
 }

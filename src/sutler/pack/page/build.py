@@ -167,7 +167,11 @@ def receipt_rows(receipt: Receipt) -> tuple[tuple[str, str], ...]:
     info = receipt.context_pack_info
     out = info.get("exclusions_by_reason")
     groups = (
-        ", ".join(f"{count:,} {name}" for name, count in out.items() if count)
+        ", ".join(
+            f"{count:,}{'+' * (name in receipt.capped)} {name}"
+            for name, count in out.items()
+            if count
+        )
         if isinstance(out, dict)
         else ""
     )
@@ -186,7 +190,8 @@ def receipt_rows(receipt: Receipt) -> tuple[tuple[str, str], ...]:
         (
             "files",
             (
-                f"{info['files_included']:,} of {info['files_scanned']:,}; left out:"
+                f"{info['files_included']:,} of {info['files_scanned']:,}"
+                f"{'+' * bool(receipt.capped)}; left out:"
                 f" {groups or 'none'}"
             ),
         ),

@@ -59,7 +59,7 @@ function leftPane() {
     label: "Left out", hint: "Filter by path, reason or rule", columns, empty: "Nothing was left out.",
     sort: { key: "near", way: "ascending" }, open: openLeft,
     text: (row) => `${row.path} ${row.reason.replaceAll("_", " ")} ${row.rule || ""}`,
-    tally: (rows, all) => `${count(rows.length)} of ${plural(all.length, "entry", "entries")}, ${plural(files(rows), "file")}`,
+    tally: (rows, all) => `${count(rows.length)} of ${plural(all.length, "entry", "entries")}, ${plural(files(rows), "file")}${rows.some((row) => row.more) ? " or more" : ""}`,
   });
   const note = make("p", { class: "quiet fine" });
   const box = make("input", { type: "checkbox", id: "draw-omitted", onchange: () => { state.omitted = box.checked; changed(); } });
