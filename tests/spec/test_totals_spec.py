@@ -20,7 +20,7 @@ def folder(plant: Plant) -> Path:
             "b.md": "# B\n",
             ".gitignore": "skipped.txt\n",
             "skipped.txt": "no\n",
-            "server.pem": "no\n",
+            "versions.env": "no\n",
             "image.png": "no\n",
         }
     )
@@ -53,3 +53,10 @@ def test_totals_agree(folder: Path, sutler: Sutler, tmp_path: Path) -> None:
     assert "1,000+ dependency dir" in ran.err
     assert "1,000+ dependency dir" in scanned.out.decode() + scanned.err
     assert re.search(rf"{included} of {total:,}\+; left out: .*1,\d+\+ pattern", page.read_text())
+
+
+def test_credentials_are_counted_in_the_pack(folder: Path, sutler: Sutler) -> None:
+    """A name that is a credential's is not shown; the pack says that there is one."""
+    text = sutler("pack", cwd=folder).out.decode()
+    assert "left out by name: ./ 1 file named like credentials" in text
+    assert "versions.env" not in text

@@ -1,8 +1,8 @@
 """Text files that only a built-in name rule leaves out: one line for each folder, in pack and summary.
 
 A name rule can be wrong about a project. What it leaves out is therefore named, with the `--allow`
-that lets it in. What an ignore rule excludes as well is the project's own wish and not named; nor is
-a name that is a credential's for certain.
+that lets it in. Credentials are counted and not named. What an ignore rule excludes as well is the
+project's own wish and not counted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from msgspec import Struct
 from sutler.paths import RelPath, counted, quote
 from sutler.scan.classify import extractable, facts_of
 from sutler.scan.folders import COUNT_LIMIT
-from sutler.scan.name_rules import RESEMBLING
 from sutler.scan.root import DIRECTORY, Root
 from sutler.scan.snapshot import Excluded, Problem
 
 MOST_FOLDERS = 12
 READ_FILES, READ_BYTES = 200, 2_000_000
 """Lines are counted in folders up to this size."""
-_RESEMBLING = frozenset(f"**/{glob}" for glob in RESEMBLING)
 
 
 class LeftOut(Struct, frozen=True):
@@ -50,8 +48,6 @@ def left_out(root: Root, excluded: Iterable[Excluded]) -> tuple[LeftOut, ...]:
         if not item.by_name:
             continue
         credential = item.reason == "credentials"
-        if credential and item.rule.pattern not in _RESEMBLING:
-            continue
         whole = item.path.endswith("/")
         folder = item.path if whole else item.path[: item.path.rfind("/") + 1] or "./"
         allow = "" if credential else f"{folder}**" if whole else _allow(folder, item)

@@ -9,10 +9,11 @@ function showHead() {
   byId("used").textContent = `${count(budget.used)} ${budget.unit}`;
   byId("of").textContent = budget.limit === null ? "no limit" : `of ${count(budget.limit)}, ${percent(budget.used, budget.limit)}`;
   const total = (list) => list.reduce((sum, one) => sum + (one.count ?? 1), 0);
-  const open = view.left.some((one) => one.more) ? "+" : ""; // a folder was counted up to a limit
+  // A folder may be counted up to a limit only.
+  const plus = view.left.some((one) => one.more) ? "+" : "";
   const stats = [
     [count(view.files.length), "files in"],
-    [`${count(total(view.left) + view.unnamed)}${open}`, "files left out"],
+    [`${count(total(view.left) + view.unnamed)}${plus}`, "files left out"],
     [count(view.files.filter((file) => file.cut).length), "shown in part"],
     [count(view.files.reduce((sum, file) => sum + (file.redacted || 0), 0)), "secrets redacted"],
     ...view.measures.filter((one) => one.name !== budget.unit).map((one) => [count(one.total), one.name]),
