@@ -45,6 +45,7 @@ _CHECKS = {  # further conditions on new rows
     "audit": (
         "(body::jsonb ->> 'person' = (SELECT sutler_person())"
         " OR (SELECT sutler_right()) >= 4"
+        " OR ((SELECT sutler_serves()) AND sutler_right_of(body::jsonb ->> 'person') >= 1)"
         " OR (phase <> 'intent' AND sutler_intended(call)))"
         " AND (phase <> 'intent' OR (SELECT sutler_right()) >= 2)"
     ),
@@ -93,12 +94,14 @@ TEAM_SCHEMA: tuple[str, ...] = (
     f"CREATE FUNCTION sutler_person() RETURNS TEXT {_FUNCTION} $$ SELECT CASE WHEN sutler_serves()"
     " THEN coalesce(nullif(current_setting('sutler.person', true), ''), session_user::text)"
     " ELSE session_user::text END $$",
-    f"CREATE FUNCTION sutler_right() RETURNS INTEGER {_FUNCTION} $$ SELECT coalesce(max("
-    "CASE role WHEN 'reader' THEN 1 WHEN 'writer' THEN 2 WHEN 'approver' THEN 3"
+    f"CREATE FUNCTION sutler_right_of(person TEXT) RETURNS INTEGER {_FUNCTION} $$ SELECT"
+    " coalesce(max(CASE role WHEN 'reader' THEN 1 WHEN 'writer' THEN 2 WHEN 'approver' THEN 3"
     " WHEN 'admin' THEN 4 WHEN 'server' THEN 2 ELSE 0 END), 0) FROM members"
-    f" WHERE tenant = {_TENANT} AND login = sutler_person() AND (projects = '*'"
+    f" WHERE tenant = {_TENANT} AND login = person AND (projects = '*'"
     " OR split_part(current_setting('sutler.project', true), '/', 2)"
     " = ANY (string_to_array(projects, ' '))) $$",
+    f"CREATE FUNCTION sutler_right() RETURNS INTEGER {_FUNCTION}"
+    " $$ SELECT sutler_right_of(sutler_person()) $$",
     f"CREATE FUNCTION sutler_intended(id TEXT) RETURNS BOOLEAN {_FUNCTION} $$ SELECT EXISTS"
     " (SELECT 1 FROM audit WHERE project = current_setting('sutler.project', true)"
     " AND call = id AND phase = 'intent') $$",

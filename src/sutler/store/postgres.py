@@ -80,6 +80,7 @@ class PostgresDatabase:
         self.project = project
         self.person = person
         self._pid = os.getpid()
+        self._start: tuple[tuple[str, str], bytes] | None = None  # the text of `_begin`
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
         self._again = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
         self._failed = psycopg.Error
@@ -130,14 +131,31 @@ class PostgresDatabase:
         raise explain(last) from last
 
     def _once(self, work: Callable[[Query], T]) -> T:
-        with self._pool.connection() as connection, connection.transaction():
-            # For this transaction only: the next one on this connection may be of another member.
-            connection.execute(
-                "SELECT set_config('sutler.project', %s, true), set_config('sutler.person', %s,"
-                " true)",
-                (self.project, self.person),
+        with self._pool.connection() as connection:
+            connection.execute(self._begin(connection))
+            try:
+                answer = work(_Statements(connection))
+            except BaseException:
+                with suppress(self._failed):
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+            return answer
+
+    def _begin(self, connection: Connection) -> bytes:
+        """Return the start of a transaction and its settings, as one message: each message waits
+        for an answer. The settings end with the transaction, because the next one on this
+        connection may be of another member."""
+        names = self.project, self.person
+        if self._start is None or self._start[0] != names:
+            from psycopg.sql import SQL, Literal
+
+            text = SQL(
+                "BEGIN; SELECT set_config('sutler.project', {}, true),"
+                " set_config('sutler.person', {}, true)"
             )
-            return work(_Statements(connection))
+            self._start = names, text.format(*map(Literal, names)).as_bytes(connection)
+        return self._start[1]
 
     def compact(self) -> None:
         """Do nothing: the server runs autovacuum."""
