@@ -301,6 +301,30 @@ def nonsense(self: http.server.BaseHTTPRequestHandler) -> None:
     self.wfile.write(b"001e# service=git-upload-pack\n0000" + b"\xff" * 100)
 
 
+def renamed(root: Path, old: str, new: str) -> type[Smart]:
+    """A server that answers requests for `old` with the address of `new`."""
+
+    class Renamed(Smart):
+        def _answer(self, body: bytes) -> None:
+            if not self.path.startswith(f"/{old}/"):
+                super()._answer(body)
+                return
+            self.send_response(301)
+            self.send_header("Location", self.path.replace(old, new, 1))
+            self.end_headers()
+
+    Renamed.root, Renamed.paths = str(root), []
+    return Renamed
+
+
+def test_a_renamed_repository_is_found_on_its_own_host(served: Path) -> None:
+    expected = sutler(served / "work" / "cart", "pack").stdout
+    with serving(renamed(served / "bare", "old/cart", "cart")) as url:
+        done = sutler(served, "pack", f"{url}/old/cart")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected
+
+
 def test_no_redirect_is_followed(tmp_path: Path) -> None:
     inside = smart(tmp_path)
     with (

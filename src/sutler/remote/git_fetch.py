@@ -1,8 +1,8 @@
 """Fetch a repository with git, hardened, and write its files ourselves.
 
 git does the transport and keeps the objects: no hooks, no filters, no submodules, no prompts, no
-configuration of the user's or the machine's, one protocol, no redirects. Files are written from the
-objects by this module, so that no checkout runs. Time and disk are bounded."""
+configuration of the user's or the machine's, one protocol, no redirects to another host. Files are
+written from the objects by this module, so that no checkout runs. Time and disk are bounded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from sutler.errors import RefusedError, SutlerError
 from sutler.paths import quote
+from sutler.remote.redirect import new_address
 from sutler.remote.shelf import MOST_BYTES, Writer, fetched, plain_path, size_of
 from sutler.remote.source import Remote
 
@@ -23,6 +26,7 @@ SECONDS = 300.0
 """For one call of git."""
 LARGEST_FETCH = MOST_BYTES
 """Bytes of objects that a fetch may bring."""
+_REDIRECTED = re.compile(r"returned error: 30\d")
 _PAUSE = 0.05
 _OUTPUT = 64 << 20
 _PASSED_ON = (
@@ -64,7 +68,18 @@ _SETTINGS = (
 
 def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     """A folder with the files of the wanted commit, and the older commit of a range or "". From the
-    cache if it was fetched before."""
+    cache if it was fetched before. A repository that its host has renamed is fetched from its new
+    address."""
+    try:
+        return _checkout(remote, environ)
+    except SutlerError as error:
+        address = new_address(remote.url) if _REDIRECTED.search(error.what) else ""
+        if not address:
+            raise
+    return _checkout(replace(remote, url=address), environ)
+
+
+def _checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     commit = _resolved(remote, remote.ref or "HEAD", environ)
     since = _resolved(remote, remote.since, environ) if remote.since else ""
 
@@ -228,7 +243,7 @@ def _failure(remote: Remote, err: bytes) -> SutlerError:
     reason = reason or (lines[-1] if lines else "git gave no reason")
     return SutlerError(
         f"cannot fetch {quote(remote.url)}: {reason.removeprefix('fatal: ')[:300]}",
-        rule="no credentials are asked for and no redirects are followed",
+        rule="no credentials are asked for and no redirects to another host are followed",
         next_step="check the address, or clone it yourself and pack the clone",
     )
 

@@ -1,0 +1,44 @@
+"""The new address of a renamed repository, if its host says so for itself.
+
+git follows no redirect here: it would follow one to any host, a private address included. A rename
+on the same host is asked for separately and held to the same scheme, host and port.
+"""
+
+from __future__ import annotations
+
+from http.client import HTTPException, HTTPMessage
+from typing import IO
+from urllib.error import HTTPError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+SECONDS = 20.0
+_QUESTION = "/info/refs?service=git-upload-pack"
+
+
+class _Unfollowed(HTTPRedirectHandler):
+    """Answer a redirect as the error that it is."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        del req, fp, code, msg, headers, newurl
+
+
+def new_address(url: str) -> str:
+    """Where a repository was renamed to on its own host, or ""."""
+    if urlsplit(url).scheme not in ("http", "https"):
+        return ""
+    question = url.rstrip("/") + _QUESTION
+    try:
+        build_opener(_Unfollowed).open(question, timeout=SECONDS).close()
+    except HTTPError as answer:
+        target = answer.headers.get("Location", "") if 300 <= answer.code < 400 else ""
+        answer.close()
+    except (OSError, HTTPException, ValueError):
+        return ""
+    else:
+        return ""
+    target = urljoin(question, target)
+    same = urlsplit(target)[:2] == urlsplit(url)[:2]
+    return target.removesuffix(_QUESTION) if same and target.endswith(_QUESTION) else ""
