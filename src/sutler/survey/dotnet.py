@@ -19,7 +19,7 @@ _LANGUAGES = {"csproj": "csharp", "fsproj": "fsharp", "vbproj": "vb"}
 
 def read_project(path: str, text: str, tree: Tree) -> Found:
     root = parse_xml(text)
-    found: list[Dependency] = []
+    needs: list[Dependency] = []
     fields: dict[str, str] = {}
     for element in root.iter():
         tag = element.tag.rsplit("}", 1)[-1] if isinstance(element.tag, str) else ""
@@ -28,7 +28,7 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
             nested = next(
                 (child.text or "" for child in element if str(child.tag).endswith("Version")), ""
             )
-            found.append(
+            needs.append(
                 dependency(
                     name,
                     element.get("Version") or nested,
@@ -51,16 +51,16 @@ def read_project(path: str, text: str, tree: Tree) -> Found:
         ecosystem=_LANGUAGES.get(path.rsplit(".", 1)[-1].lower(), "csharp"),
         name=fields.get("PackageId") or fields.get("AssemblyName") or stem,
         description=one_line(fields.get("Description", "")),
-        dependencies=tuple(found),
-        entry_points=entry if runs and not _is_test(found) else (),
+        dependencies=tuple(needs),
+        entry_points=entry if runs and not _is_test(needs) else (),
         build_system="dotnet",
-        test_framework=framework([item.name for item in found]),
+        test_framework=framework([item.name for item in needs]),
     )
 
 
-def _is_test(found: list[Dependency]) -> bool:
+def _is_test(needs: list[Dependency]) -> bool:
     """A test project is a program for its runner only."""
-    return any(item.name.lower() == "microsoft.net.test.sdk" for item in found)
+    return any(item.name.lower() == "microsoft.net.test.sdk" for item in needs)
 
 
 def _kind(name: str, private: str | None) -> DependencyType:

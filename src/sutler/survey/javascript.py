@@ -32,7 +32,7 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
     data = mapping(parse_json(text))
     folder = dirname(path)
     tooling = _is_private_root(data, folder, tree)
-    found = [
+    needs = [
         dependency(name, string(version), "dev" if tooling else kind)
         for table, kind in _TABLES
         for name, version in mapping(data.get(table)).items()
@@ -50,11 +50,11 @@ def read_package(path: str, text: str, tree: Tree) -> Found:
         ecosystem="node",
         name=name,
         description=string(data.get("description")),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_entries(data, folder, tree),
         commands=tuple(command for command in commands if command),
         build_system=_manager(data, folder, tree),
-        test_framework=_framework({item.name for item in found}, mapping(data.get("scripts"))),
+        test_framework=_framework({item.name for item in needs}, mapping(data.get("scripts"))),
         members=tree.matching(folder, globs, "package.json"),
         workspace=bool(globs),
         private=data.get("private") is True,
@@ -121,8 +121,8 @@ def _manager(data: dict[str, Any], folder: str, tree: Tree) -> str:
     declared = string(data.get("packageManager")).split("@")[0]
     if declared:
         return declared
-    found = next((name for lock, name in _LOCKS if beside(folder, lock) in tree.known), "")
-    return found or "npm"
+    needs = next((name for lock, name in _LOCKS if beside(folder, lock) in tree.known), "")
+    return needs or "npm"
 
 
 def _framework(names: set[str], scripts: dict[str, Any]) -> str:

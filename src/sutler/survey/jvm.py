@@ -30,8 +30,8 @@ def _tag(element: Element) -> str:
 
 
 def _text(element: Element | None, name: str) -> str:
-    found = _child(element, name) if element is not None else None
-    return (found.text or "").strip() if found is not None else ""
+    needs = _child(element, name) if element is not None else None
+    return (needs.text or "").strip() if needs is not None else ""
 
 
 def read_pom(path: str, text: str, tree: Tree) -> Found:
@@ -45,10 +45,10 @@ def read_pom(path: str, text: str, tree: Tree) -> Found:
         _coordinates(item, values): _fill(_text(item, "version"), values)
         for item in _nested(managed)
     }
-    found = [_maven(item, values, versions) for item in _nested(root)]
+    needs = [_maven(item, values, versions) for item in _nested(root)]
     modules = [(item.text or "").strip() for item in _children(root, "modules")]
     members = [beside(dirname(path), f"{name}/pom.xml") for name in modules]
-    own = [item for item in found if not item.name.startswith(f"{group}:") or not group]
+    own = [item for item in needs if not item.name.startswith(f"{group}:") or not group]
     return Found(
         path=path,
         ecosystem="kotlin" if "kotlin-maven-plugin" in text else "java",
@@ -57,7 +57,7 @@ def read_pom(path: str, text: str, tree: Tree) -> Found:
         dependencies=tuple(own),
         entry_points=_main_class(text, dirname(path), tree),
         build_system="maven",
-        test_framework=_framework([*(item.name for item in found), *versions]),
+        test_framework=_framework([*(item.name for item in needs), *versions]),
         members=tuple(name for name in members if name in tree.known),
         workspace=bool(modules),
         versions={name: version for name, version in versions.items() if version},
@@ -128,14 +128,14 @@ _GRADLE = re.compile(
 
 def read_gradle(path: str, text: str, tree: Tree) -> Found:
     text = tame(text)
-    found: list[Dependency] = []
+    needs: list[Dependency] = []
     in_tests = _test_spans(text)
     for match in _GRADLE.finditer(text):
         word, group, artifact, version, alias, kotlin = match.groups()
         name = alias or (
             f"org.jetbrains.kotlin:kotlin-{kotlin}" if kotlin else f"{group}:{artifact}"
         )
-        found.append(
+        needs.append(
             dependency(
                 name,
                 "" if (version or "").startswith("$") else version or "",
@@ -149,11 +149,11 @@ def read_gradle(path: str, text: str, tree: Tree) -> Found:
         )
     )
     platform = "junit5" if "useJUnitPlatform" in text else ""
-    spotted = _framework([item.name for item in found])
+    spotted = _framework([item.name for item in needs])
     return Found(
         path=path,
         ecosystem="kotlin" if is_kotlin else "java",
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_main_class(text, dirname(path), tree),
         build_system="gradle",
         test_framework=joined([platform, spotted if spotted != "junit" or not platform else ""]),
@@ -238,6 +238,6 @@ def _library(spec: Any, numbers: dict[str, Any]) -> tuple[str, str]:
     name = (
         string(table.get("module")) or f"{string(table.get('group'))}:{string(table.get('name'))}"
     )
-    given = table.get("version")
-    version = string(given) or string(numbers.get(string(mapping(given).get("ref"))))
+    keywords = table.get("version")
+    version = string(keywords) or string(numbers.get(string(mapping(keywords).get("ref"))))
     return name, version

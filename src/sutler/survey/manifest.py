@@ -52,11 +52,11 @@ def survey_manifest(
     scope, loops = _scope(everything)
     weights = _weights(entries)
     kinds = _ecosystems(scope, weights)
-    main = [found for found in scope if found.ecosystem == kinds[0]] if kinds else []
+    main = [package for package in scope if package.ecosystem == kinds[0]] if kinds else []
     tests = _test_members(scope, everything)
-    ordered = [*main, *(found for found in scope if found not in main), *tests]
-    named = joined(found.test_framework for found in [*main, *tests])
-    others = [found.test_framework for found in ordered]
+    ordered = [*main, *(package for package in scope if package not in main), *tests]
+    named = joined(package.test_framework for package in [*main, *tests])
+    others = [package.test_framework for package in ordered]
     used = framework_in_use(kinds, entries, texts)
     if kinds[:1] == ["swift"]:  # a test target may use either of two
         named = joined(name for name in named.split(", ") if name != "xctest") if used else named
@@ -86,23 +86,25 @@ def _first(values: Iterable[str]) -> str:
 
 def _scope(everything: list[Found]) -> tuple[list[Found], list[Problem]]:
     """Root manifests, their workspace members, and other ecosystems one folder down."""
-    by_path = {found.path: found for found in everything}
-    ahead = [found for found in everything if not is_aside(found.path)]
-    shallow = [found for found in ahead if "/" not in found.path]
-    if not any(found.ecosystem for found in shallow):
-        depth = min((found.path.count("/") for found in ahead if found.ecosystem), default=0)
+    by_path = {package.path: package for package in everything}
+    ahead = [package for package in everything if not is_aside(package.path)]
+    shallow = [package for package in ahead if "/" not in package.path]
+    if not any(package.ecosystem for package in shallow):
+        depth = min((package.path.count("/") for package in ahead if package.ecosystem), default=0)
         shallow += [
-            found for found in ahead if found.path.count("/") == depth and found not in shallow
+            package
+            for package in ahead
+            if package.path.count("/") == depth and package not in shallow
         ]
     chosen: dict[str, Found] = {}
     loops: list[Problem] = []
     for root in shallow:
         _follow(root, by_path, chosen, loops)
-    own = {found.ecosystem for found in chosen.values()}
-    for found in ahead:
-        if found.path.count("/") == 1 and found.ecosystem not in own:
-            _follow(found, by_path, chosen, loops)
-    return sorted(chosen.values(), key=lambda found: rank_of(found.path)), loops
+    own = {package.ecosystem for package in chosen.values()}
+    for package in ahead:
+        if package.path.count("/") == 1 and package.ecosystem not in own:
+            _follow(package, by_path, chosen, loops)
+    return sorted(chosen.values(), key=lambda package: rank_of(package.path)), loops
 
 
 _TEST_FOLDER = re.compile(r"(?:^|/)tests?/", re.IGNORECASE)
@@ -110,13 +112,17 @@ _TEST_FOLDER = re.compile(r"(?:^|/)tests?/", re.IGNORECASE)
 
 def _test_members(scope: list[Found], everything: list[Found]) -> list[Found]:
     """Members of the workspace that only test it: what they need, the developers need."""
-    named = {member for found in scope for member in found.members}
+    named = {member for package in scope for member in package.members}
     members = [
-        found for found in everything if found.path in named and _TEST_FOLDER.search(found.path)
+        package
+        for package in everything
+        if package.path in named and _TEST_FOLDER.search(package.path)
     ]
     return [
-        replace(found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies))
-        for found in members
+        replace(
+            package, dependencies=tuple(replace(item, type="dev") for item in package.dependencies)
+        )
+        for package in members
     ]
 
 
@@ -127,17 +133,19 @@ def _follow(
     so."""
     stack: list[tuple[Found, tuple[str, ...]]] = [(root, ())]
     while stack:
-        found, ancestors = stack.pop()
-        for member in found.members:
+        package, ancestors = stack.pop()
+        for member in package.members:
             if member in ancestors:
                 detail = f"workspace includes {wire_path(member)}, which includes it"
-                loops.append(Problem(found.path, "loop", detail))
-        if found.path in chosen:
+                loops.append(Problem(package.path, "loop", detail))
+        if package.path in chosen:
             continue
-        chosen[found.path] = found
-        line = (*ancestors, found.path)
+        chosen[package.path] = package
+        line = (*ancestors, package.path)
         members = [
-            by_path[member] for member in found.members if member in by_path and member not in line
+            by_path[member]
+            for member in package.members
+            if member in by_path and member not in line
         ]
         stack += [(member, line) for member in members if not is_aside(member.path)]
 
@@ -176,12 +184,12 @@ _INFRASTRUCTURE = frozenset({"helm", "ansible"})
 
 def _ecosystems(scope: list[Found], weights: Counter[str]) -> list[str]:
     """The ecosystems with a manifest, most code first; ties keep the manifests' order."""
-    seen = list(dict.fromkeys(found.ecosystem for found in scope if found.ecosystem))
+    seen = list(dict.fromkeys(package.ecosystem for package in scope if package.ecosystem))
     return sorted(seen, key=lambda ecosystem: -_size(ecosystem, scope, weights))
 
 
 def _size(ecosystem: str, scope: list[Found], weights: Counter[str]) -> int:
-    own = sum(found.weight for found in scope if found.ecosystem == ecosystem)
+    own = sum(package.weight for package in scope if package.ecosystem == ecosystem)
     return _share(ecosystem, weights) + own
 
 
@@ -224,54 +232,56 @@ _KIN = {"kotlin": "java", "scala": "java", "c": "cpp", "fsharp": "csharp", "vb":
 """Ecosystems that share their packages with another."""
 
 
-def _as_tools(found: Found, scope: list[Found]) -> Found:
+def _as_tools(package: Found, scope: list[Found]) -> Found:
     """Beside a package that declares what it needs, a requirements file is for its developers."""
     declares = any(
-        other.name and other.dependencies and dirname(other.path) == dirname(found.path)
+        other.name and other.dependencies and dirname(other.path) == dirname(package.path)
         for other in scope
         if other.ecosystem == "python"
     )
-    if not declares or not basename(found.path).startswith("requirements"):
-        return found
+    if not declares or not basename(package.path).startswith("requirements"):
+        return package
     return replace(
-        found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies)
+        package, dependencies=tuple(replace(item, type="dev") for item in package.dependencies)
     )
 
 
 def _kin_of(scope: list[Found], large: list[str]) -> list[Found]:
     """The manifests of the ecosystems that the project is made of."""
     kin = {_KIN.get(kind, kind) for kind in large}
-    return [found for found in scope if _KIN.get(found.ecosystem, found.ecosystem) in kin] or scope
+    return [
+        package for package in scope if _KIN.get(package.ecosystem, package.ecosystem) in kin
+    ] or scope
 
 
 def _tooled(scope: list[Found], large: list[str]) -> list[Found]:
     """The manifests, those of an ecosystem that the project is not made of as tools for its
     developers: a Gemfile for the documentation, a package.json for a formatter."""
     kin = {_KIN.get(kind, kind) for kind in large}
-    scope = [_as_tools(found, scope) for found in scope]
+    scope = [_as_tools(package, scope) for package in scope]
     return [
-        found
-        if not found.ecosystem or not kin or _KIN.get(found.ecosystem, found.ecosystem) in kin
+        package
+        if not package.ecosystem or not kin or _KIN.get(package.ecosystem, package.ecosystem) in kin
         else replace(
-            found, dependencies=tuple(replace(item, type="dev") for item in found.dependencies)
+            package, dependencies=tuple(replace(item, type="dev") for item in package.dependencies)
         )
-        for found in scope
+        for package in scope
     ]
 
 
 def _name(main: list[Found], scope: list[Found], root_name: str) -> str:
-    shallow = [found for found in main + scope if "/" not in found.path]
-    named = _first(found.name for found in shallow if not _PLACEHOLDER.search(found.name))
-    return named or root_name or _first(found.name for found in main)
+    shallow = [package for package in main + scope if "/" not in package.path]
+    named = _first(package.name for package in shallow if not _PLACEHOLDER.search(package.name))
+    return named or root_name or _first(package.name for package in main)
 
 
 def _purpose(scope: list[Found], texts: Mapping[str, str], name: str) -> str:
     """What the root manifests declare, or the member that has the project's name; else what the
     README says; else the only member that speaks."""
-    shallow = _first(found.description for found in scope if "/" not in found.path)
+    shallow = _first(package.description for package in scope if "/" not in package.path)
     plain = name.rsplit("/", 1)[-1].lower()
-    same = _first(found.description for found in scope if found.name.lower() == plain)
-    members = list(dict.fromkeys(found.description for found in scope if found.description))
+    same = _first(package.description for package in scope if package.name.lower() == plain)
+    members = list(dict.fromkeys(package.description for package in scope if package.description))
     only = members[0] if len(members) == 1 else ""
     return one_line(shallow or same or _readme(texts, name) or only or _first(members))
 
@@ -313,20 +323,22 @@ _STRENGTH = {"runtime": 0, "peer": 1, "dev": 2}
 
 def _dependencies(scope: list[Found], everything: list[Found]) -> tuple[Dependency, ...]:
     """One entry for each name, the strongest kind wins; the project's own packages are left out."""
-    own = {found.name for found in scope if found.name}
+    own = {package.name for package in scope if package.name}
     versions = {
-        name: version for found in reversed(everything) for name, version in found.versions.items()
+        name: version
+        for package in reversed(everything)
+        for name, version in package.versions.items()
     }
     best: dict[str, Dependency] = {}
-    for found in scope:
-        for declared in found.dependencies:
-            item = replace(_resolve(declared, versions), ecosystem=found.ecosystem or UNSET)
-            known = best.get(item.name)
-            if known is None or _stronger(item, known):
+    for package in scope:
+        for declared in package.dependencies:
+            item = replace(_resolve(declared, versions), ecosystem=package.ecosystem or UNSET)
+            recorded = best.get(item.name)
+            if recorded is None or _stronger(item, recorded):
                 best[item.name] = item
-    kept = [item for item in best.values() if item.name not in own]
+    remaining = [item for item in best.values() if item.name not in own]
     return tuple(
-        sorted(kept, key=lambda item: (_STRENGTH[item.type], item.name.lower(), item.name))[
+        sorted(remaining, key=lambda item: (_STRENGTH[item.type], item.name.lower(), item.name))[
             :MAX_DEPENDENCIES
         ]
     )
@@ -350,18 +362,21 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
 
 def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
     """The systems at the root side by side; those of members only where the root has none."""
-    root = [found for found in scope if "/" not in found.path]
-    first = [found for found in root if found in main] or [
-        found for found in scope if found.path.count("/") == _depth(scope)
+    root = [package for package in scope if "/" not in package.path]
+    first = [package for package in root if package in main] or [
+        package for package in scope if package.path.count("/") == _depth(scope)
     ]
-    systems = [found.build_system for found in [*first, *(one for one in root if one.ecosystem)]]
+    systems = [
+        package.build_system
+        for package in [*first, *(package for package in root if package.ecosystem)]
+    ]
     strong = [system for system in systems if system and system not in ("pip", "make")]
     if main and main[0].ecosystem == "python" and not strong:
         locks = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
         strong = [system for lock, system in locks if lock in tree.known]
-    weak = [found.build_system for found in [*first, *root, *scope]]
+    weak = [package.build_system for package in [*first, *root, *scope]]
     return joined(strong) or next((system for system in weak if system), "")
 
 
 def _depth(scope: list[Found]) -> int:
-    return min((found.path.count("/") for found in scope if found.ecosystem), default=0)
+    return min((package.path.count("/") for package in scope if package.ecosystem), default=0)

@@ -116,8 +116,7 @@ def read_all(texts: Mapping[str, str], tree: Tree) -> tuple[list[Found], list[Pr
         except DocumentError as error:
             problems.append(Problem(path, "malformed", str(error)))
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            # A manifest of the wrong shape; nobody foresaw this one, and it still stays its own
-            # problem.
+            # A manifest of an unforeseen wrong shape is a problem of its own and of no other.
             problems.append(
                 Problem(path, "malformed", f"unexpected shape ({type(error).__name__})")
             )

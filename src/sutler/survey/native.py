@@ -56,19 +56,19 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
     project = re.search(r"\bproject\s*\(\s*\"?([\w.+-]++)\"?([^)]{0,300})\)", text, re.IGNORECASE)
     rest = project.group(2) if project else ""
     description = re.search(r"DESCRIPTION\s+\"([^\"]*)\"", rest)
-    found: dict[str, Dependency] = {}
+    needs: dict[str, Dependency] = {}
     ecosystem = _ecosystem(tree, rest)
     for name, version in re.findall(
         r"\bfind_package\s*\(\s*([\w.+-]+)(?:\s+([\d.]+))?", text, re.IGNORECASE
     ):
         if ecosystem and name.lower() not in _HELPERS:
             kind = "dev" if _framework(name) else "runtime"
-            found.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
+            needs.setdefault(name, dependency(name, version, "dev" if kind == "dev" else "runtime"))
     for name, body in re.findall(
         r"\bFetchContent_Declare\s*\(\s*([\w.+-]++)([^)]{0,2000})\)", text, re.IGNORECASE
     ):
         tag = re.search(r"GIT_TAG\s+\"?([\w./-]+)", body)
-        found.setdefault(
+        needs.setdefault(
             name,
             dependency(name, tag.group(1) if tag else "", "dev" if _framework(name) else "runtime"),
         )
@@ -83,11 +83,11 @@ def read_cmake(path: str, text: str, tree: Tree) -> Found:
         ecosystem=ecosystem,
         name=project.group(1) if project else "",
         description=description.group(1) if description else "",
-        dependencies=tuple(found.values()),
+        dependencies=tuple(needs.values()),
         entry_points=_mains(text, dirname(path), tree),
         commands=tuple(sorted(set(programs))) if "/" not in path else (),
         build_system="cmake",
-        test_framework=_framework(" ".join(found)) or ctest,
+        test_framework=_framework(" ".join(needs)) or ctest,
     )
 
 
@@ -103,7 +103,7 @@ def read_meson(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"#[^\n]*", "", tame(text))
     project = re.search(r"\bproject\s*\(\s*'([^']+)'\s*,?\s*([^)]{0,300})", text)
     pattern = r"\bdependency\s*\(\s*'([^']+)'(?:[^)]{0,150}?version\s*:\s*\[?\s*'([^']+)')?"
-    found = [
+    needs = [
         dependency(name, version, "dev" if _framework(name) else "runtime")
         for name, version in re.findall(pattern, text)
         if name.lower() not in _HELPERS
@@ -113,11 +113,11 @@ def read_meson(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem=_ecosystem(tree, project.group(2)[:200] if project else ""),
         name=project.group(1) if project else "",
-        dependencies=tuple(dict.fromkeys(found)),
+        dependencies=tuple(dict.fromkeys(needs)),
         entry_points=_mains(text, dirname(path), tree),
         commands=tuple(sorted(set(re.findall(r"\bexecutable\s*\(\s*'([^']+)'", text)))),
         build_system="meson",
-        test_framework=_framework(" ".join(item.name for item in found)) or has_tests,
+        test_framework=_framework(" ".join(item.name for item in needs)) or has_tests,
     )
 
 
@@ -137,12 +137,12 @@ def read_autoconf(path: str, text: str, tree: Tree) -> Found:
     modules = re.findall(
         r"PKG_CHECK_MODULES\s*\(\s*\[?\w+\]?\s*,\s*\[?\s*([\w.+-]+)[ \t]*([^\],)\n]*)", plain
     )
-    found = [dependency(module, version) for module, version in modules]
+    needs = [dependency(module, version) for module, version in modules]
     return Found(
         path=path,
         ecosystem=_ecosystem(tree),
         name=name.group(1).strip() if name else "",
-        dependencies=tuple(dict.fromkeys(found)),
+        dependencies=tuple(dict.fromkeys(needs)),
         build_system="autotools",
     )
 
@@ -171,16 +171,16 @@ def read_conan(path: str, text: str, tree: Tree) -> Found:
             r"\b(\w*requires)\s*(?:=|\()\s*\(?\s*[\"']([^\"']+)[\"']", tame(text)
         ):
             references.append((reference, word not in ("requires",)))
-    found = [
+    needs = [
         item
         for item in (_conan(reference, dev) for reference, dev in references)
         if item is not None
     ]
-    names = " ".join(item.name for item in found)
+    names = " ".join(item.name for item in needs)
     return Found(
         path=path,
         ecosystem=_ecosystem(tree),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         test_framework=_framework(names),
     )
 
@@ -188,13 +188,13 @@ def read_conan(path: str, text: str, tree: Tree) -> Found:
 def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
     data = mapping(parse_json(text))
     items = data.get("dependencies") if isinstance(data.get("dependencies"), list) else []
-    found = []
+    needs = []
     for item in items or []:
         name = string(item) or string(mapping(item).get("name"))
         if name:
             kind = "dev" if _framework(name) else "runtime"
             version = string(mapping(item).get("version>="))
-            found.append(
+            needs.append(
                 dependency(
                     name, f">={version}" if version else "", "dev" if kind == "dev" else "runtime"
                 )
@@ -204,8 +204,8 @@ def read_vcpkg(path: str, text: str, tree: Tree) -> Found:
         ecosystem=_ecosystem(tree),
         name=string(data.get("name")),
         description=one_line(string(data.get("description"))),
-        dependencies=tuple(found),
-        test_framework=_framework(" ".join(item.name for item in found)),
+        dependencies=tuple(needs),
+        test_framework=_framework(" ".join(item.name for item in needs)),
     )
 
 
@@ -224,10 +224,10 @@ _SWIFT_TOOL = re.compile(
 def read_swift(path: str, text: str, tree: Tree) -> Found:
     text = re.sub(r"(?m)^[ \t]*//[^\n]*", "", tame(text))
     name = re.search(r"Package\s*\(\s*name:\s*\"([^\"]+)\"", text)
-    found = []
+    needs = []
     for url, version, rest in _SWIFT_PACKAGE.findall(text):
         numbers = re.search(r"\"([\d.]+)\"", rest)
-        found.append(
+        needs.append(
             dependency(
                 basename(url).removesuffix(".git"),
                 version or (numbers.group(1) if numbers else ""),
@@ -246,7 +246,7 @@ def read_swift(path: str, text: str, tree: Tree) -> Found:
         path=path,
         ecosystem="swift",
         name=name.group(1) if name else "",
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=tuple(dict.fromkeys(main for main in mains if main in tree.known)),
         commands=tuple(sorted(set(programs))),
         build_system="swiftpm",

@@ -149,9 +149,9 @@ def read_cabal(path: str, text: str, tree: Tree) -> Found:
     folder = dirname(path)
     # A program's folder and file stand in either order; without a folder the file is beside.
     starts = [
-        beside(folder, f"{one}/{other}")
+        beside(folder, f"{folder_name}/{file_name}")
         for parts in mains.values()
-        for one, other in ((*parts, "")[:2], (*parts, "")[:2][::-1])
+        for folder_name, file_name in ((*parts, "")[:2], (*parts, "")[:2][::-1])
     ]
     own = _field(r"(?mi)^name:\s*(\S+)", text)
     stack = beside(folder, "stack.yaml") in tree.known

@@ -44,7 +44,7 @@ def requirement(text: str, kind: DependencyType) -> Dependency | None:
 
 
 def _all(items: Iterable[str], kind: DependencyType) -> list[Dependency]:
-    return [found for found in (requirement(item, kind) for item in items) if found is not None]
+    return [needs for needs in (requirement(item, kind) for item in items) if needs is not None]
 
 
 def _extra_kind(group: str) -> DependencyType:
@@ -56,16 +56,16 @@ def read_pyproject(path: str, text: str, tree: Tree) -> Found:
     data = parse_toml(text)
     project, tool = mapping(data.get("project")), mapping(data.get("tool"))
     poetry = mapping(tool.get("poetry"))
-    found = _all(texts(project.get("dependencies")), "runtime")
+    needs = _all(texts(project.get("dependencies")), "runtime")
     for group, items in mapping(project.get("optional-dependencies")).items():
-        found += _all(texts(items), _extra_kind(group))
+        needs += _all(texts(items), _extra_kind(group))
     for items in mapping(data.get("dependency-groups")).values():
-        found += _all(texts(items), "dev")
+        needs += _all(texts(items), "dev")
     for section in ("pdm", "uv"):
         extra = mapping(tool.get(section)).get("dev-dependencies")
         groups = mapping(extra).values() if isinstance(extra, dict) else [extra]
-        found += [item for group in groups for item in _all(texts(group), "dev")]
-    found += _poetry(poetry)
+        needs += [item for group in groups for item in _all(texts(group), "dev")]
+    needs += _poetry(poetry)
     scripts = {**mapping(poetry.get("scripts")), **mapping(project.get("scripts"))}
     members = texts(mapping(mapping(tool.get("uv")).get("workspace")).get("members"))
     name = string(project.get("name")) or string(poetry.get("name"))
@@ -75,12 +75,12 @@ def read_pyproject(path: str, text: str, tree: Tree) -> Found:
         ecosystem="python" if named or "build-system" in data else "",
         name=name,
         description=string(project.get("description")) or string(poetry.get("description")),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_modules(scripts.values(), dirname(path), tree)
         or _package(name, dirname(path), tree),
         commands=tuple(sorted(scripts)),
         build_system=_backend(mapping(data.get("build-system"))),
-        test_framework=joined(["pytest" if "pytest" in tool else "", _framework(found)]),
+        test_framework=joined(["pytest" if "pytest" in tool else "", _framework(needs)]),
         members=tree.matching(dirname(path), members, "pyproject.toml"),
         workspace=bool(members),
     )
@@ -107,8 +107,8 @@ def _poetry(poetry: dict[str, Any]) -> list[Dependency]:
     ]
 
 
-def _framework(found: Iterable[Dependency]) -> str:
-    names = {item.name.lower() for item in found}
+def _framework(needs: Iterable[Dependency]) -> str:
+    names = {item.name.lower() for item in needs}
     return joined(name for name in _TESTS if name in names)
 
 
@@ -154,11 +154,11 @@ def read_setup_cfg(path: str, text: str, tree: Tree) -> Found:
     def value(section: str, option: str) -> str:
         return parser.get(section, option, fallback="")
 
-    found = _all(_lines(value("options", "install_requires")), "runtime")
-    found += _all(_lines(value("options", "tests_require")), "dev")
+    needs = _all(_lines(value("options", "install_requires")), "runtime")
+    needs += _all(_lines(value("options", "tests_require")), "dev")
     if parser.has_section("options.extras_require"):
         for group, items in parser.items("options.extras_require"):
-            found += _all(_lines(items), _extra_kind(group))
+            needs += _all(_lines(items), _extra_kind(group))
     scripts = dict(
         line.split("=", 1)
         for line in _lines(value("options.entry_points", "console_scripts"))
@@ -167,15 +167,15 @@ def read_setup_cfg(path: str, text: str, tree: Tree) -> Found:
     named = parser.has_section("metadata")
     return Found(
         path=path,
-        ecosystem="python" if named or found else "",
+        ecosystem="python" if named or needs else "",
         name=value("metadata", "name"),
         description=value("metadata", "description") or value("metadata", "summary"),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_modules(scripts.values(), dirname(path), tree)
         or (_package(value("metadata", "name"), dirname(path), tree) if named else ()),
         commands=tuple(sorted(name.strip() for name in scripts)),
         build_system="setuptools" if named else "",
-        test_framework="pytest" if parser.has_section("tool:pytest") else _framework(found),
+        test_framework="pytest" if parser.has_section("tool:pytest") else _framework(needs),
     )
 
 
@@ -211,11 +211,11 @@ def read_setup_py(path: str, text: str, tree: Tree) -> Found:
         for word in call.keywords
         if word.arg
     }
-    found = _all(texts(given.get("install_requires")), "runtime") + _all(
+    needs = _all(texts(given.get("install_requires")), "runtime") + _all(
         texts(given.get("tests_require")), "dev"
     )
     for group, items in mapping(given.get("extras_require")).items():
-        found += _all(texts(items), _extra_kind(str(group)))
+        needs += _all(texts(items), _extra_kind(str(group)))
     points = mapping(given.get("entry_points")).get("console_scripts")
     scripts = dict(line.split("=", 1) for line in texts(points) if "=" in line)
     return Found(
@@ -223,12 +223,12 @@ def read_setup_py(path: str, text: str, tree: Tree) -> Found:
         ecosystem="python",
         name=string(given.get("name")),
         description=one_line(string(given.get("description"))),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_modules(scripts.values(), dirname(path), tree)
         or (_package(string(given.get("name")), dirname(path), tree) if calls else ()),
         commands=tuple(sorted(name.strip() for name in scripts)),
         build_system="setuptools" if calls else "",
-        test_framework=_framework(found),
+        test_framework=_framework(needs),
     )
 
 
@@ -264,7 +264,7 @@ def read_requirements(path: str, text: str, tree: Tree) -> Found:
 def read_pipfile(path: str, text: str, tree: Tree) -> Found:
     data = parse_toml(text)
     tables: list[tuple[str, DependencyType]] = [("packages", "runtime"), ("dev-packages", "dev")]
-    found = [
+    needs = [
         dependency(
             name,
             "" if string(spec) == "*" else string(spec) or string(mapping(spec).get("version")),
@@ -273,11 +273,11 @@ def read_pipfile(path: str, text: str, tree: Tree) -> Found:
         for table, kind in tables
         for name, spec in mapping(data.get(table)).items()
     ]
-    framework = _framework(found)
+    framework = _framework(needs)
     return Found(
         path=path,
         ecosystem="python",
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         build_system="pipenv",
         test_framework=framework,
     )

@@ -65,7 +65,7 @@ def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
         f"{count} {name}"
         for name, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     )
-    made = f"{len(entries)} files, {size:,} bytes: {counts}." if entries else ""
+    contents = f"{len(entries)} files, {size:,} bytes: {counts}." if entries else ""
     built = [f"type: {manifest.project_type}"]
     built += [f"build: {manifest.build_system}"] if manifest.build_system is not UNSET else []
     built += [f"tests: {manifest.test_framework}"] if manifest.test_framework is not UNSET else []
@@ -79,7 +79,7 @@ def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
         if manifest.purpose_guess
         else manifest.project_name
     )
-    return "\n\n".join(part for part in (about, made, "; ".join(built) + ".") if part)
+    return "\n\n".join(part for part in (about, contents, "; ".join(built) + ".") if part)
 
 
 def _folders(entries: Sequence[Classified]) -> set[str]:
@@ -89,8 +89,8 @@ def _folders(entries: Sequence[Classified]) -> set[str]:
 def _architecture(
     entries: Sequence[Classified], surveyed: Surveyed, starts: Sequence[EntrypointSummary]
 ) -> str:
-    members = [found for found in surveyed.found if "/" in found.path]
-    workspace = any(found.workspace for found in surveyed.found)
+    members = [package for package in surveyed.found if "/" in package.path]
+    workspace = any(package.workspace for package in surveyed.found)
     folders = _folders([pair for pair in entries if pair[1].tag == "code"])
     tops = {entry.path.split("/", 1)[0].lower() for entry, _ in entries if "/" in entry.path}
     images = [entry.path for entry, _ in entries if basename(entry.path).lower() == "dockerfile"]
@@ -147,7 +147,7 @@ _MARKS: tuple[tuple[str, str], ...] = (
 
 
 def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, ...]:
-    found = [
+    patterns = [
         name
         for pattern, name in _MARKS
         if any(re.match(pattern, entry.path) for entry, _ in entries)
@@ -155,8 +155,8 @@ def _patterns(entries: Sequence[Classified], surveyed: Surveyed) -> tuple[str, .
     tests = sum(facts.tag == "test" for _, facts in entries)
     code = sum(facts.tag == "code" for _, facts in entries)
     if tests:
-        found.append(f"{tests} test files to {code} code files")
-    return tuple(found)
+        patterns.append(f"{tests} test files to {code} code files")
+    return tuple(patterns)
 
 
 _LICENCE = re.compile(r"(?i)(?:un)?licen[sc]e|copying|copyright|mit-license|legal")
@@ -179,7 +179,7 @@ def _concerns(
         out.append("no README at the root")
     if not any(_LICENCE.search(name) for name in top):
         out.append("no licence file at the root")
-    application = any(found.private for found in surveyed.found if "/" not in found.path)
+    application = any(package.private for package in surveyed.found if "/" not in package.path)
     locked = any(facts.lock for _, facts in entries) or any(
         facts_of(item.path).lock for item in excluded
     )

@@ -22,9 +22,9 @@ def read_cargo(path: str, text: str, tree: Tree) -> Found:
     data = parse_toml(text)
     package, space = mapping(data.get("package")), mapping(data.get("workspace"))
     folder = dirname(path)
-    found = _cargo_tables(data)
+    needs = _cargo_tables(data)
     for target in mapping(data.get("target")).values():
-        found += _cargo_tables(mapping(target))
+        needs += _cargo_tables(mapping(target))
     shared = mapping(space.get("dependencies"))
     globs = texts(space.get("members")) + [f"!{glob}" for glob in texts(space.get("exclude"))]
     bins = [mapping(item) for item in data.get("bin") or () if isinstance(item, dict)]
@@ -33,7 +33,7 @@ def read_cargo(path: str, text: str, tree: Tree) -> Found:
         ecosystem="rust",
         name=string(package.get("name")),
         description=string(package.get("description")),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_cargo_entries(data, bins, folder, tree),
         commands=tuple(sorted(string(item.get("name")) for item in bins if item.get("name"))),
         build_system="cargo",
@@ -81,7 +81,7 @@ _REQUIRE = re.compile(
 
 def read_go_mod(path: str, text: str, tree: Tree) -> Found:
     """Direct requirements only: an `// indirect` line belongs to a dependency."""
-    module, block, found, tools = "", "", [], set[str]()
+    module, block, needs, tools = "", "", [], set[str]()
     for line in [line for line in text.splitlines()[:10_000] if len(line) < 500]:
         words = line.split("//")[0].split()
         if words[:1] == ["module"] and len(words) > 1:
@@ -94,13 +94,13 @@ def read_go_mod(path: str, text: str, tree: Tree) -> Found:
             tools.add(words[1])
         match = _REQUIRE.match(line) if block == "require" or words[:1] == ["require"] else None
         if match and "indirect" not in (match.group(3) or ""):
-            found.append(dependency(match.group(1), match.group(2), _go_kind(match.group(1))))
+            needs.append(dependency(match.group(1), match.group(2), _go_kind(match.group(1))))
     folder = dirname(path)
     return Found(
         path=path,
         ecosystem="go",
         name=module,
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=_go_entries(folder, tree),
         build_system="go",
     )

@@ -29,13 +29,13 @@ def _quoted(text: str) -> str:
     return ", ".join(re.findall(r"[\"']([^\"']*)[\"']", text))
 
 
-def _ruby_framework(found: list[Dependency]) -> str:
-    names = {item.name for item in found}
+def _ruby_framework(needs: list[Dependency]) -> str:
+    names = {item.name for item in needs}
     return joined(name.removesuffix("-rails") for name in _RUBY_TESTS if name in names)
 
 
 def read_gemfile(path: str, text: str, tree: Tree) -> Found:
-    found: list[Dependency] = []
+    needs: list[Dependency] = []
     # Beside a gemspec the Gemfile adds what developers need; the gem's own needs are in the
     # gemspec.
     beside_gemspec = re.search(r"(?m)^[ \t]*gemspec\b", text) is not None
@@ -48,7 +48,7 @@ def read_gemfile(path: str, text: str, tree: Tree) -> Found:
                 or any(blocks)
                 or bool(re.search(r"group[s]?:\s*\[?\s*:(?:dev|test)", match.group(3)))
             )
-            found.append(
+            needs.append(
                 dependency(match.group(1), _quoted(match.group(2)), "dev" if dev else "runtime")
             )
         elif re.search(r"\bdo\s*(?:\|[^|]*\|)?\s*$", line):
@@ -64,10 +64,10 @@ def read_gemfile(path: str, text: str, tree: Tree) -> Found:
     return Found(
         path=path,
         ecosystem="ruby",
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=rails,
         build_system="bundler",
-        test_framework=_ruby_framework(found),
+        test_framework=_ruby_framework(needs),
     )
 
 
@@ -87,7 +87,7 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
         parts = re.findall(r"\"([^\"]*)\"|'([^']*)'", match[1]) if match else []
         return "".join(double or single for double, single in parts)
 
-    found = [
+    needs = [
         dependency(name, _quoted(version), "dev" if kind == "development_" else "runtime")
         for kind, name, version in _SPEC_DEPENDENCY.findall(text)
     ]
@@ -107,7 +107,7 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
         ecosystem="ruby",
         name=name,
         description=one_line(field("summary") or field("description")),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=tuple(
             path
             for command in commands
@@ -118,7 +118,7 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
         + entries,
         commands=tuple(sorted(set(commands))),
         build_system="bundler",
-        test_framework=_ruby_framework(found),
+        test_framework=_ruby_framework(needs),
     )
 
 
@@ -135,13 +135,13 @@ _PHP_TESTS = (
 def read_composer(path: str, text: str, tree: Tree) -> Found:
     data = mapping(parse_json(text))
     tables: list[tuple[str, DependencyType]] = [("require", "runtime"), ("require-dev", "dev")]
-    found = [
+    needs = [
         dependency(name, string(version), kind)
         for table, kind in tables
         for name, version in mapping(data.get(table)).items()
         if "/" in name  # `php` and `ext-json` are the platform
     ]
-    names = {item.name for item in found}
+    names = {item.name for item in needs}
     folder = dirname(path)
     bins = [beside(folder, name) for name in texts(data.get("bin"))]
     candidates = [
@@ -156,7 +156,7 @@ def read_composer(path: str, text: str, tree: Tree) -> Found:
         ecosystem="php",
         name=string(data.get("name")),
         description=string(data.get("description")),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=tuple(name for name in candidates if name in tree.known),
         commands=tuple(basename(name) for name in bins),
         build_system="composer",
@@ -178,7 +178,7 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
     body = re.search(
         r"defp?\s+deps\b[^\n]{0,200}?do:?\s(.{0,20000}?)(?:\n\s*end\b|\Z)", text, re.DOTALL
     )
-    found = [
+    needs = [
         dependency(name, version, _mix_kind(options))
         for name, version, options in _MIX_DEPENDENCY.findall(
             _uncommented(body.group(1)) if body else ""
@@ -205,7 +205,7 @@ def read_mix(path: str, text: str, tree: Tree) -> Found:
             or field(r"description:\s*\"\"\"\s*\n(.*?)\n\s*\n")
             or field(r"defp?\s+description\b[^\n]*\n?\s*\"+\s*([^\"]*)\"")
         ),
-        dependencies=tuple(found),
+        dependencies=tuple(needs),
         entry_points=tuple(name for name in named if name in tree.known),
         build_system="mix",
         test_framework="exunit" if any(path.endswith("_test.exs") for path in tree.paths) else "",

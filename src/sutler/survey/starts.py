@@ -48,9 +48,9 @@ def entry_points(
     own: dict[str, FileFacts] = {
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
-    published = [found for found in scope if not found.private] or list(scope)
-    speaking = [found for found in scope if found in published or found.commands]
-    declared = [path for found in speaking for path in found.entry_points]
+    published = [package for package in scope if not package.private] or list(scope)
+    speaking = [package for package in scope if package in published or package.commands]
+    declared = [path for package in speaking for path in package.entry_points]
     named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
     programs = _near(path for path, facts in own.items() if _is_program(path, facts, sources))
     named += [path for path in programs if path not in named]
@@ -58,8 +58,8 @@ def entry_points(
     if any(_is_app(path) for path in programs):  # an application's package is no entry of its own
         named = [path for path in named if basename(path) != "__init__.py"]
     if not named:
-        roots = [found for found in scope if "/" not in found.path or not found.private]
-        named = [path for found in roots for path in found.entry_points if path in own]
+        roots = [package for package in scope if "/" not in package.path or not package.private]
+        named = [path for package in roots for path in package.entry_points if path in own]
     if not named:
         named = _by_name(own, sources)
     return tuple(dict.fromkeys(named))[:MAX_ENTRY_POINTS]
@@ -119,14 +119,14 @@ def _is_program(path: str, facts: FileFacts, sources: Mapping[str, str]) -> bool
 
 def _pages(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
     """Scripts that a page beside a package.json loads: where an application for browsers starts."""
-    found: list[str] = []
+    package: list[str] = []
     pages = [path for path in sources if basename(path) == "index.html" and not is_aside(path)]
     for path in _near(pages):
         folder = dirname(path)
         if beside(folder, "package.json") in own or folder in ("", "public", "src"):
             targets = [beside(folder, name) for name in _SCRIPT.findall(sources.get(path, ""))]
-            found += [target for target in targets if target in own]
-    return found
+            package += [target for target in targets if target in own]
+    return package
 
 
 def _by_name(own: Mapping[str, FileFacts], sources: Mapping[str, str]) -> list[str]:
