@@ -42,8 +42,8 @@ TABLES = (".csv", ".tsv")
 
 def read_value(at: Stretch) -> Iterator[Candidate]:
     """`value: V`, `default = "V"`: the name is that of the object around it, or of a sibling."""
-    for found in heads(grammar.VALUE, at, at.start):
-        start, opener = found.end() + at.base, found["open"]
+    for match in heads(grammar.VALUE, at, at.start):
+        start, opener = match.end() + at.base, match["open"]
         stop = closing(at.text, opener, start, at.end) if opener else -1
         if not opener and (bare := BARE_VALUE.match(at.text, start, at.end)):
             stop = start + len(bare.group().rstrip(",;)}]"))
@@ -56,7 +56,7 @@ def read_value(at: Stretch) -> Iterator[Candidate]:
         ):
             continue
         name = next(
-            (one for one in _names(at.text, found.start() + at.base, stop) if _tells(one)), ""
+            (part for part in _names(at.text, match.start() + at.base, stop) if _tells(part)), ""
         )
         if name:
             yield Candidate(start, stop, name, "apart" if opener else "bare")
@@ -74,12 +74,12 @@ def _names(text: str, start: int, stop: int) -> Iterator[str]:
     before, after = text[max(0, start - _BACK) : start], text[stop : stop + _AHEAD]
     if before.rfind("<") > before.rfind(">"):
         tag = before[before.rfind("<") :] + "\n" + after.partition(">")[0]
-        yield from (found["name"] for found in _SIBLING.finditer(tag))
+        yield from (match["name"] for match in _SIBLING.finditer(tag))
         return
     opening = _unclosed(before)
     if opening >= 0:
         inside = before[opening + 1 :] + "\n" + re.split(r"[{}]", after, maxsplit=1)[0]
-        yield from (found["name"] for found in _SIBLING.finditer(inside))
+        yield from (match["name"] for match in _SIBLING.finditer(inside))
         if parent := _PARENT.search(before[:opening]):
             yield parent["name"]
         return
@@ -111,13 +111,13 @@ def _yaml_names(before: str, after: str) -> Iterator[str]:
             if parent := _YAML_PARENT.match(line):
                 yield parent["name"]
             break
-        yield from (found["name"] for found in _SIBLING.finditer(line))
+        yield from (match["name"] for match in _SIBLING.finditer(line))
         if line.lstrip().startswith("-"):
             break
     for line in after.split("\n")[1:4]:
         if _indent(line) != indent or line.lstrip().startswith("-"):
             break
-        yield from (found["name"] for found in _SIBLING.finditer(line))
+        yield from (match["name"] for match in _SIBLING.finditer(line))
 
 
 def _indent(line: str) -> int:
@@ -126,8 +126,8 @@ def _indent(line: str) -> int:
 
 def read_secure(at: Stretch) -> Iterator[Candidate]:
     """PowerShell's `ConvertTo-SecureString`, whose argument is a password in plain text."""
-    for found in heads(grammar.SECURE, at, at.start):
-        here = found.end() + at.base
+    for match in heads(grammar.SECURE, at, at.start):
+        here = match.end() + at.base
         while flag := _SECURE_FLAG.match(at.text, here, at.end):
             here = flag.end()
         opener = at.text[here : here + 1]
@@ -141,9 +141,9 @@ def read_secure(at: Stretch) -> Iterator[Candidate]:
 
 def read_login(at: Stretch) -> Iterator[Candidate]:
     """A line of netrc in any file: `machine host login name password V`, also over lines."""
-    for found in heads(grammar.LOGIN, at, at.start):
-        start = found.end() + at.base
-        before = at.text[max(0, start - _AHEAD) : found.start("word") + at.base]
+    for match in heads(grammar.LOGIN, at, at.start):
+        start = match.end() + at.base
+        before = at.text[max(0, start - _AHEAD) : match.start("word") + at.base]
         bare = BARE_VALUE.match(at.text, start, at.end)
         if bare and _MACHINE.search(before):
             yield Candidate(start, bare.end(), "password", "flag")
@@ -151,8 +151,8 @@ def read_login(at: Stretch) -> Iterator[Candidate]:
 
 def read_jwk(at: Stretch) -> Iterator[Candidate]:
     """The private members of a JSON web key."""
-    for found in heads(grammar.JWK, at, at.start):
-        here = found.start() + at.base
+    for match in heads(grammar.JWK, at, at.start):
+        here = match.start() + at.base
         before = at.text[max(0, here - 8 * _BACK) : here]
         start = here - len(before) + max(0, _unclosed(before))
         stop = at.text.find("}", here, here + 8 * _BACK)
@@ -205,11 +205,11 @@ def _cells(text: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 def read_insert(at: Stretch) -> Iterator[Candidate]:
     """SQL: the values of a column whose name says password, in every row of an INSERT."""
-    for found in heads(grammar.INSERT, at, at.start):
-        columns = [part.strip(" \t\"'`[]") for part in found["columns"].split(",")]
+    for match in heads(grammar.INSERT, at, at.start):
+        columns = [part.strip(" \t\"'`[]") for part in match["columns"].split(",")]
         wanted = {n: name for n, name in enumerate(columns) if _tells(name)}
         values = re.compile(r"\s{0,40}values\s{0,40}", re.IGNORECASE).match(
-            at.text, found.end() + at.base
+            at.text, match.end() + at.base
         )
         if wanted and values:
             yield from _tuples(at.text, values.end(), wanted)
@@ -243,7 +243,7 @@ def columns(text: str) -> Iterator[Candidate]:
         cells = line.split(mark)
         for place, name in wanted if len(cells) == len(names) else ():
             cell = cells[place].strip(" \t\r\"'")
-            start = at + sum(len(one) + 1 for one in cells[:place]) + cells[place].find(cell)
+            start = at + sum(len(part) + 1 for part in cells[:place]) + cells[place].find(cell)
             yield Candidate(start, start + len(cell), name, "apart")
         at += len(line) + 1
 

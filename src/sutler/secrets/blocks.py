@@ -53,8 +53,8 @@ def read(text: str, start: int, limit: int, end: int) -> Iterator[tuple[int, int
 def _end_on_line(text: str, at: int, end: int) -> int:
     end = min(end, at + _MOST_INLINE)
     hint = text.find("END", at, end)
-    found = _END.search(text, max(at, hint - 8), end) if hint >= 0 else None
-    return found.start() if found else -1
+    match = _END.search(text, max(at, hint - 8), end) if hint >= 0 else None
+    return match.start() if match else -1
 
 
 def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, int]]:
@@ -63,8 +63,7 @@ def _open_block(text: str, at: int, end: int, skip: int) -> Iterator[tuple[int, 
     if inline:
         yield inline.start(), _trim(text, inline.start(), end)
     elif body:
-        # the begin line carries a marker too: whoever sees only that line knows that something was
-        # here
+        # The begin line carries a marker too: a range that ends there shows that something was cut.
         yield at, at
     yield from body
 
@@ -83,9 +82,9 @@ def _body(text: str, at: int, skip: int = 0) -> list[tuple[int, int]]:
         stop = len(text) if stop < 0 else stop
         closing = _END.search(text, at, stop)
         limit = closing.start() if closing else stop
-        found = _MATERIAL.search(text, at + skip, limit)
-        if found and not _PROSE.search(text, at, limit):
-            spans.append((found.start(), _trim(text, found.start(), limit)))
+        match = _MATERIAL.search(text, at + skip, limit)
+        if match and not _PROSE.search(text, at, limit):
+            spans.append((match.start(), _trim(text, match.start(), limit)))
         elif tail := _LAST.search(text, at + skip, limit):
             short.append(tail.span("value"))
         elif limit > at and ":" not in text[at:limit]:

@@ -39,7 +39,7 @@ def base64_runs(
     text: str, raw: bytes, ends: Sequence[int] | None
 ) -> Iterator[tuple[int, int, str]]:
     """(start, end, decoded) of every long run of base64 letters that decodes to readable text;
-    `raw` is UTF-8. `ends` are the offsets at which `BASE64_RUN` ended, in order, if somebody has
+    `raw` is UTF-8. `ends` are the offsets at which `BASE64_RUN` ended, in order, if the engine has
     looked.
     """
     for at, stop in _runs(raw) if ends is None else _runs_at(raw, ends):
@@ -84,9 +84,9 @@ def run_at(text: str, kind: int, end: int) -> tuple[int, int, str]:
         (_PERCENT, _from_percent),
         (_BYTES, _from_numbers),
     )[kind]
-    for found in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
-        if found.end() >= end:
-            return (*found.span(), decode(found.group()))
+    for match in pattern.finditer(text, max(0, end - _LONGEST_PREFIX)):
+        if match.end() >= end:
+            return (*match.span(), decode(match.group()))
     return end, end, ""
 
 
@@ -108,15 +108,15 @@ def _from_base64(run: bytes) -> str:
 
 
 def _from_escapes(run: str) -> str:
-    return re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda one: chr(int(one[1], 16)), run)
+    return re.sub(r"\\(?:u00|x)([0-9a-fA-F]{2})", lambda code: chr(int(code[1], 16)), run)
 
 
 def _from_percent(run: str) -> str:
-    return re.sub(r"%([0-7][0-9A-Fa-f])", lambda one: chr(int(one[1], 16)), run)
+    return re.sub(r"%([0-7][0-9A-Fa-f])", lambda code: chr(int(code[1], 16)), run)
 
 
 def _from_numbers(run: str) -> str:
-    codes = [int(one, 0) for one in re.findall(r"0[xX][0-9a-fA-F]{2}|[1-9][0-9]{1,2}", run)]
+    codes = [int(code, 0) for code in re.findall(r"0[xX][0-9a-fA-F]{2}|[1-9][0-9]{1,2}", run)]
     return (
         "".join(map(chr, codes)) if all(code < 256 and code in _READABLE for code in codes) else ""
     )

@@ -53,7 +53,7 @@ class Probe(NamedTuple):
 def probes() -> tuple[Probe, ...]:
     """Every expression, formats first."""
     of_formats = (
-        Probe(number, part) for number, one in enumerate(formats()) for part in _of_format(one)
+        Probe(number, part) for number, entry in enumerate(formats()) for part in _of_format(entry)
     )
     of_triggers = (
         Probe(BASE + number, part)
@@ -73,21 +73,21 @@ def probes_digest() -> str:
     ).hexdigest()[:16]
 
 
-def _of_format(one: Format) -> Iterator[str]:
-    if all(len(word) >= _SURE and word not in _EVERYWHERE for word in one.words):
-        yield from map(re.escape, one.words)
+def _of_format(entry: Format) -> Iterator[str]:
+    if all(len(word) >= _SURE and word not in _EVERYWHERE for word in entry.words):
+        yield from map(re.escape, entry.words)
     else:
         core = re.sub(
-            r"^\(\?:[a-z?|]{1,6}\)(?=\[)", "", one.core
+            r"^\(\?:[a-z?|]{1,6}\)(?=\[)", "", entry.core
         )  # a letter or two are everywhere and cost much
         yield re.sub(r"\{(\d+),\}$", r"{\1}", re.sub(r"\{(\d+)(,\d*)?\}", _capped, widened(core)))
 
 
-def _capped(found: re.Match[str]) -> str:
-    least, most = int(found[1]), found[2]
+def _capped(match: re.Match[str]) -> str:
+    least, most = int(match[1]), match[2]
     if least > 1 and most is not None:
         return f"{{{min(least, _MOST)},}}"
-    return f"{{{_MOST},}}" if least > _MOST else found[0]
+    return f"{{{_MOST},}}" if least > _MOST else match[0]
 
 
 def widened(source: str) -> str:
@@ -206,8 +206,8 @@ def compile_database() -> bytes:
     wanted = probes()
     database = hyperscan.Database()
     database.compile(
-        expressions=[one.source.encode() for one in wanted],
-        ids=[one.number for one in wanted],
+        expressions=[entry.source.encode() for entry in wanted],
+        ids=[entry.number for entry in wanted],
         elements=len(wanted),
         flags=[plain | (either_case if n >= BASE else 0) for n, _ in wanted],
     )
@@ -258,27 +258,27 @@ def hyperscan_engine(database: bytes) -> Engine:
 
     def scan(text: str, raw: bytes) -> Sightings:
         loaded = getattr(local, "database", None) or load()
-        found: list[tuple[int, int]] = []
-        loaded.scan(raw, match_event_handler=_note, context=found)
-        return _sorted(found, text, raw) if found else NONE
+        events: list[tuple[int, int]] = []
+        loaded.scan(raw, match_event_handler=_note, context=events)
+        return _sorted(events, text, raw) if events else NONE
 
     return scan
 
 
-def _note(number: int, _start: int, end: int, _flags: int, found: list[tuple[int, int]]) -> None:
-    found.append((end, number))
+def _note(number: int, _start: int, end: int, _flags: int, events: list[tuple[int, int]]) -> None:
+    events.append((end, number))
 
 
 _VENDOR_TAIL = re.compile(VENDOR_TAIL.encode())
 
 
-def _sorted(found: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
+def _sorted(events: list[tuple[int, int]], text: str, raw: bytes) -> Sightings:
     seen: dict[int, list[int]] = {}
     triggers: list[tuple[int, int]] = []
     runs: list[int] = []
     plain = len(raw) == len(text)
     at = chars = 0
-    for end, number in sorted(set(found)):
+    for end, number in sorted(set(events)):
         if number == RUN:
             runs.append(end)
             continue
@@ -335,6 +335,6 @@ def _scan_stdlib(text: str, raw: bytes) -> Sightings:
     for number in range(len(TRIGGERS)):
         words = GATES.get(number)
         if words is None or any(word in low for word in words):
-            triggers.extend((number, found.end()) for found in head(number).finditer(low))
+            triggers.extend((number, match.end()) for match in head(number).finditer(low))
     triggers.sort(key=lambda pair: (pair[1], pair[0]))
     return Sightings(dict.fromkeys(seen, ()), tuple(triggers), runs=None)

@@ -93,9 +93,9 @@ def _put_together(text: str, spans: list[tuple[int, int]]) -> Joined:
 
 def _seam_before(text: str, start: int, end: int) -> re.Match[str] | None:
     for kind in (_SEAM, _COMMA):
-        for found in kind.finditer(text, start, end):
-            if _looks_generated(text, found) and (kind is _SEAM or _in_call(text, found)):
-                return found
+        for seam in kind.finditer(text, start, end):
+            if _looks_generated(text, seam) and (kind is _SEAM or _in_call(text, seam)):
+                return seam
     return None
 
 

@@ -43,9 +43,9 @@ def marker(rule: str, tag: str) -> str:
     return f"[REDACTED:{rule}:{tag}]"
 
 
-def is_ours(found: re.Match[str], key: bytes, packed: bool = False) -> bool:
+def is_ours(match: re.Match[str], key: bytes, packed: bool = False) -> bool:
     """Whether a marker has a valid tag, or an ordinal in a text that was `packed` before."""
-    rule, tag = found.groups()
+    rule, tag = match.groups()
     if len(tag) != _TAG:
         return packed
     return tag[8:] == _check(rule, tag[:8], key)
@@ -55,7 +55,7 @@ def own_spans(text: str, key: bytes, packed: bool = False) -> list[tuple[int, in
     """Where this installation's markers stand in `text`."""
     if LOOKS_LIKE not in text:
         return []
-    return [found.span() for found in MARKER.finditer(text) if is_ours(found, key, packed)]
+    return [match.span() for match in MARKER.finditer(text) if is_ours(match, key, packed)]
 
 
 def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[int]]:
@@ -64,7 +64,7 @@ def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[in
     """
     if LOOKS_LIKE not in text:
         return text, []
-    fakes = [found.start() for found in MARKER.finditer(text) if not is_ours(found, key, packed)]
+    fakes = [match.start() for match in MARKER.finditer(text) if not is_ours(match, key, packed)]
     if not fakes:
         return text, []
     parts: list[str] = []
@@ -81,7 +81,7 @@ def set_apart(text: str, key: bytes, packed: bool = False) -> tuple[str, list[in
 
 def markers_in(text: str) -> tuple[str, ...]:
     """The tagged markers of a redacted text, in order."""
-    return tuple([found[0] for found in TAGGED.finditer(text)])
+    return tuple([match[0] for match in TAGGED.finditer(text)])
 
 
 def shows(packed: str, raw: str, clean: str) -> bool:
@@ -89,18 +89,20 @@ def shows(packed: str, raw: str, clean: str) -> bool:
     markers, which may stand for a secret that another file gave away.
     """
     lines = packed.split("\n"), raw.split("\n"), clean.split("\n")
-    if len({len(one) for one in lines}) > 1:
+    if len({len(part) for part in lines}) > 1:
         return False
     return all(
-        shown in (before, after) or _stands_for(shown, before) or _stands_for(shown, after)
-        for shown, before, after in zip(*lines, strict=True)
+        packed_line in (before, after)
+        or _stands_for(packed_line, before)
+        or _stands_for(packed_line, after)
+        for packed_line, before, after in zip(*lines, strict=True)
     )
 
 
-def _stands_for(shown: str, line: str) -> bool:
-    if LOOKS_LIKE not in shown:
+def _stands_for(packed_line: str, line: str) -> bool:
+    if LOOKS_LIKE not in packed_line:
         return False
-    shape = ".*?".join(re.escape(piece) for piece in MARKER.split(shown)[::3])
+    shape = ".*?".join(re.escape(piece) for piece in MARKER.split(packed_line)[::3])
     return re.fullmatch(shape, line) is not None
 
 

@@ -56,10 +56,10 @@ class Stretch(NamedTuple):
     limit: int
     end: int
 
-    def name(self, found: re.Match[str]) -> str:
+    def name(self, match: re.Match[str]) -> str:
         """The whole name, with the part before the word that triggered, in its own case."""
-        start = found.start("name") + self.base
-        return _left(self.text, start) + self.text[start : found.end("name") + self.base]
+        start = match.start("name") + self.base
+        return _left(self.text, start) + self.text[start : match.end("name") + self.base]
 
 
 def stretch(text: str, start: int, limit: int, end: int) -> Stretch:
@@ -134,25 +134,25 @@ def heads(trigger: int, at: Stretch, start: int) -> Iterator[re.Match[str]]:
 
 def _read_quoted(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := _search(grammar.QUOTED, at, here):
+    while match := _search(grammar.QUOTED, at, here):
         name, separator, opener, here = (
-            at.name(found),
-            found["sep"],
-            found["open"],
-            found.end() + at.base,
+            at.name(match),
+            match["sep"],
+            match["open"],
+            match.end() + at.base,
         )
         if separator in _WORDY and name.lower() in ("pass", "key", "keys"):
             continue  # "arguments to pass to `run`"
-        if separator == "," and not found["close"].strip("])*}"):
+        if separator == "," and not match["close"].strip("])*}"):
             continue
         how = _how(separator)
         more = (
-            re.compile(r",[ ]?" + re.escape(opener)) if found["wrap"].endswith(("[", "{")) else None
+            re.compile(r",[ ]?" + re.escape(opener)) if match["wrap"].endswith(("[", "{")) else None
         )
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
             after = stop + len(opener)
-            if not _is_key(at.text, found["wrap"], after, at.end):
-                inside = "(" in found["wrap"] and _GOES_ON.match(at.text, after, at.end)
+            if not _is_key(at.text, match["wrap"], after, at.end):
+                inside = "(" in match["wrap"] and _GOES_ON.match(at.text, after, at.end)
                 yield Candidate(here, stop, name, "apart" if inside and how == "quoted" else how)
             here = after
             following = more.match(at.text, here, at.end) if more else None
@@ -160,7 +160,7 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
                 break
             here = following.end()
         # A value can be a name itself: `getenv("PASSWORD", "…")`, `"type": "password", "value": …`
-        here = found.end() + at.base
+        here = match.end() + at.base
 
 
 _WORDY = ("", "to", ",")
@@ -183,8 +183,8 @@ def _is_key(text: str, wrap: str, after: int, end: int) -> bool:
 
 def _read_bare(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := _search(grammar.BARE, at, here):
-        here = found.end() + at.base
+    while match := _search(grammar.BARE, at, here):
+        here = match.end() + at.base
         value = BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
@@ -194,8 +194,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
             raw = raw[: following.start()]
         raw = raw.rstrip(",;)}].")
         if raw:
-            how: How = "prose" if _is_prose(at, found, here + len(raw)) else "bare"
-            yield Candidate(here, here + len(raw), at.name(found), how)
+            how: How = "prose" if _is_prose(at, match, here + len(raw)) else "bare"
+            yield Candidate(here, here + len(raw), at.name(match), how)
             here += len(raw)
 
 
@@ -211,49 +211,49 @@ def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
 
 def _read_header(at: Stretch) -> Iterator[Candidate]:
     here = at.start
-    while found := _search(grammar.HEADER, at, here):
-        start, here = found.start() + at.base, found.end() + at.base
+    while match := _search(grammar.HEADER, at, here):
+        start, here = match.start() + at.base, match.end() + at.base
         value = _HEADER_VALUE.match(at.text, here, at.end)
         before = at.text[start - 1] if start else " "
         if value and not (before.isalnum() or before == "_"):
-            yield Candidate(value.start(), value.end(), found["name"], "header")
+            yield Candidate(value.start(), value.end(), match["name"], "header")
             here = value.end()
 
 
 def _read_url(at: Stretch) -> Iterator[Candidate]:
-    for found in heads(grammar.URL, at, at.start):
-        value = _URL_VALUE.match(at.text, found.end() + at.base, at.end)
+    for match in heads(grammar.URL, at, at.start):
+        value = _URL_VALUE.match(at.text, match.end() + at.base, at.end)
         if value:
-            yield Candidate(value.start(), value.end(), found["user"], "url")
+            yield Candidate(value.start(), value.end(), match["user"], "url")
 
 
 def _read_dsn(at: Stretch) -> Iterator[Candidate]:
-    for found in heads(grammar.DSN, at, at.start):
-        start, stop = found.span("value")
-        user = _left(at.text, found.start() + at.base, at.start)
+    for match in heads(grammar.DSN, at, at.start):
+        start, stop = match.span("value")
+        user = _left(at.text, match.start() + at.base, at.start)
         yield Candidate(start + at.base, stop + at.base, user, "url")
 
 
 def _read_flag(at: Stretch) -> Iterator[Candidate]:
-    for found in heads(grammar.FLAG, at, max(0, at.start - 1)):
-        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
+    for match in heads(grammar.FLAG, at, max(0, at.start - 1)):
+        value = _FLAG_VALUE.match(at.text, match.end() + at.base, at.end)
         if value is None:
             continue
-        name, start = found["name"], value.start()
+        name, start = match["name"], value.start()
         if len(name) <= 2 or name == "user":
             begin = at.start - at.base
-            command = _COMMANDS.search(at.low, begin, found.start())
+            command = _COMMANDS.search(at.low, begin, match.start())
             if (
                 command
                 and name == "p"
                 and command.group().startswith(("mysql", "maria"))
-                and at.low[found.end() - 1] == " "
+                and at.low[match.end() - 1] == " "
             ):
                 continue  # `mysql -p word`: the word is a database, the password is asked for
             if not command or (
                 name == "p"
                 and command.group() in _LOGIN_FIRST
-                and " login" not in at.low[begin : found.start()]
+                and " login" not in at.low[begin : match.start()]
             ):
                 continue
             colon = at.text.find(":", start, value.end())
@@ -266,61 +266,61 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
 
 
 def _read_sql(at: Stretch) -> Iterator[Candidate]:
-    for found in heads(grammar.SQL, at, at.start):
-        start = found.end() + at.base
-        stop = closing(at.text, found["open"], start, at.end)
+    for match in heads(grammar.SQL, at, at.start):
+        start = match.end() + at.base
+        stop = closing(at.text, match["open"], start, at.end)
         if stop > 0:
             yield Candidate(start, stop, "password", "sql")
 
 
 def _read_element(at: Stretch) -> Iterator[Candidate]:
-    for found in heads(grammar.ELEMENT, at, at.start):
-        value = _ELEMENT_VALUE.match(at.text, found.end() + at.base, at.end)
+    for match in heads(grammar.ELEMENT, at, at.start):
+        value = _ELEMENT_VALUE.match(at.text, match.end() + at.base, at.end)
         if value:
-            yield Candidate(value.start(), value.end(), at.name(found), "element")
+            yield Candidate(value.start(), value.end(), at.name(match), "element")
 
 
 def _read_pair(at: Stretch) -> Iterator[Candidate]:
     """`name: X` and `value: Y` side by side or on the next line, as in JSON, YAML and XML lists of
     settings.
     """
-    for found in heads(grammar.PAIR, at, at.start):
-        rest = _PAIR_REST.match(at.text, found.end() + at.base)
+    for match in heads(grammar.PAIR, at, at.start):
+        rest = _PAIR_REST.match(at.text, match.end() + at.base)
         if rest is None:
-            inside = _PAIR_ELEMENT.match(at.text, found.end() + at.base, at.end)
+            inside = _PAIR_ELEMENT.match(at.text, match.end() + at.base, at.end)
             if inside:
-                yield Candidate(*inside.span("value"), at.name(found), "element")
+                yield Candidate(*inside.span("value"), at.name(match), "element")
             continue
         end = at.text.find("\n", rest.end())
         end = len(at.text) if end < 0 else end
         if rest["open"]:
             stop = closing(at.text, rest["open"], rest.end(), end)
             if stop > 0:
-                yield Candidate(rest.end(), stop, at.name(found), "quoted")
+                yield Candidate(rest.end(), stop, at.name(match), "quoted")
         elif value := BARE_VALUE.match(at.text, rest.end(), end):
-            yield Candidate(value.start(), value.end(), at.name(found), "bare")
+            yield Candidate(value.start(), value.end(), at.name(match), "bare")
 
 
 def _read_spaced(at: Stretch) -> Iterator[Candidate]:
     """`ENV NAME value`, `set NAME value`: a name in capitals and a value with only a blank between
     them.
     """
-    for found in heads(grammar.SPACED, at, at.start):
-        value = _FLAG_VALUE.match(at.text, found.end() + at.base, at.end)
-        start, stop = found.span("name")
+    for match in heads(grammar.SPACED, at, at.start):
+        value = _FLAG_VALUE.match(at.text, match.end() + at.base, at.end)
+        start, stop = match.span("name")
         if value and at.text[start + at.base : stop + at.base].isupper():
-            yield Candidate(value.start(), value.end(), at.name(found), "flag")
+            yield Candidate(value.start(), value.end(), at.name(match), "flag")
 
 
 def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     """A service's name, something that assigns, and a generated value."""
     here = at.start
-    while found := _search(grammar.VENDOR, at, here):
-        here = found.end() + at.base
+    while match := _search(grammar.VENDOR, at, here):
+        here = match.end() + at.base
         value = _VENDOR_VALUE.match(at.text, here, at.end)
-        if value and not found["name"].startswith("tiktoken"):  # a tokenizer, not TikTok
+        if value and not match["name"].startswith("tiktoken"):  # a tokenizer, not TikTok
             here = value.end()
-            yield Candidate(value.start(), value.end(), at.name(found), "vendor")
+            yield Candidate(value.start(), value.end(), at.name(match), "vendor")
 
 
 Reader = Callable[[Stretch], Iterator[Candidate]]

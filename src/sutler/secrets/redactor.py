@@ -54,7 +54,7 @@ def redact(
     raw: bytes = b"",
 ) -> CleanText:
     """Replace every secret in `text` by a marker; same number of lines. `key` is the installation's
-    tag key, `raw` the text in UTF-8 where somebody has it already.
+    tag key, `raw` the text in UTF-8 where the caller has it already.
     """
     scan = engine or stdlib_engine()
     findings: list[Finding] = []
@@ -315,12 +315,12 @@ def _outside(hits: list[Hit], own: list[tuple[int, int]]) -> list[Hit]:
     if not own:
         return hits
     starts = [start for start, _ in own]
-    kept = []
+    outside = []
     for hit in hits:
         at = bisect_left(starts, hit.end) - 1  # the last marker that begins before the hit ends
         if at < 0 or own[at][1] <= hit.start:
-            kept.append(hit)
-    return kept
+            outside.append(hit)
+    return outside
 
 
 def _excused(hit: Hit, text: str, allow: Allow, key: bytes) -> bool:
