@@ -142,8 +142,8 @@ def search_text(path: str, text: str, find: Finders, context: int) -> Iterator[H
     for query, matches in find.items():
         for number in _lines_at(text, matches(text)):
             matched.setdefault(number, []).append(query)
-    lines = text.split("\n") if matched else []
-    for number in sorted(matched):
+    lines = text.removesuffix("\n").split("\n") if matched else []
+    for number in sorted(number for number in matched if number < len(lines)):
         first = max(0, number - context)
         region = (_short(line) for line in lines[first : number + context + 1])
         queries = tuple(matched[number]) if len(find) > 1 else ()

@@ -159,8 +159,8 @@ def test_search_finds_lines_in_path_order(open_door: OpenDoor) -> None:
     )
     found = door.search("needle")
     assert [(hit.path, hit.line, hit.first, hit.text) for hit in found.hits] == [
-        ("a.py", 1, 1, "needle 1 needle\n"),
-        ("b.py", 2, 1, "x\nneedle 2\n"),
+        ("a.py", 1, 1, "needle 1 needle"),
+        ("b.py", 2, 1, "x\nneedle 2"),
     ]
     assert (found.files, found.skipped) == (2, 1)
     assert [hit.path for hit in door.search("NEEDLE", ignore_case=True, globs=("b*",)).hits] == [
@@ -420,3 +420,17 @@ def test_delimiters_cannot_be_forged_by_content(open_door: OpenDoor) -> None:
     name = shown[1 : shown.index(" ")]
     assert shown.count(f"</{name}>") == 1
     assert version != reading.version
+
+
+@pytest.mark.parametrize(("text", "places"), [("x\n", ["1: x"]), ("a\nx", ["1: a", "2: x"])])
+def test_a_hit_shows_no_line_that_the_file_has_not(
+    open_door: OpenDoor, text: str, places: list[str]
+) -> None:
+    """A citation ends with the last line of the file, not behind its line end."""
+    (hit,) = open_door({"a": text}).search("x").hits
+    shown = hit.text.split("\n")
+    assert [f"{hit.first + n}: {line}" for n, line in enumerate(shown)] == places
+
+
+def test_an_empty_match_behind_the_last_line_is_none(open_door: OpenDoor) -> None:
+    assert [hit.line for hit in open_door({"a": "x\n"}).search("$", kind="regex").hits] == [1]
