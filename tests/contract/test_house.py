@@ -68,15 +68,15 @@ class Measure(NamedTuple):
 
 
 COUNTED = {
-    "files over 400 lines": Measure(long_files, 18),
-    "lines over 100 characters": Measure(long_lines, 90),
+    "files over 400 lines": Measure(long_files, 2),
+    "lines over 100 characters": Measure(long_lines, 65),
     "functions over 60 lines": Measure(long_functions, 3),
     "groups of modules that import each other": Measure(
-        lambda: [" ".join(group) for group in house.cycles()], 8
+        lambda: [" ".join(group) for group in house.cycles()], 0
     ),
-    "module names that occur twice": Measure(repeated, 8),
+    "module names that occur twice": Measure(repeated, 6),
     "functions without types": Measure(house.unannotated, 0),
-    "refused words in docstrings and comments": Measure(house.forbidden_words, 65),
+    "refused words in docstrings and comments": Measure(house.forbidden_words, 6),
 }
 
 
@@ -92,8 +92,8 @@ def test_no_more_offenders_than_allowed(name: str, capsys: pytest.CaptureFixture
 # Room for the features that are under way; the target is the figure of the design.
 TOTAL = {"ceiling": 64_000, "target": 40_000}
 MEDIAN, P95 = 8, 30
-COMMENTS = {"floor": 0.0115, "target": 0.02}
-VAGUE = {"ceiling": 0.041, "target": 0.02}
+COMMENTS = {"floor": 0.014, "target": 0.02}
+VAGUE = {"ceiling": 0.02, "target": 0.02}
 
 
 def test_the_tree_does_not_grow(capsys: pytest.CaptureFixture[str]) -> None:

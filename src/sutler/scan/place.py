@@ -228,9 +228,8 @@ def _read(path: str, *, own: bool = False, whole: bool = True) -> str | None:
             not whole and error.errno in (errno.ELOOP, errno.ENXIO)
         ):
             return None
-        if own and not os.path.lexists(
-            path
-        ):  # a home that is closed to us, as under sudo: nobody's settings of ours
+        # A home that is closed to this user, as under sudo, holds no settings of theirs.
+        if own and not os.path.lexists(path):
             return None
         why = (
             "it is a symbolic link" if error.errno == errno.ELOOP else os.strerror(error.errno or 0)
