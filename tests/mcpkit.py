@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -135,21 +135,17 @@ class Site:
         return dict(self.ask("tools/call", name=name, arguments=arguments)["result"])
 
 
+def http_server(
+    project: Path, *words: str, env: dict[str, str] | None = None
+) -> AbstractContextManager[Site]:
+    return served("mcp", "--http", "--root", str(project), *words, env=env)
+
+
 @contextmanager
-def http_server(project: Path, *words: str, env: dict[str, str] | None = None) -> Iterator[Site]:
+def served(*words: str, env: dict[str, str] | None = None) -> Iterator[Site]:
+    """A server by any command, on a free port."""
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "sutler",
-            "mcp",
-            "--http",
-            "--port",
-            "0",
-            "--root",
-            str(project),
-            *words,
-        ],
+        [sys.executable, "-m", "sutler", *words, "--port", "0"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -90,7 +90,7 @@ def test_no_more_offenders_than_allowed(name: str, capsys: pytest.CaptureFixture
 
 
 # Room for the features that are under way; the target is the figure of the design.
-TOTAL = {"ceiling": 64_000, "target": 40_000}
+TOTAL = {"ceiling": 66_000, "target": 40_000}
 MEDIAN, P95 = 8, 30
 COMMENTS = {"floor": 0.014, "target": 0.02}
 VAGUE = {"ceiling": 0.02, "target": 0.02}

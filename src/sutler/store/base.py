@@ -23,8 +23,7 @@ from sutler.store.records import (
     Version,
 )
 
-Value = str | int | bytes | list[str] | list[int]
-"""A parameter of a statement; only PostgreSQL takes lists."""
+Value = str | int | bytes
 Row = tuple[Any, ...]
 """A row from the driver; `sql.py` converts it to a value at once."""
 Witness = Callable[[int, str, str], None]

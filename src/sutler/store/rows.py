@@ -5,6 +5,7 @@ transactions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -17,12 +18,14 @@ from sutler.store.records import (
     AuditEntry,
     AuditRow,
     Caller,
+    Fact,
     Limits,
     Receipt,
     RegistryRow,
     Spent,
     Version,
     seal,
+    sha256,
 )
 
 AUDIT = "SELECT seq, call, phase, session, path, hash, body FROM audit WHERE project = ?"
@@ -62,7 +65,9 @@ MOVED = "moved"
 """Name of the mark of a store whose ledger goes on elsewhere."""
 APPROVAL = "SELECT body, state, settled_by, used_by FROM approvals WHERE project = ?"
 
-_NOTHING, _UNLIMITED = Spent(), Limits()
+UNLIMITED = Limits()
+_REMEMBERED = 4_096
+_NOTHING = Spent()
 Newest = dict[str, tuple[int, str, str]]
 """Cache of a transaction by path: number, digest and call of the newest version."""
 
@@ -181,7 +186,7 @@ def _charge(query: Query, project: str, entry: AuditEntry, caller: Caller | None
     if cost == _NOTHING:
         return
     query(CHARGE, (*who, cost.reads, cost.writes, cost.bytes, cost.tokens))
-    if caller is not None and caller.limits != _UNLIMITED:
+    if caller is not None and caller.limits != UNLIMITED:
         rule = over(Spent(*query(SPENT, who)[0]), caller.limits)
         if rule:
             raise DeniedError(f"{entry.tool} would overdraw the budget of this session", rule=rule)
@@ -244,6 +249,54 @@ def moved_to(database: Database, project: str) -> str:
     """Return the project in which this ledger goes on; empty if it goes on here."""
     rows = database.select(NAMED, (project, MOVED))
     return bytes(rows[0][0]).decode() if rows else ""
+
+
+class Recent:
+    """Facts that this process stored lately, so that they are not looked up again; with `versions`
+    also the last content of each path. Then a content that another process changed and changed
+    back meanwhile is not recorded a second time."""
+
+    def __init__(self, *, versions: bool = False) -> None:
+        self._versions = versions
+        self._facts: set[tuple[str, str, str]] = set()
+        self._digests: dict[str, str] = {}
+
+    def clear(self) -> None:
+        self._facts.clear()
+        self._digests.clear()
+
+    def has_fact(self, fact: Fact) -> bool:
+        return fact[:3] in self._facts
+
+    def has_version(self, version: Version) -> bool:
+        last = self._digests.get(version.path) if self._versions else None
+        return version.origin == "seen" and last == version.digest
+
+    def remember(self, versions: Sequence[Version], facts: Sequence[Fact]) -> None:
+        """Add what a committed transaction stored."""
+        if len(self._facts) + len(self._digests) > _REMEMBERED:
+            self.clear()
+        self._facts.update(fact[:3] for fact in facts)
+        self._digests.update((version.path, version.digest) for version in versions)
+
+
+def add_seen(
+    query: Query, project: str, versions: Sequence[Version], facts: Sequence[Fact], recent: Recent
+) -> None:
+    """Store versions and facts, except those that are known to be stored."""
+    newest: Newest = {}
+    for version in versions:
+        if not recent.has_version(version):
+            add_version(query, project, version, newest)
+    for fact in facts:
+        if not recent.has_fact(fact):
+            put_fact(query, (project, *fact[:3]), fact[3])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def slot_of(project: str, path: str) -> str:
+    """Return the lock of a path: one of 256."""
+    return sha256(f"{project} {quote(path)}")[:2]
 
 
 def put_named(query: Query, project: str, name: str, value: bytes | None) -> None:

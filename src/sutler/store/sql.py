@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -23,7 +22,6 @@ from sutler.store.records import (
     Spent,
     Version,
     canonical,
-    sha256,
     unseal,
 )
 from sutler.store.rows import (
@@ -32,32 +30,36 @@ from sutler.store.rows import (
     HEAD,
     PENDING,
     SPENT,
+    UNLIMITED,
     VERSION,
-    Newest,
     Place,
+    Recent,
+    add_seen,
     add_version,
     approval_of,
     chain,
-    put_fact,
     put_receipt,
     registry_row_of,
     says_the_same,
+    slot_of,
     update_registry,
     version_of,
 )
 
-_REMEMBERED = 4_096
+if TYPE_CHECKING:
+    from sutler.store.group_commit import GroupCommit
 
 
 class SqlStore:
     """The store over any `Database`; consists of queries only."""
 
-    def __init__(self, database: Database, project: str) -> None:
+    def __init__(self, database: Database, project: str, group: GroupCommit | None = None) -> None:
         self.project = project
+        self._group = group
         self.database = database
         self._place = Place(project, HEAD[database.dialect])
         self._witness: tuple[int, Witness] | None = None
-        self._facts: set[tuple[str, str, str, str]] = set()  # some that are stored
+        self._recent = group.recent if group else Recent()
         self._write(
             "INSERT INTO heads VALUES (?, 'audit', 0, ?) ON CONFLICT DO NOTHING", (project, GENESIS)
         )
@@ -111,7 +113,7 @@ class SqlStore:
         )
 
     def forget_facts(self) -> int:
-        self._facts.clear()
+        self._recent.clear()
         return len(self._write("DELETE FROM facts WHERE project = ? RETURNING 1", (self.project,)))
 
     # packs that left
@@ -192,7 +194,7 @@ class SqlStore:
 
     def hold(self, paths: Iterable[str], wait: float = 30.0) -> AbstractContextManager[None]:
         """Lock these paths. Slots are taken in sorted order, so that two calls cannot deadlock."""
-        slots = sorted({_slot(self.project, path) for path in paths})
+        slots = sorted({slot_of(self.project, path) for path in paths})
         return (
             self.database.hold(slots[0], wait) if len(slots) == 1 else self._hold_all(slots, wait)
         )
@@ -274,33 +276,23 @@ class SqlStore:
         """Append entries with their contents, versions and facts, in one transaction. Without
         `wait` the commit does not wait for the disk."""
         contents, fresh, fresh_facts = tuple(blobs), tuple(versions), tuple(facts)
-
-        stored: list[tuple[str, str, str, str]] = []
+        reads = not wait and all(entry.effect != "write" for entry in entries)
+        if self._group is not None and reads and (caller is None or caller.limits == UNLIMITED):
+            return self._group.record(entries, fresh, fresh_facts, self._attest)
 
         def work(query: Query) -> tuple[AuditRow, ...]:
-            stored.clear()  # a retry runs this function again
             for digest, data in contents:
                 query(
                     "INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                     (self.project, digest, data),
                 )
             rows = self.extend(query, entries, caller)
-            newest: Newest = {}
-            for version in fresh:
-                add_version(query, self.project, version, newest)
-            for digest, kind, tool, body in fresh_facts:
-                key = (self.project, digest, kind, tool)
-                if key in self._facts:
-                    continue
-                stored.append(key)
-                put_fact(query, key, body)
+            add_seen(query, self.project, fresh, fresh_facts, self._recent)
             self._attest(rows)
             return rows
 
         appended = self.database.transact(work, write=True, wait=wait)
-        if len(self._facts) > _REMEMBERED:
-            self._facts.clear()
-        self._facts.update(stored)
+        self._recent.remember(fresh, fresh_facts)
         return appended
 
     def extend(
@@ -387,8 +379,3 @@ class SqlStore:
             (self.project,),
         )
         return tuple((row[0], row[1], Spent(*row[2:])) for row in rows)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _slot(project: str, path: str) -> str:
-    return sha256(f"{project} {quote(path)}")[:2]

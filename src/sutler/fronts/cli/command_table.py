@@ -100,6 +100,7 @@ COMMANDS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         "A team",
         (
             ("store", "shared_store", "make, move and back up a store, and name its members"),
+            ("serve", "serve", "serve the projects of a store to its members over HTTP"),
             ("token", "shared_store", "make, list and revoke tokens for HTTP"),
         ),
     ),

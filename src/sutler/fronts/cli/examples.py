@@ -51,6 +51,10 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "pass": ("sutler pass", "sutler pass --compat claw"),
     "trust": ("sutler trust", "sutler trust --list"),
     "store": ("sutler store status", "sutler store members add ann --role writer"),
+    "serve": (
+        "sutler serve --store URL web=/srv/web api=/srv/api",
+        "sutler serve /srv/web --host 0.0.0.0 --forwarded-allow 10.0.0.2",
+    ),
     "token": ("sutler token create --scope write", "sutler token list"),
     "fleet": ("sutler fleet init", "sutler fleet status --html fleet.html"),
     "worker": ("sutler worker", "sutler worker --fleet .sutler-fleet"),

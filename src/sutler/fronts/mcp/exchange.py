@@ -100,8 +100,9 @@ class Peer:
     its answer.
     """
 
-    def __init__(self, door_for: Opener, caller: Caller) -> None:
+    def __init__(self, door_for: Opener, caller: Caller, *, reads_only: bool = False) -> None:
         self.door = door_for(caller, self.ask)
+        self.reads_only = reads_only
         self.session = caller.session
         self.shows_forms = False
         self.client = ""

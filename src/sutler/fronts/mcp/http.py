@@ -58,13 +58,11 @@ _STATUS = {
 
 
 class Site(Struct, frozen=True):
-    """Where the server stands and whom it lets in. An empty token means that none is asked for.
-    `proxies` are addresses whose `X-Forwarded-Host` counts as the Host.
-    """
+    """Where the server stands, and which Host and Origin it accepts. `proxies` are addresses whose
+    `X-Forwarded-Host` counts as the Host."""
 
     host: str
     port: int
-    token: str
     hosts: tuple[str, ...]
     origins: tuple[str, ...]
     proxies: tuple[str, ...] = ()
@@ -72,17 +70,24 @@ class Site(Struct, frozen=True):
 
 class Doors:
     """A door for each session that comes by; the session is a label that only this installation can
-    sign.
-    """
+    sign."""
 
     def __init__(
-        self, door_for: Opener, key: bytes, token: str, profile: BackendProfile, person: str = ""
+        self,
+        door_for: Opener,
+        key: bytes,
+        token: str,
+        profile: BackendProfile,
+        person: str = "",
+        *,
+        reads_only: bool = False,
     ) -> None:
         self._door_for = door_for
         self._key = sha256(key + b"\nsutler http sessions\n" + token.encode()).digest()
         self._owner = sha256(token.encode()).hexdigest()[:12] if token else "open"
         self._profile = profile
         self._person = person
+        self._reads_only = reads_only
         self._peers: OrderedDict[str, Peer] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -106,7 +111,9 @@ class Doors:
                 caller = Caller(
                     f"mcp-http:{self._owner}", session, self._profile, person=self._person
                 )
-                peer = self._peers[session] = Peer(self._door_for, caller)
+                peer = self._peers[session] = Peer(
+                    self._door_for, caller, reads_only=self._reads_only
+                )
             self._peers.move_to_end(session)
             while len(self._peers) > _DOORS:
                 self._peers.popitem(last=False)
@@ -169,8 +176,7 @@ class HttpServer:
 
     def serve(self) -> None:
         """Accept until the listener is closed. Now and then without a client: a signal that comes
-        right before the wait for one is heard after it, and would else be heard never.
-        """
+        right before the wait for one is heard after it, and would else be heard never."""
         self._listener.settimeout(_LISTENING)
         while True:
             try:
@@ -215,8 +221,7 @@ class HttpServer:
 
     def _admit(self, talk: Talk, head: Head) -> Service | bytes:
         """Return what answers, or a document. Raise Refusal unless all that precedes the body is
-        in order.
-        """
+        in order."""
         site = self._site
         if talk.peer in site.proxies and head.get("x-forwarded-host"):
             host = head.get("x-forwarded-host")

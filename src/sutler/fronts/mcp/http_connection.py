@@ -67,8 +67,7 @@ class Talk:
 
     def beginning(self, size: int) -> bytes:
         """The first bytes of a body that is not read; none if the client waits to be asked for it
-        or sends nothing for a moment.
-        """
+        or sends nothing for a moment."""
         if self._http.they_are_waiting_for_100_continue:
             return b""
         until, start = time.monotonic() + LINGER, b""
@@ -139,8 +138,7 @@ class Talk:
 
 class Events:
     """An answer as server-sent events: it begins with the first notification or question, and
-    without one it never begins.
-    """
+    without one it never begins."""
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk

@@ -71,11 +71,12 @@ class Server:
         self._metrics = metrics or Metrics()
         self._served = {name for tool in served for name in (tool.name, *tool.aliases)}
         self._tools = [definition(tool) for tool in listed]
+        self._lists = self._tools, [definition(tool) for tool in listed if tool.effect != "write"]
         self._lock = threading.Lock()
         self._engines = threading.BoundedSemaphore(ENGINES)
         self._underway: dict[tuple[str, Id | None], Exchange] = {}
         self._methods: dict[str, Method] = {
-            "tools/list": lambda *_: {"tools": self._tools},
+            "tools/list": lambda _, peer: {"tools": self._lists[peer.reads_only]},
             "tools/call": self._call,
             "resources/list": lambda _, peer: {"resources": resources.listed(peer.door)},
             "resources/templates/list": lambda *_: {"resourceTemplates": resources.TEMPLATES},
@@ -274,7 +275,7 @@ class Server:
         arguments = {} if sent is None else sent
         if not isinstance(arguments, dict):
             raise Fault(BAD_PARAMS, "arguments is not an object")
-        if name not in self._served:
+        if name not in self._served or (peer.reads_only and self.writes(message)):
             listed = ", ".join(str(tool["name"]) for tool in self._tools)
             wrong = UsageError(f"no tool {name[:60]!r}; tools: {listed}")
             refused(peer.door, "unknown", wrong)  # for the ledger

@@ -11,7 +11,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +21,9 @@ from sutler.edits.recovery import recover
 from sutler.errors import RefusedError, UsageError
 from sutler.fronts import bug_report
 from sutler.fronts.mcp.exchange import Metrics, Peer
-from sutler.fronts.mcp.http import PATH, Doors, HttpServer, OneProject, Site
+from sutler.fronts.mcp.http import PATH, Doors, Entrance, HttpServer, OneProject, Site
 from sutler.fronts.mcp.http_connection import listen
+from sutler.fronts.mcp.issuer import Issuer
 from sutler.fronts.mcp.server import Server
 from sutler.fronts.mcp.stdio import Stdio
 from sutler.store import home
@@ -37,8 +39,7 @@ Note = Callable[[str], None]
 
 class Plan(Struct, frozen=True, kw_only=True):
     """How to serve: which tools of which project, to what kind of model, and for HTTP where.
-    Without names of tools the standard ones are listed and all of them are answered.
-    """
+    Without names of tools the standard ones are listed and all of them are answered."""
 
     root: str
     tools: tuple[str, ...]
@@ -53,6 +54,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     tokenless: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
 
     @property
     def backend(self) -> BackendProfile:
@@ -60,10 +62,19 @@ class Plan(Struct, frozen=True, kw_only=True):
         return replace(profile, max_tokens=min(profile.max_tokens, self.max_tokens))
 
 
+class Team(Struct, frozen=True, kw_only=True):
+    """What a server of many projects needs besides: the store's URL, the folders, the issuer of
+    tokens, and the address that clients use if a proxy stands before the server."""
+
+    store: str
+    folders: tuple[str, ...]
+    issuer: Issuer | None = None
+    public: str = ""
+
+
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
     """The tools by name, in the table's order: a list that never changes keeps prompt caches
-    warm. `all` stands for every tool.
-    """
+    warm. `all` stands for every tool."""
     names = tuple(BY_NAME) if "all" in names else [ALIASES.get(name, name) for name in names]
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"no tool {unknown[0][:60]!r}", next_step=f"tools: {', '.join(BY_NAME)}")
@@ -92,39 +103,64 @@ def serve_stdio(plan: Plan, streams: tuple[int, int]) -> None:
 
 def serve_http(plan: Plan, note: Note) -> None:
     token = "" if plan.tokenless else _token(plan, note)
-    if plan.host not in LOOPBACK:
-        if not token:
-            raise RefusedError(
-                f"{plan.host} can be reached from other machines",
-                rule="without a token only this machine is served",
-                next_step="leave --no-token out, or bind to 127.0.0.1",
-            )
-        note(
-            "this address can be reached from other machines: put TLS in front of it, the token"
-            " travels in clear"
+    if plan.host not in LOOPBACK and not token:
+        raise RefusedError(
+            f"{plan.host} can be reached from other machines",
+            rule="without a token only this machine is served",
+            next_step="leave --no-token out, or bind to 127.0.0.1",
         )
     tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
-    try:
-        listener = listen(plan.host, plan.port)
-    except OSError as fault:
-        raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
     with (
-        listener,
+        _listening(plan, note) as listener,
         open_doors(plan.root, strict=plan.strict, writable=plan.writable, ahead=True) as (
             door_for,
             ledger,
         ),
     ):
-        site = _site(plan, token, listener.getsockname()[1])
-        doors = Doors(door_for, ledger.key, site.token, plan.backend)
         server = Server(ledger, *tools, _metrics(plan))
-        signal.signal(signal.SIGTERM, lambda *_: _close(listener))
-        signal.signal(signal.SIGINT, lambda *_: _close(listener))
-        note(f"serving http://{_bracketed(plan.host)}:{site.port}{PATH}")
-        _settle_in()
-        bug_report.guard_threads(["mcp", "--http"])
-        HttpServer(OneProject(server, doors, token), site, listener).serve()
+        doors = Doors(door_for, ledger.key, token, plan.backend)
+        _serve(plan, OneProject(server, doors, token), listener, note, PATH)
         server.finish()
+
+
+def serve_projects(plan: Plan, team: Team, note: Note) -> None:
+    """Serve several projects of a tenant over HTTP, to members with tokens."""
+    from sutler.fronts.mcp.projects import Setting, named_folders, open_projects
+
+    tools = chosen(plan.tools or DEFAULT), chosen(plan.tools or ("all",))
+    folders = named_folders(team.folders, os.environ)
+    setting = Setting(team.store, folders, *tools, plan.backend, team.issuer, team.public)
+    with _listening(plan, note) as listener, open_projects(setting, _metrics(plan)) as entrance:
+        _serve(plan, entrance, listener, note, f"{PATH}/{{{','.join(folders)}}}")
+
+
+@contextmanager
+def _listening(plan: Plan, note: Note) -> Iterator[socket.socket]:
+    if plan.host not in LOOPBACK:
+        note(
+            "this address can be reached from other machines: put TLS in front of it, tokens"
+            " travel in clear"
+        )
+    try:
+        listener = listen(plan.host, plan.port)
+    except OSError as fault:
+        raise UsageError(f"cannot listen on {plan.host}:{plan.port}: {fault.strerror}") from None
+    with listener:
+        yield listener
+
+
+def _serve(plan: Plan, entrance: Entrance, listener: socket.socket, note: Note, path: str) -> None:
+    """Answer until a signal ends it."""
+    site = _site(plan, listener.getsockname()[1])
+    signal.signal(signal.SIGTERM, lambda *_: _close(listener))
+    signal.signal(signal.SIGINT, lambda *_: _close(listener))
+    note(f"serving http://{_bracketed(plan.host)}:{site.port}{path}")
+    _settle_in()
+    # A thread that returns from the database waits for the interpreter's lock up to this long, and
+    # the commit of a whole group waits with it.
+    sys.setswitchinterval(0.001)
+    bug_report.guard_threads(["mcp", "--http"])
+    HttpServer(entrance, site, listener).serve()
 
 
 def _metrics(plan: Plan) -> Metrics:
@@ -137,8 +173,7 @@ def _log_line(line: str) -> None:
 
 def _settle_in() -> None:
     """Keep what is loaded out of the collector's way: it would be looked at in the middle of a
-    call. The tokenizer is loaded with the first answer, and not in the middle of a later one.
-    """
+    call. The tokenizer is loaded with the first answer, and not in the middle of a later one."""
     expect_much()
     gc.collect()
     gc.freeze()
@@ -154,7 +189,7 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _site(plan: Plan, token: str, port: int) -> Site:
+def _site(plan: Plan, port: int) -> Site:
     names = [*(LOOPBACK if plan.host in LOOPBACK else (plan.host,)), *plan.hosts]
     hosts = tuple(
         dict.fromkeys(name if _has_port(name) else f"{_bracketed(name)}:{port}" for name in names)
@@ -163,9 +198,9 @@ def _site(plan: Plan, token: str, port: int) -> Site:
     return Site(
         plan.host,
         port,
-        token,
         tuple(map(str.lower, hosts)),
         tuple(map(str.lower, (*own, *plan.origins))),
+        plan.proxies,
     )
 
 
