@@ -89,6 +89,12 @@ def test_the_readme_plays_from_top_to_bottom(tmp_path: Path) -> None:
             assert code == 0, f"{line}\n{output}"
 
 
+def test_the_command_that_runs_the_tests_is_the_same_everywhere() -> None:
+    """It is not run by the newcomer's script, which these tests start themselves."""
+    contributing = blocks(REPOSITORY / "CONTRIBUTING.md", "sh")
+    assert blocks(README, "bash") == contributing[:1]
+
+
 @pytest.mark.parametrize("body", blocks(README, "python"))
 def test_python_of_the_readme_runs(plant: Plant, body: str) -> None:
     done = subprocess.run(

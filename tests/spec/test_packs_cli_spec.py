@@ -608,7 +608,7 @@ def test_a_bare_contract_is_enough(sutler: Sutler, plant: Plant) -> None:
     folder = plant({"a.py": "x\n", "c.json": '{"forbidden": ["*.lock"]}'})
     assert (
         sutler("contract", "check", "c.json", "--changed", "a.py", cwd=folder).text
-        == "1 files keep to the contract\n"
+        == "1 file checked, none breaks the contract\n"
     )
     assert sutler("contract", "check", "c.json", "--changed", "x.lock", cwd=folder).code == 3
 

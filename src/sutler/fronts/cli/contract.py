@@ -14,7 +14,7 @@ from sutler.fronts.cli.console import Console
 from sutler.fronts.cli.documents import read_text
 from sutler.pack.changes import working_changes
 from sutler.pack.project import Project
-from sutler.paths import normalize_path, quote
+from sutler.paths import counted, normalize_path, quote
 from sutler.scan.git import find_repository, repository_config
 from sutler.scan.git_index import read_tracked
 from sutler.scan.snapshot import Problem
@@ -78,7 +78,9 @@ def run_contract(args: argparse.Namespace, console: Console) -> int:
             f"{item.reason.replace('_', ' '):<19}  {quote(item.file)}  ({item.rule})\n"
             for item in report.violations
         ]
-        console.answer("".join(rows) or f"{report.checked:,} files keep to the contract")
+        console.answer(
+            "".join(rows) or f"{counted(report.checked, 'file')} checked, none breaks the contract"
+        )
     if report.violations:
         raise RefusedError(
             f"{len(report.violations):,} of {report.checked:,} files break the contract",

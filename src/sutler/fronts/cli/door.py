@@ -20,7 +20,7 @@ import msgspec
 from sutler.access.door import Door
 from sutler.access.registry import opening, refresh
 from sutler.fronts.cli.console import Console
-from sutler.paths import quote
+from sutler.paths import counted, quote
 from sutler.store.records import PROFILES, Approval, Caller, Listing, Reading
 from sutler.system import fs
 from sutler.tools import TOOLS, call, open_door
@@ -192,7 +192,9 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
         hits = door.search(
             args.query, kind=kind, globs=tuple(args.globs), ignore_case=args.ignore_case
         )
-    console.note(f"{len(hits.hits)} hits in {hits.files:,} files, {hits.skipped:,} skipped")
+    console.note(
+        f"{counted(len(hits.hits), 'hit')} in {counted(hits.files, 'file')}, {hits.skipped:,} skipped"
+    )
     if hits.stopped:
         console.note(f"stopped at {hits.stopped}; narrow the search")
     rows = []
@@ -238,13 +240,13 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
                 f"\n== {item.path} ({item.version[:12]})\n{item.text}" for item in start.documents
             )
             head = (
-                f"{start.files:,} files, {start.bytes:,} bytes, {start.changed:,} changed since"
+                f"{counted(start.files, 'file')}, {start.bytes:,} bytes, {start.changed:,} changed since"
                 " last time\n"
             )
             return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")
         view = door.session()
     session = view.session
-    lines = [f"session {session.id}: {session.calls:,} calls, {session.refused:,} refused"]
+    lines = [f"session {session.id}: {counted(session.calls, 'call')}, {session.refused:,} refused"]
     for buffer in session.buffers:
         spans = ",".join(f"{span.start}-{span.end}" for span in buffer.spans)
         late = "  out of date" if buffer.path in view.stale else ""

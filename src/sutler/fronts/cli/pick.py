@@ -21,7 +21,7 @@ from sutler.pack import picks, receipts
 from sutler.pack.project import Packing, Project
 from sutler.pack.report import WHOLE
 from sutler.pack.why import verdict
-from sutler.paths import RelPath, quote, unquote
+from sutler.paths import RelPath, counted, quote, unquote
 from sutler.scan.place import locate, project_config
 from sutler.scan.root import Root
 from sutler.secrets.cleaner import told, told_all
@@ -100,7 +100,7 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
     app.raise_fault()
     if not done:
         console.note(
-            f"picked and kept: {len(app.plan.picked):,} files; 'sutler pick' goes on with them"
+            f"picked and kept: {counted(len(app.plan.picked), 'file')}; 'sutler pick' goes on with them"
         )
         return 130
     plan = app.plan if app.plan.weighed else task.plan(app.plan.kept())
@@ -301,7 +301,7 @@ class Task:
             else ""
         )
         facts = [
-            f"packed {len(report.shown):,} files",
+            f"packed {counted(len(report.shown), 'file')}",
             f"{report.used:,} {report.budget.unit}",
             tokens,
             f"{cut:,} shown in part" if cut else "",

@@ -17,7 +17,7 @@ from sutler.fronts.cli.pack import open_project
 from sutler.pack import receipts
 from sutler.pack.load import Loader
 from sutler.pack.project import Project
-from sutler.paths import quote, wire_path
+from sutler.paths import counted, quote, wire_path
 from sutler.scan.place import config_home, locate
 from sutler.scan.snapshot import Excluded, Problem
 from sutler.secrets.cleaner import PER_FILE, SECRET_NAME, engine_for, told
@@ -60,7 +60,7 @@ def run_secrets(args: argparse.Namespace, console: Console) -> int:
         console.answer("\n".join(f"{_row(row)}\n{_reasons(row, config)}" for row in rows))
     else:
         console.answer("".join(f"{_row(row)}\n" for row in rows))
-    console.note(f"{len(rows):,} findings in {count:,} files")
+    console.note(f"{counted(len(rows), 'finding')} in {counted(count, 'file')}")
     if rows and not args.json and not args.explain:
         console.note(
             "a finding that is no secret: add its tag to allow_secrets in your own config file"
@@ -166,7 +166,9 @@ def run_receipt(args: argparse.Namespace, console: Console) -> int:
     if args.json:
         console.answer_json({"pack_id": receipt.pack_id, "verified": True})
     else:
-        console.answer(f"{receipt.pack_id[:16]}: the seal holds, {len(receipt.files):,} files")
+        console.answer(
+            f"{receipt.pack_id[:16]}: the seal holds, {counted(len(receipt.files), 'file')}"
+        )
     return 0
 
 
@@ -232,7 +234,7 @@ def _compare(receipt: receipts.Receipt, name: str) -> None:
     wrong = receipts.matches(receipt, sections)
     if wrong:
         raise RefusedError(
-            f"the pack and its receipt disagree on {len(wrong):,} files, such as {wrong[0]}",
+            f"the pack and its receipt disagree on {counted(len(wrong), 'file')}, such as {wrong[0]}",
             rule="a receipt lists the digest of every text that left",
             next_step="this is not the pack that the receipt is about",
         )

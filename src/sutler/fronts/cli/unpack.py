@@ -12,7 +12,7 @@ from sutler.formats.document import Pack
 from sutler.fronts.cli.console import Console
 from sutler.pack.diff import AnyPack, read_pack
 from sutler.pack.unpack import deposit, project_of, unpacked
-from sutler.paths import quote, wire_path
+from sutler.paths import counted, quote, wire_path
 
 
 def configure_unpack(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run_unpack(args: argparse.Namespace, console: Console) -> int:
         return 0
     directory = args.directory or _own_name(project)
     count = deposit(directory, ((file.path, file.data, file.mode) for file in files))
-    console.note(f"{count:,} files written below {quote(directory)}")
+    console.note(f"{counted(count, 'file')} written below {quote(directory)}")
     shorter = [file for file in files if sha256(file.data).hexdigest() != file.source]
     if shorter:
         names = ", ".join(quote(file.path) for file in shorter[:5])

@@ -19,6 +19,7 @@ from sutler.fronts.tui.panes import TreePane
 from sutler.fronts.tui.plan import Budget, Plan
 from sutler.fronts.tui.question import Asker
 from sutler.fronts.tui.screen import PickerScreen
+from sutler.paths import counted
 from sutler.store.records import Caller
 
 WIDE = 120
@@ -73,10 +74,10 @@ class Picker(PickerScreen):
             self.plan.pick_all(self.plan.below(""))
             self._to_keep = True
         self.redraw()
-        self.status(f"{len(listed):,} files, {len(self.plan.picked):,} picked")
+        self.status(f"{counted(len(listed), 'file')}, {len(self.plan.picked):,} picked")
         await self.weigh()
         if unseen := len(self.plan.unseen):
-            self.status(f"{unseen:,} files picked before are not here")
+            self.status(f"not here: {counted(unseen, 'file')} picked before")
 
     async def weigh(self) -> None:
         timer = self.set_interval(PAUSE, self.show_bar)
@@ -141,7 +142,7 @@ class Picker(PickerScreen):
         if len(paths) == len(self.plan.files) and not self.plan.picked:
             self.plan.unseen.clear()  # who drops everything means everything
         self.changed()
-        self.status(f"{done:,} files changed sides")
+        self.status(f"{counted(done, 'file')} changed sides")
 
     def action_sort(self) -> None:
         self.heaviest = not self.heaviest
@@ -226,7 +227,7 @@ class Picker(PickerScreen):
             self.say(event.value)
         else:
             self.status(
-                f"{len(self.files_pane.rows):,} rows for '{self.word}'; a picks all, escape ends"
+                f"{counted(len(self.files_pane.rows), 'row')} for '{self.word}'; a picks all, escape ends"
                 " the search"
             )
 
@@ -288,7 +289,7 @@ class Picker(PickerScreen):
     def change(self, paths: Iterable[str], on: bool) -> None:
         done = self.plan.pick_all(paths, on)
         self.changed()
-        self.status(f"{done:,} files {'picked' if on else 'dropped'}")
+        self.status(f"{counted(done, 'file')} {'picked' if on else 'dropped'}")
 
     async def command_profile(self, words: Sequence[str]) -> None:
         if not words:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sutler.access.door import Door
 from sutler.access.setup import SessionView
 from sutler.errors import UsageError
-from sutler.paths import extension, quote
+from sutler.paths import counted, extension, quote
 from sutler.store.records import Listing, PatchResult, Reading, Version
 from sutler.tools import call
 
@@ -76,7 +76,7 @@ def files(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     result = call(door, "list_files", {"globs": list(words)})
     assert isinstance(result, Listing)  # noqa: S101  # the table of tools says so
     withheld = f", {result.withheld:,} withheld" if result.withheld else ""
-    return Reply(f"{len(result.paths):,} files{withheld}", "\n".join(result.paths))
+    return Reply(f"{counted(len(result.paths), 'file')}{withheld}", "\n".join(result.paths))
 
 
 def open_(door: Door, words: Sequence[str], scene: Scene) -> Reply:
@@ -175,8 +175,8 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
     rows += [
         "",
         (
-            f"this session: {session.calls:,} calls, {session.refused:,} refused,"
-            f" {len(session.buffers):,} files read, {len(session.edits):,} written,"
+            f"this session: {counted(session.calls, 'call')}, {session.refused:,} refused,"
+            f" {counted(len(session.buffers), 'file')} read, {len(session.edits):,} written,"
             f" {len(view.stale):,} out of date"
         ),
     ]
@@ -188,7 +188,7 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
         f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits
     ]
     title = (
-        f"{len(listing.paths):,} files may be read, {len(scene.files):,} here, {scene.picked:,}"
+        f"{counted(len(listing.paths), 'file')} may be read, {len(scene.files):,} here, {scene.picked:,}"
         " picked"
     )
     return Reply(title, "\n".join(rows))
