@@ -38,13 +38,14 @@ class Reader:
             for term in missing:
                 for word in words_with(segment, term):
                     by_word.setdefault(word, []).append(self._postings[term])
-            if by_word:
-                for number, (words, counts) in enumerate(entries(segment), base):
-                    hits = [pair for pair in zip(words, counts, strict=True) if pair[0] in by_word]
-                    if hits and number - base not in dead:
-                        for word, count in hits:
-                            for table in by_word[word]:
-                                table[number] = table.get(number, 0) + count
+            wanted = frozenset(by_word)
+            for number, (words, counts) in enumerate(entries(segment) if wanted else (), base):
+                # Most files hold none of the words, and this test runs without the interpreter.
+                if wanted.isdisjoint(words) or number - base in dead:
+                    continue
+                for word, count in zip(words, counts, strict=True):
+                    for table in by_word.get(word, ()):
+                        table[number] = table.get(number, 0) + count
             base += len(segment.docs)
 
     def postings(self, term: str) -> Mapping[int, int]:

@@ -88,7 +88,8 @@ def rank(
 def query_of(reader: Reader, task: str, weights: Weights = WEIGHTS) -> Query:
     """A task as a query of this project: with the names that its words make there."""
     query = analyse(task, zoned=weights.zones > 0)
-    reader.seek([*query.terms, *compound_terms(query)])
+    names = [*query.terms, *compound_terms(query)]
+    reader.seek([key for term in names for key in (term, f"/{term}")])
     return with_compounds(query, reader.holds, weights.compounds)
 
 
