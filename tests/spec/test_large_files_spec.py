@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sutler.access import pages
+from sutler.access import large_files, pages
 from sutler.access.door import Door
 from sutler.access.pages import WHOLE
 from sutler.errors import RefusedError
@@ -116,7 +116,8 @@ def test_a_line_beyond_the_counted_part_is_refused(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counting lines has an end, and says where it is."""
-    monkeypatch.setattr(pages, "SCANNED", 1 * MIB)
+    monkeypatch.setattr(large_files, "SCANNED", 1 * MIB)
+    monkeypatch.setattr(pages, "SCANNED", 1 * MIB)  # the limit that the message names
     big(door, "big").write_text("x\n" * (WHOLE // 2 + 1))
     with pytest.raises(RefusedError, match="lies beyond the first 1 MiB"):
         door.read_lines("big", WHOLE // 2, WHOLE // 2)
