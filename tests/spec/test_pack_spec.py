@@ -31,7 +31,8 @@ def shown(text: bytes | str) -> list[str]:
 
 
 def test_packs_the_folder_it_stands_in(plant: Plant, sutler: Sutler) -> None:
-    """`sutler pack` without a word packs this folder to stdout; stderr has the six-line summary."""
+    """`sutler pack` without a word packs this folder to stdout; stderr has the summary: its
+    six lines, and one for each folder in which a name rule left files out."""
     ran = sutler("pack", cwd=plant(TREE))
     assert ran.code == 0
     assert shown(ran.out) == [
@@ -43,7 +44,8 @@ def test_packs_the_folder_it_stands_in(plant: Plant, sutler: Sutler) -> None:
         "tests/test_axle.py",
     ]
     lines = ran.err.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
+    assert "by name" in lines[2]
     assert "packed  6 of 9 files" in lines[0]
     for reason in ("1 binary", "1 credentials", "1 ignored"):
         assert reason in lines[1]

@@ -31,7 +31,16 @@ from sutler.scan.place import Place, locate, project_config
 from sutler.scan.root import TEMPORARY, Root
 from sutler.scan.snapshot import Excluded, FileEntry, FileFacts, Rule, ScanRules, Snapshot
 from sutler.scan.walk import scan
-from sutler.secrets.cleaner import PER_FILE, Clean, cleaner, masked, names_of, numbered, told
+from sutler.secrets.cleaner import (
+    PER_FILE,
+    Clean,
+    Redactor,
+    cleaner,
+    masked,
+    names_of,
+    numbered,
+    told,
+)
 from sutler.setting_table import Unit
 from sutler.store import home
 
@@ -322,7 +331,13 @@ class Scope:
     def secrets(self) -> TreeSecrets:
         """The secrets of the whole tree, shared with copies of this project."""
         if not self._secrets:
-            whole = partial(_whole_tree, self.opened, self.rules())
+            rules = self.rules()
+
+            def whole(cache: PackCache) -> Snapshot:
+                tree = scan(self.opened(), rules)
+                clean = Redactor(lambda: self.plain_clean(len(tree.entries) * PER_FILE))
+                return self.masked(tree, clean, cache)
+
             clean = partial(cleaner, self.settings)
             root, request = self.place.root, self.request()
             cache = partial(cache_for, root, self.settings, request, os.environ)
@@ -333,10 +348,6 @@ class Scope:
     def sees_all(self) -> bool:
         """Whether `found` scans the whole tree."""
         return self._readable is None and not self.place.named and not self.unticked
-
-
-def _whole_tree(opened: Callable[[], Root], rules: ScanRules) -> Snapshot:
-    return scan(opened(), rules)
 
 
 def _without(snapshot: Snapshot, paths: Set[str], rule: Rule) -> Snapshot:

@@ -117,13 +117,14 @@ class TreeSecrets:
     """The shared values of one tree, read when a text is first cleaned and again after a minute. A
     server that is used reads them again in the background before that, so that no call waits.
 
-    `plain` redacts a text by itself, `found` scans the whole tree, `cache` is that of packs.
+    `plain` redacts a text by itself, `found` scans the whole tree and masks its names, so that no
+    record of the cache is kept under a name that is a secret; `cache` is that of packs.
     """
 
     def __init__(
         self,
         opened: Callable[[], Root],
-        found: Callable[[], Snapshot],
+        found: Callable[[PackCache], Snapshot],
         plain: Callable[[int], Clean],
         settings: Settings,
         cache: Callable[[], PackCache],
@@ -177,7 +178,7 @@ class TreeSecrets:
         """The values as the tree is now. `snapshot`: the whole tree, if the caller has scanned
         it.
         """
-        tree = snapshot or self._found()
+        tree = snapshot or self._found(cache)
         self._secrets = dict(self.outside((), tree, cache))
         self._at = time.monotonic()
         values = self._compiled()
@@ -188,7 +189,7 @@ class TreeSecrets:
         self, paths: Collection[str], snapshot: Snapshot | None, cache: PackCache
     ) -> list[Secret]:
         """What the files other than `paths` give away."""
-        tree = snapshot or self._found()
+        tree = snapshot or self._found(cache)
         files = survey_order(entry for entry in tree.entries if entry.path not in paths)
         size = sum(file.entry.size for file in files)
         clean = Redactor(lambda: self._plain(size))  # what the cache knows needs none
