@@ -169,3 +169,17 @@ def test_why_with_a_goal_says_what_ranks_before(project: Project, sutler: Sutler
     assert other["rule"] == "stop rule: not likely enough to help with the goal"
     assert other["rank"] > 1
     assert any(one.startswith("shop/ledger.py") for one in other["before"])
+
+
+def test_what_is_shown_is_not_next(tmp_path: Path) -> None:
+    """A small file is shown whole; its other regions are not what the pack left out."""
+    text = "".join(
+        f"def {name}(order):\n    return order.{name}\n\n\n" for name in ("open", "ship")
+    )
+    (tmp_path / "refund.py").write_text(
+        "def refund_order(order):\n    return order.pay(-1)\n\n\n" + text
+    )
+    (tmp_path / "zebra.py").write_text("def stripe(a):\n    return a\n" * 90)
+    pack = Project(str(tmp_path)).pack(goal=GOAL)
+    assert parse(pack.text()).sections[0].level == "full"
+    assert not [row for row in pack.report.listing.next if row.startswith("refund.py:")]

@@ -150,9 +150,10 @@ def _shared_out(
     else:
         files = _judged(offers, materials)
         stop = stop_at(files, chances(files), request.stop)
-        stated = _stated(stop, offers)
-        room = limit - ledger.reserve(stated)
+        following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
+        room = limit - ledger.reserve(_stated(stop, following))
         grants = fit_below(offers, _real(stop, offers), room, measure, prices)
+        stated = _stated(stop, [item for item in following if not _shows(grants, *item)])
     paid = (ledger.pay(section(grant)) for grant in grants)
     return [item for item in paid if item is not None], stated
 
@@ -177,9 +178,18 @@ def _real(stop: Stop, offers: Sequence[Offer]) -> list[tuple[int, int]]:
     return [(i, j) for i, j in stop.regions if i in telling]
 
 
-def _stated(stop: Stop, offers: Sequence[Offer]) -> Listing:
+def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
+    """Whether a pack shows a region anyway: a file is whole where that costs little more."""
+    for grant in grants:
+        if grant.path == path:
+            return grant.level == "full" or any(
+                span.start <= region.start and region.end <= span.end for span in grant.spans
+            )
+    return False
+
+
+def _stated(stop: Stop, following: Sequence[tuple[str, Region]]) -> Listing:
     """The expected precision and recall, and the regions after the stop."""
-    following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
     return Listing(
         expected=(round(stop.precision, 2), round(stop.recall, 2)),
         next=tuple(f"{quote(path)}:{region.start}-{region.end}" for path, region in following),

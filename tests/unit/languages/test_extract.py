@@ -136,3 +136,9 @@ def test_phrases_come_from_string_literals() -> None:
         "cannot open the",
         "open the shop",
     )
+
+
+def test_an_attribute_is_no_documentation() -> None:
+    text = "/// Adds.\n#[inline]\nfn add() {}\n\n#[test]\nfn adds() {}\n"
+    docs = {symbol.name: symbol.doc for symbol in extract("lib.rs", text).symbols}
+    assert docs == {"add": "Adds.", "adds": ""}
