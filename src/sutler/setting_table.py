@@ -90,7 +90,8 @@ KEYS: tuple[Key, ...] = (
         "detail",
         "list",
         (),
-        "how much of a file to show, as GLOB=full, GLOB=outline or GLOB=list; the first match holds",
+        "how much of a file to show, as GLOB=full, GLOB=outline or GLOB=list; the first match "
+        "holds",
     ),
     Key(
         "rest",
@@ -188,7 +189,8 @@ KEYS: tuple[Key, ...] = (
         "processors",
         "list",
         (),
-        "programs that turn files into text, as GLOB=COMMAND; a [processors] table in your own file",
+        "programs that turn files into text, as GLOB=COMMAND; a [processors] table in your own "
+        "file",
         own=True,
     ),
     Key("limits", "list", (), "an agent's budget in one session, such as reads=500, tokens=200k"),

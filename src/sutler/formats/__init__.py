@@ -198,7 +198,8 @@ def parse(text: str | bytes) -> Pack:
     if format is None:
         raise UsageError(
             "this is not a sutler pack that can be read back",
-            rule=f"these can: {', '.join(FORMATS)}, whole as `sutler pack` writes them, and the json"
+            rule=f"these can: {', '.join(FORMATS)}, whole as `sutler pack` writes them, and "
+            "the json"
             " and msgpack of --type and --task; a summary in markdown and a task's prompt are text"
             " for a reader",
             next_step="give the whole file that `sutler pack -o` wrote, in one of these formats",

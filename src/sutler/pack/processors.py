@@ -62,7 +62,8 @@ def _row(row: str) -> tuple[GlobSet, list[str]]:
         raise UsageError(
             f"the processor '{row}' cannot be run: {command.strip() or 'no command'}",
             rule="a processor is a program and its arguments, one of which holds {file}",
-            next_step='write it in your own config file: [processors] "*.pdf" = "pdftotext {file} -"',
+            next_step='write it in your own config file: [processors] "*.pdf" = "pdftotext '
+            '{file} -"',
         )
     return GlobSet((glob.strip(),)), words
 

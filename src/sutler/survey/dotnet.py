@@ -11,8 +11,10 @@ from sutler.survey.wire import Dependency, DependencyType
 
 _FRAMEWORKS = (("xunit", "xunit"), ("nunit", "nunit"), ("mstest", "mstest"), ("tunit", "tunit"))
 _TEST_ONLY = re.compile(
-    r"^(?:xunit|nunit|mstest|tunit|microsoft\.net\.test|microsoft\.testing|moq|nsubstitute|fluentassertions|shouldly"
-    r"|coverlet|bogus|benchmarkdotnet|verify\.|testcontainers|stylecop|microsoft\.sourcelink|reportgenerator)"
+    r"^(?:xunit|nunit|mstest|tunit|microsoft\.net\.test|microsoft\.testing|moq|nsubstitute"
+    r"|fluentassertions|shouldly"
+    r"|coverlet|bogus|benchmarkdotnet|verify\.|testcontainers|stylecop|microsoft\.sourcelink"
+    r"|reportgenerator)"
 )
 _LANGUAGES = {"csproj": "csharp", "fsproj": "fsharp", "vbproj": "vb"}
 

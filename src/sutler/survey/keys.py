@@ -30,14 +30,17 @@ NOTHING_NAMED = Named()
 _RANK = {"critical": 0, "high": 1, "medium": 2}
 _EVIDENCE: dict[str, re.Pattern[str]] = {
     "auth": re.compile(
-        r"(?i)log_?(?:in|out)|passw(?:or)?d|authenticat|authoriz|permission|credential|jwt|oauth|principal"
+        r"(?i)log_?(?:in|out)|passw(?:or)?d|authenticat|authoriz|permission|credential|jwt"
+        r"|oauth|principal"
         r"|\brole|\bacl\b|access_?token|bearer|api_?key|session_?id"
     ),
     "api": re.compile(
-        r"(?i)\brout(?:e|er|ing)|endpoint|\brequest|\bresponse|\bhttp|controller|\bapi\b|middleware|handler"
+        r"(?i)\brout(?:e|er|ing)|endpoint|\brequest|\bresponse|\bhttp|controller|\bapi\b"
+        r"|middleware|handler"
     ),
     "database": re.compile(
-        r"(?i)\btable|column|quer(?:y|ies)|schema|entity|foreign|\borm\b|\bsql|\bdb\b|database|repository"
+        r"(?i)\btable|column|quer(?:y|ies)|schema|entity|foreign|\borm\b|\bsql|\bdb\b|database"
+        r"|repository"
         r"|migrat|\bmodels?\b|\brecord"
     ),
 }

@@ -22,17 +22,23 @@ def is_readme(path: str) -> bool:
 
 
 _ASIDE = re.compile(
-    r"(?:see|note|warning|please|click|visit|check|follow|join|read|show|star|try|support|sponsor|thanks?|for more"
-    r"|you can|you should|if you|we are|we're|to (?:install|use|get|run|build)|this (?:readme|document|file|page|branch"
-    r"|functionality|feature|reposi\w+ is (?:archived|deprecated|no longer)|project is (?:archived|deprecated|no longer))"
-    r"|looking for|want to|quick ?start|jump to|it is recommended|in other words|documentation|the documentation|the latest|english|translations?)\b",
+    r"(?:see|note|warning|please|click|visit|check|follow|join|read|show|star|try|support"
+    r"|sponsor|thanks?|for more"
+    r"|you can|you should|if you|we are|we're|to (?:install|use|get|run|build)|this (?:readme"
+    r"|document|file|page|branch"
+    r"|functionality|feature|reposi\w+ is (?:archived|deprecated|no longer)"
+    r"|project is (?:archived|deprecated|no longer))"
+    r"|looking for|want to|quick ?start|jump to|it is recommended|in other words|documentation"
+    r"|the documentation|the latest|english|translations?)\b",
     re.IGNORECASE,
 )
 """Openings of sentences that speak of the README, the reader or the news, not of the project."""
 _DEFINES = re.compile(
     r"(?:(?:an?|the)\s+(?!following\b)\S+.{10,}"
-    r"|[^.!?]{1,60}?\s(?:is|are)\s(?:an?|the|one|your|our|designed|intended|built|used|written|to)\b"
-    r"|[^.!?,]{1,60}?\s(?:provides|implements|helps|allows|lets|enables|makes|turns|brings|aims|offers|contains"
+    r"|[^.!?]{1,60}?\s(?:is|are)\s(?:an?|the|one|your|our|designed|intended|built|used|written"
+    r"|to)\b"
+    r"|[^.!?,]{1,60}?\s(?:provides|implements|helps|allows|lets|enables|makes|turns|brings"
+    r"|aims|offers|contains"
     r"|installs|creates|checks|converts)\s)",
     re.IGNORECASE,
 )

@@ -22,7 +22,8 @@ _SERVERS = re.compile(
 _GUARD = re.compile(r"(?m)^if\s+__name__\s*==\s*[\"']__main__[\"']")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*\*/|(?<![:\"'])//[^\n]*")
 _GUARDED = re.compile(
-    r"#\s*if(?:def)?[^\n]*(?:TEST|MAIN|DEMO|STANDALONE)[^\n]*\n(?:(?!\s*#\s*endif)[^\n]*\n)*?[^\n]*\bmain\s*\("
+    r"#\s*if(?:def)?[^\n]*(?:TEST|MAIN|DEMO"
+    r"|STANDALONE)[^\n]*\n(?:(?!\s*#\s*endif)[^\n]*\n)*?[^\n]*\bmain\s*\("
 )
 """A main function of C that is compiled for a test only."""
 _PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs|tools?)(?:/.*)?)?")

@@ -52,7 +52,8 @@ def summary_markdown(pack: SummaryPack, goal: str, limit: int | None, count: Cou
     kept = _within(fixed, room, count)
     if not kept:
         raise RefusedError(
-            f"the summary's first lines need {count(_joined(fixed[:1], 1, end)):,} of {limit:,} allowed",
+            f"the summary's first lines need {count(_joined(fixed[:1], 1, end)):,} of "
+            f"{limit:,} allowed",
             rule="a pack never exceeds its budget",
             next_step="allow more",
         )

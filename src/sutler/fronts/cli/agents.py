@@ -60,7 +60,8 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GLOB",
-        help="files that agents may write without asking, as 'src/**' (repeatable); control files ask",
+        help="files that agents may write without asking, as 'src/**' (repeatable); control "
+        "files ask",
     )
     parser.add_argument(
         "--log-json", action="store_true", help="log each request to stderr as one line of JSON"

@@ -162,7 +162,8 @@ def run_read(args: argparse.Namespace, console: Console) -> int:
         console.note(f"unchanged since version {reading.version}")
     if reading.next:
         console.note(
-            f"lines {reading.first} to {reading.last} of {reading.total or 'many'}; go on with --cursor"
+            f"lines {reading.first} to {reading.last} of {reading.total or 'many'}; go on with "
+            "--cursor"
             f" {reading.next}"
         )
     if console.as_json:
@@ -193,7 +194,8 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
             args.query, kind=kind, globs=tuple(args.globs), ignore_case=args.ignore_case
         )
     console.note(
-        f"{counted(len(hits.hits), 'hit')} in {counted(hits.files, 'file')}, {hits.skipped:,} skipped"
+        f"{counted(len(hits.hits), 'hit')} in {counted(hits.files, 'file')}, {hits.skipped:,} "
+        "skipped"
     )
     if hits.stopped:
         console.note(f"stopped at {hits.stopped}; narrow the search")
@@ -240,7 +242,8 @@ def run_session(args: argparse.Namespace, console: Console) -> int:
                 f"\n== {item.path} ({item.version[:12]})\n{item.text}" for item in start.documents
             )
             head = (
-                f"{counted(start.files, 'file')}, {start.bytes:,} bytes, {start.changed:,} changed since"
+                f"{counted(start.files, 'file')}, {start.bytes:,} bytes, {start.changed:,} "
+                "changed since"
                 " last time\n"
             )
             return answer(console, start, f"{head}tools: {', '.join(start.tools)}\n{documents}")

@@ -58,7 +58,8 @@ def configure_goals(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=("list", "show", "add"),
         default="list",
-        help="list: names and descriptions (default); show: one goal with its prompt; add: a new goal",
+        help="list: names and descriptions (default); show: one goal with its prompt; add: a "
+        "new goal",
     )
     parser.add_argument("name", nargs="?", metavar="GOAL").complete = GOAL_NAMES  # type: ignore[attr-defined]  # shtab's way to complete a word
     where = parser.add_mutually_exclusive_group()

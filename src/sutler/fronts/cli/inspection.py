@@ -60,7 +60,8 @@ def run_scan(args: argparse.Namespace, console: Console) -> int:
     ]
     out = ", ".join(parts) or "nothing"
     console.note(
-        f"{counted(len(entries), 'file')}, {sum(entry.size for entry in entries):,} bytes; out: {out}"
+        f"{counted(len(entries), 'file')}, {sum(entry.size for entry in entries):,} bytes; "
+        f"out: {out}"
     )
     return 0
 

@@ -94,7 +94,8 @@ def run_log(args: argparse.Namespace, console: Console) -> int:
         rows = _newest(door, args.session, max(1, args.n))
     entries = [unseal(row) for row in rows]
     text = "".join(
-        f"{entry.seq:>7}  {entry.at[:19]}  {entry.caller:<14.14} {entry.tool:<16.16} {entry.phase:<7}"
+        f"{entry.seq:>7}  {entry.at[:19]}  {entry.caller:<14.14} {entry.tool:<16.16} "
+        f"{entry.phase:<7}"
         f" {'ok    ' if entry.success else 'failed' if entry.phase == 'done' else entry.verdict:<6}"
         f" {entry.path}{'' if entry.verdict == 'allow' and entry.success else f'  ({entry.rule})'}\n"
         for entry in entries
@@ -277,7 +278,8 @@ def _settle(
         if lasting and not grants.grantable(approval):
             raise UsageError(
                 "this approval cannot be extended to a session",
-                rule="control files, ignored files, `ask` rules and patches of several files ask each time",
+                rule="control files, ignored files, `ask` rules and patches of several files "
+                "ask each time",
                 next_step=f"run `sutler approve {approval.id}`",
             )
         settled = _recorded(door, f"approval_{state}", lambda: store.settle(approval.id, state, by))

@@ -63,7 +63,8 @@ def add_paths(parser: argparse.ArgumentParser) -> Group:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="folders and files; default: the current folder. Alone: OWNER/NAME[@REF][:PATH], OWNER/NAME#PULL, "
+        help="folders and files; default: the current folder. Alone: OWNER/NAME[@REF][:PATH], "
+        "OWNER/NAME#PULL, "
         "a git URL, or an archive (wheel, sdist, npm tarball, zip)",
     )
     group.add_argument(
@@ -145,7 +146,8 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--counter",
         metavar="NAME",
-        help="token vocabulary (default o200k_base); claude-estimate and gemini-estimate are estimates; or 'none'",
+        help="token vocabulary (default o200k_base); claude-estimate and gemini-estimate are "
+        "estimates; or 'none'",
     )
 
 

@@ -221,7 +221,8 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--stable-order",
         action="store_true",
-        help="with --goal: files by category and path, which prompt caches keep; default: best first",
+        help="with --goal: files by category and path, which prompt caches keep; default: best "
+        "first",
     )
     chosen.add_argument(
         "--since",
@@ -246,7 +247,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="NAME",
         choices=(*FORMATS, *OTHER_FORMATS),
-        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): the text for a model; "
+        help=f"{options.formats_help()}; assign: variable assignments; prompt (with --task): "
+        "the text for a model; "
         "with --type or --task, json and msgpack are the documents of 'sutler schema'",
     )
     out.add_argument(

@@ -100,7 +100,8 @@ def run_pick(args: argparse.Namespace, console: Console) -> int:
     app.raise_fault()
     if not done:
         console.note(
-            f"picked and kept: {counted(len(app.plan.picked), 'file')}; 'sutler pick' goes on with them"
+            f"picked and kept: {counted(len(app.plan.picked), 'file')}; 'sutler pick' goes on "
+            "with them"
         )
         return 130
     plan = app.plan if app.plan.weighed else task.plan(app.plan.kept())

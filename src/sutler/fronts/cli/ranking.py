@@ -30,7 +30,8 @@ def configure_rank(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--goal",
         metavar="TEXT",
-        help="the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH is the text",
+        help="the task: an issue, a goal, a stack trace; '-' is stdin; default: the first PATH "
+        "is the text",
     )
     options.add_selection(parser)
     parser.add_argument(

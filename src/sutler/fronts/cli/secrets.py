@@ -234,7 +234,8 @@ def _compare(receipt: receipts.Receipt, name: str) -> None:
     wrong = receipts.matches(receipt, sections)
     if wrong:
         raise RefusedError(
-            f"the pack and its receipt disagree on {counted(len(wrong), 'file')}, such as {wrong[0]}",
+            f"the pack and its receipt disagree on {counted(len(wrong), 'file')}, such as "
+            f"{wrong[0]}",
             rule="a receipt lists the digest of every text that left",
             next_step="this is not the pack that the receipt is about",
         )

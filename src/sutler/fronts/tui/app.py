@@ -227,7 +227,8 @@ class Picker(PickerScreen):
             self.say(event.value)
         else:
             self.status(
-                f"{counted(len(self.files_pane.rows), 'row')} for '{self.word}'; a picks all, escape ends"
+                f"{counted(len(self.files_pane.rows), 'row')} for '{self.word}'; a picks all, "
+                "escape ends"
                 " the search"
             )
 

@@ -188,7 +188,8 @@ def stats(door: Door, words: Sequence[str], scene: Scene) -> Reply:
         f"  wrote {one.path}{'  (outcome unknown)' if one.pending else ''}" for one in session.edits
     ]
     title = (
-        f"{counted(len(listing.paths), 'file')} may be read, {len(scene.files):,} here, {scene.picked:,}"
+        f"{counted(len(listing.paths), 'file')} may be read, {len(scene.files):,} here, "
+        f"{scene.picked:,}"
         " picked"
     )
     return Reply(title, "\n".join(rows))
