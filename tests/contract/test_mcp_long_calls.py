@@ -12,9 +12,14 @@ from typing import Any
 
 import pytest
 
+from sutler.system import offered
 from tests.conftest import grow
 from tests.limits import until
 from tests.mcpkit import ENVELOPE, META, NEW, Wire, body, http_server, stdio
+
+pytestmark = pytest.mark.skipif(
+    "fork" not in offered, reason="a long call runs in a thread there: test_mcp_beside.py"
+)
 
 FILES = 1_500
 GOAL = {"goal": "parse_missing_year returns the wrong year", "max_tokens": 20_000}
