@@ -82,5 +82,6 @@ def test_homes_locales_and_cores_do_not_show(tmp_path: Path) -> None:
                 )
                 assert done.returncode == 0, done.stderr
                 outcomes.add(done.stdout)
-    lines = [set(outcome.splitlines()) for outcome in outcomes]
-    assert len(outcomes) == 1, sorted(set.union(*lines) - set.intersection(*lines))[:6]
+    lines = [frozenset(outcome.splitlines()) for outcome in outcomes]
+    common = lines[0].intersection(*lines)
+    assert len(outcomes) == 1, sorted(lines[0].union(*lines) - common)[:6]

@@ -30,7 +30,7 @@ TREE = {"a.ipynb": notebook("x = 1"), "t.csv": TABLE, "main.py": "print(1)\n"}
 def test_a_pack_says_that_a_file_is_condensed(plant: Plant, sutler: Sutler, format: str) -> None:
     """Every format that can be read back names the level and how; whole files are whole."""
     ran = sutler("pack", "-f", format, cwd=plant(TREE))
-    sections = {one.path: one for one in api.parse(ran.out).sections}
+    sections = {str(one.path): one for one in api.parse(ran.out).sections}
     assert {path: one.level for path, one in sections.items()} == {
         "a.ipynb": "condensed",
         "t.csv": "condensed",

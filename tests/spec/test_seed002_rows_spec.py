@@ -105,7 +105,8 @@ def test_truncation_takes_low_files_first(plant: Plant, large: list[str], whole:
     """Step 1: what is large gives room in the order of the priorities."""
     files = {**FILES, **dict.fromkeys(large, lines(5_000))}
     pack = api.ContextPacker(api.Project(plant(files)), tier="cheap").build(TASK)
-    levels = {item.path: item.level for item in (*pack.files, *pack.docs)}
+    levels = {item.path: item.level for item in pack.files}
+    levels |= {item.path: item.level for item in pack.docs}
     assert [path for path in whole if levels.get(path) == "full"] == whole
     assert all(levels.get(path) != "full" for path in large)
 

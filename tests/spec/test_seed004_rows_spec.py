@@ -14,12 +14,11 @@ import sutler as api
 from sutler.config import layer_from_table, resolve
 from sutler.pack.documents import constraints_of
 from sutler.scan.classify import facts_of
+from sutler.scan.snapshot import FileCategory, FileType, Importance
 from sutler.survey.wire import (
     EntrypointType,
     ExclusionReason,
-    FileCategory,
-    FileType,
-    Importance,
+    FullPack,
     PackConstraints,
     RiskType,
     TruncationConfig,
@@ -142,6 +141,11 @@ TREE = {
 }
 
 
+def texts_of(pack: FullPack) -> list[str]:
+    """The texts that count for the total."""
+    return [item.content for item in pack.contents] + [key.content for key in pack.key_files]
+
+
 def test_contents_hold_all_extractable_text_and_key_files_repeat(plant: Plant) -> None:
     """Every text is in `contents`; what `key_files` repeats is the same text, and both count."""
     pack = api.Project(plant(TREE)).full_pack()
@@ -149,7 +153,7 @@ def test_contents_hold_all_extractable_text_and_key_files_repeat(plant: Plant) -
     assert texts == TREE
     assert {key.path for key in pack.key_files} >= {"package.json", "index.js"}
     assert all(key.content == texts[key.path] for key in pack.key_files)
-    sizes = [len(item.content) for item in (*pack.contents, *pack.key_files)]
+    sizes = [len(text) for text in texts_of(pack)]
     assert pack.metadata.total_content_bytes == sum(sizes)
     assert pack.metadata.files_included == len(TREE)
 
@@ -160,7 +164,7 @@ def test_copies_of_key_files_stay_within_the_total(plant: Plant, room: int) -> N
     are there.
     """
     pack = api.Project(plant(TREE)).full_pack(PackConstraints(max_content_bytes=room))
-    sizes = [len(item.content) for item in (*pack.contents, *pack.key_files)]
+    sizes = [len(text) for text in texts_of(pack)]
     paths = {item.path for item in pack.contents}
     assert pack.metadata.total_content_bytes == sum(sizes) <= room
     assert {key.path for key in pack.key_files} <= paths
@@ -283,7 +287,7 @@ def test_a_snapshot_states_totals_and_relative_roots(plant: Plant) -> None:
     snapshot = api.Project(folder).snapshot()
     assert (snapshot.total_files, snapshot.total_directories) == (4, 2)
     assert snapshot.total_size_bytes == sum(map(len, TREE.values()))
-    assert [node.name for node in snapshot.directory_tree.children] == [
+    assert [node.name for node in snapshot.directory_tree.children or ()] == [
         "README.md",
         "index.js",
         "lib",

@@ -6,6 +6,7 @@ from sutler.languages.terms import split, words
 from sutler.ranking import Index, Reader, build, dumps, loads, rank, stale, update, worn
 from sutler.ranking.index import (
     MOST_LATE,
+    Bag,
     bag_of,
     build_in_order,
     indexed_part,
@@ -24,7 +25,7 @@ TREE = {
 TASK = "Cart total is wrong"
 
 
-def files(tree: dict[str, str]) -> list[tuple[str, str, object]]:
+def files(tree: dict[str, str]) -> list[tuple[str, str, Bag]]:
     return [(path, str(hash_of(text)), bag_of(path, text)) for path, text in tree.items()]
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sutler.ranking.query import Mention, analyse
+from sutler.ranking.query import analyse
+from sutler.ranking.resolution import Mention
 
 ISSUE = """Cart.total is wrong for empty carts
 <!-- please fill the templat -->

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sutler.languages.facts import Facts
 from sutler.ranking.index import Doc, bag_of, build
 from sutler.ranking.reader import Reader, extracted
@@ -18,7 +20,7 @@ class Source:
         self.asked: list[str] = []
         self._facts = extracted(TREE)
 
-    def __call__(self, docs: list[Doc]) -> list[Facts]:
+    def __call__(self, docs: Sequence[Doc]) -> list[Facts]:
         self.asked += [doc.path for doc in docs]
         return list(self._facts(docs))
 
