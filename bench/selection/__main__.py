@@ -1,4 +1,4 @@
-"""python -m bench.selection --data FILE --repos DIR --cache DIR [--sample 200] [--ablate] [--split
+"""python -m bench.selection [--data FILE] --repos DIR --cache DIR [--sample 200] [--ablate] [--split
 tune|dev] python -m bench.selection --report ROWS…      prints rows that earlier runs kept with
 --rows
 
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from bench.selection import lines, measure
 from bench.selection.baseline import bm25
+from bench.selection.commits import TASKS, filled
 from bench.selection.data import (
     Blob,
     Instance,
@@ -53,7 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.report:
         _print([record for path in options.report for record in _load_rows(path)])
         return 0
-    instances = stratified(load_instances(options.data), options.sample)
+    chosen_tasks = stratified(load_instances(options.data), options.sample)
+    instances = list(filled(chosen_tasks, options.repos))
     chosen = (
         options.repo.split(",")
         if options.repo
@@ -94,7 +96,9 @@ def _load_rows(path: str) -> list[Record]:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench.selection", description=__doc__)
-    parser.add_argument("--data", help="the instances, one JSON object a line")
+    parser.add_argument(
+        "--data", default=TASKS, help="the instances, one JSON object a line (default: %(default)s)"
+    )
     parser.add_argument("--repos", help="folder of bare mirrors, owner+name/repo")
     parser.add_argument("--cache", help="folder for extracted facts and indexes")
     parser.add_argument(

@@ -49,8 +49,20 @@ def test_a_commit_that_mends_something_is_a_task(
     assert commits.main(["--repos", str(tmp_path), "a/cart"]) == 0
     kept = tmp_path / "kept.jsonl"
     kept.write_bytes(capfdbinary.readouterr().out)
-    (one,) = load_instances(str(kept))
+    (stored,) = load_instances(str(kept))
+    assert stored.query == ""
+    (one,) = commits.filled([stored], str(tmp_path))
     assert (one.id, one.repo, one.base_commit) == (f"a__cart-{mended[:12]}", "a/cart", base)
     assert one.query.startswith("Fix the cart's wheels")
     assert "Signed-off-by" not in one.query
     assert [(gold.path, gold.old) for gold in one.gold] == [("wheels.py", [[2, 2], [3, 4]])]
+
+
+def test_the_stored_tasks_are_those_of_the_listed_projects() -> None:
+    """At least 450 tasks; a project is for tuning or for measuring, never both; no task text."""
+    tasks = load_instances(commits.TASKS)
+    assert len(tasks) >= 450
+    assert {task.repo: task.split for task in tasks} == commits.listed()
+    assert all(task.gold and all(gold.old for gold in task.gold) for task in tasks)
+    assert not any(task.query for task in tasks)
+    assert len({task.id for task in tasks}) == len(tasks)
