@@ -179,6 +179,8 @@ def settled(
     else:
         listing = replace(stop, unnamed=len(unfit))
         reason, rule = "not_selected", Rule("stop rule", "not likely enough to help with the goal")
+        if not ledger.request.goal:
+            rule = Rule("review", "not changed, or shown by the diff alone")
     excluded = [*excluded, *(Excluded(choice.path, reason, rule) for choice in unfit)]
     return Fitted(
         tuple(sections), listing, tuple(sorted(excluded, key=lambda item: item.path)), ledger.spent

@@ -117,7 +117,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """Everything the stages may ask for; no stage looks anywhere else."""
 
     goal: str = ""
-    since: str = ""  # files changed since this revision come first
+    since: str = ""  # what changed since this revision comes first
     diff: bool = False  # the diff against `since`, or against HEAD
     log: int = 0  # the subjects of the last commits
     include: tuple[str, ...] = ()
@@ -139,6 +139,12 @@ class Request(Struct, frozen=True, kw_only=True):
     @property
     def asks_history(self) -> bool:
         return bool(self.since or self.diff or self.log)
+
+    @property
+    def reviews(self) -> bool:
+        """Whether what changed is shown as a diff with the changed functions; with `fill` as whole
+        files."""
+        return bool(self.since) and not self.fill
 
 
 class Choice(Struct, frozen=True, gc=False):

@@ -1,13 +1,13 @@
 """Fitting for a task: regions of the ranked files that matter, and no more of them than that.
 
-Files that the user named come first and whole. Of the best ranked files those regions follow whose
-probability of being useful passes the stop rule (`chance`), until the budget is spent. With `fill`
-the whole budget is shared out instead: the most value for the cost, as close to the limit as the
-material allows."""
+Files that the user named come first and whole, in a review the functions with a changed line after
+them. Of the best ranked files those regions follow whose probability of being useful passes the
+stop rule (`chance`), until the budget is spent. With `fill` the whole budget is shared out instead:
+the most value for the cost, as close to the limit as the material allows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
@@ -36,16 +36,23 @@ them."""
 NEXT = 5
 """Regions after the stop that a pack names."""
 
+REVIEWED = 1_500
+"""Tokens that a review has for functions beyond the diff; four times as many characters."""
+_CONTEXT = 3  # unchanged lines that a diff shows around a change
+_BODIES = frozenset({"function", "class"})
+
 TOKEN_PRICES, CHARACTER_PRICES = Prices(header=75, gap=20), Prices(header=260, gap=80)
 """What a section costs besides its text, roughly."""
 
 
 class Ranking(Struct, frozen=True):
-    """A task, the index it was asked of, and the files in the order of their worth."""
+    """A task, the index it was asked of, and the files in the order of their worth. A review has
+    the `changed` lines of each file, and may have no task."""
 
     task: str
     reader: Reader
     ranked: tuple[Ranked, ...]
+    changed: Mapping[str, tuple[int, ...]] = {}
 
 
 class RankedRegion(Struct, frozen=True):
@@ -84,10 +91,11 @@ def ranked_regions(ranking: Ranking, files: int, most: int = 5) -> list[tuple[Ra
 
 
 def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
-    """The choices that a task may show, in the order they are loaded: pinned files, then the best
-    ranked."""
+    """The choices that a task may show, in the order they are loaded: pinned files, those with
+    changed lines, the best ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
-    ranked = [by_path[file.path] for file in ranking.ranked[:CANDIDATES] if file.path in by_path]
+    paths = dict.fromkeys([*ranking.changed, *(file.path for file in ranking.ranked[:CANDIDATES])])
+    ranked = [by_path[path] for path in paths if path in by_path]
     return [*(choice for choice in choices if choice.pinned), *ranked]
 
 
@@ -103,7 +111,7 @@ def fit_task(
     excluded: list[Excluded] = []
     sections: list[Section] = []
     fill = ledger.request.fill
-    ranked = {file.path: file for file in ranking.ranked}
+    files = _files(ranking)
     candidates: dict[str, tuple[Ranked, Material]] = {}
     size = 0
     for material in materials:
@@ -114,23 +122,33 @@ def fit_task(
                 sections.append(paid)
         else:
             path = material.choice.path
-            candidates[path] = ranked[path], material
+            candidates[path] = files[path], material
             size += material.loaded.size
             plenty = size > PLENTY * ledger.bytes_left() if fill else True
             if plenty and len(candidates) >= VARIETY:
                 break
-    if not fill and not fits(
-        ranking.reader, lens_for(ranking.reader, ranking.task), ranking.ranked
-    ):
-        return settled(choices, sections, excluded, ledger, Listing(abstained=True))
-    shared, stop = _shared_out(candidates, ledger, ranking)
+    fitting = fill or fits(ranking.reader, lens_for(ranking.reader, ranking.task), ranking.ranked)
+    if not fitting and not ranking.changed:
+        nothing = Listing(abstained=bool(ranking.task))
+        return settled(choices, sections, excluded, ledger, nothing)
+    shared, stop = _shared_out(candidates, ledger, ranking, fitting)
     return settled(choices, [*sections, *shared], excluded, ledger, stop)
 
 
+def _files(ranking: Ranking) -> dict[str, Ranked]:
+    """The ranked files by path. The task points at the lines that changed, too."""
+    files = {file.path: file for file in ranking.ranked}
+    for path, lines in ranking.changed.items():
+        file = files.get(path, Ranked(path, 0.0))
+        files[path] = replace(file, lines=tuple(sorted({*file.lines, *lines})))
+    return files
+
+
 def _shared_out(
-    materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking
+    materials: dict[str, tuple[Ranked, Material]], ledger: Ledger, ranking: Ranking, fitting: bool
 ) -> tuple[list[Section], Listing | None]:
-    """The sections of the ranked files, and what the stop rule says of them; None with `fill`."""
+    """The sections of the ranked files, and what the stop rule says of them; None with `fill`.
+    Without a task that is `fitting`, only what changed is shown."""
     offers = _offers(materials, ledger, ranking)
     sections: dict[Grant, Section] = {}
     limit, request = ledger.limit - ledger.spent, ledger.request
@@ -143,19 +161,52 @@ def _shared_out(
     def measure(grants: tuple[Grant, ...]) -> int:
         return sum(section(grant).cost for grant in grants)
 
-    prices = TOKEN_PRICES if request.budget.unit == "tokens" else CHARACTER_PRICES
+    in_tokens = request.budget.unit == "tokens"
+    prices = TOKEN_PRICES if in_tokens else CHARACTER_PRICES
+    changed = _changed(offers, materials, ranking)
     stated = None
     if request.fill:
         grants = fit_exactly(offers, limit, measure, prices)
+    elif not fitting:
+        room = min(limit, REVIEWED if in_tokens else 4 * REVIEWED)
+        grants = fit_below(offers, changed, room, measure, prices)
+        left = [(offers[i].path, offers[i].regions[j]) for i, j in changed]
+        left = [item for item in left if not _shows(grants, *item)][:NEXT]
+        stated = Listing(next=_cited(left), abstained=bool(ranking.task))
     else:
         files = _judged(offers, materials)
         stop = stop_at(files, chances(files), request.stop)
         following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
         room = limit - ledger.reserve(_stated(stop, following))
-        grants = fit_below(offers, _real(stop, offers), room, measure, prices)
+        order = list(dict.fromkeys([*changed, *_real(stop, offers)]))
+        grants = fit_below(offers, order, room, measure, prices)
         stated = _stated(stop, [item for item in following if not _shows(grants, *item)])
     paid = (ledger.pay(section(grant)) for grant in grants)
     return [item for item in paid if item is not None], stated
+
+
+def _changed(
+    offers: Sequence[Offer], materials: dict[str, tuple[Ranked, Material]], ranking: Ranking
+) -> list[tuple[int, int]]:
+    """The functions with a changed line, the most changed first and tests last, without what the
+    diff shows whole. Of a long function, which is several regions, those without a change follow.
+    """
+    rows = []
+    for i, offer in enumerate(offers):
+        lines = ranking.changed.get(offer.path, ())
+        in_diff = {n for line in lines for n in range(line - _CONTEXT, line + _CONTEXT + 1)}
+        test = materials[offer.path][1].choice.facts.tag == "test"
+        touched = [_touched(region, lines) for region in offer.regions]
+        names = {region.name for region, count in zip(offer.regions, touched, strict=True) if count}
+        for j, region in enumerate(offer.regions):
+            own = range(region.start, region.end + 1)
+            if region.kind in _BODIES and region.name in names and not in_diff.issuperset(own):
+                rows.append((test, touched[j] == 0, -touched[j], i, j))
+    return [(i, j) for *_, i, j in sorted(rows)]
+
+
+def _touched(region: Region, lines: Sequence[int]) -> int:
+    return sum(region.start <= line <= region.end for line in lines)
 
 
 def _judged(
@@ -190,10 +241,12 @@ def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
 
 def _stated(stop: Stop, following: Sequence[tuple[str, Region]]) -> Listing:
     """The expected precision and recall, and the regions after the stop."""
-    return Listing(
-        expected=(round(stop.precision, 2), round(stop.recall, 2)),
-        next=tuple(f"{quote(path)}:{region.start}-{region.end}" for path, region in following),
-    )
+    expected = round(stop.precision, 2), round(stop.recall, 2)
+    return Listing(expected=expected, next=_cited(following))
+
+
+def _cited(regions: Sequence[tuple[str, Region]]) -> tuple[str, ...]:
+    return tuple(f"{quote(path)}:{region.start}-{region.end}" for path, region in regions)
 
 
 def _section(material: Material, grant: Grant, ledger: Ledger) -> Section:

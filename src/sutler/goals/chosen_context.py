@@ -24,7 +24,7 @@ def changed(
 ) -> tuple[tuple[str, ...], list[ContextFile]]:
     """Return the paths that changed since a revision, and the diff as a file if `diff` is set. The
     diff is against `since`, else against HEAD."""
-    request = replace(project.request(), since=since, diff=diff)
+    request = replace(project.request(), since=since, diff=diff, fill=True)
     changes = project.numbered().changes(project.scan(), request)
     texts: list[ContextFile] = []
     for text in changes.texts:

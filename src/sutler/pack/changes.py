@@ -1,10 +1,10 @@
-"""`--since`, `--diff` and `--log`: what changed, as text that may leave and as files that come
-first."""
+"""`--since`, `--diff` and `--log`: what changed, as text that may leave, as lines of files, and as
+files that come first."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from sutler.edits.difference import unified
 from sutler.errors import UsageError
 from sutler.formats.document import CleanText
 from sutler.paths import RelPath, quote
+from sutler.scan.classify import facts_of
 from sutler.scan.commits import read_history
 from sutler.scan.git import (
     Repository,
@@ -35,12 +36,13 @@ DIFF, LOG = "git/changes.diff", "git/log.txt"
 
 
 class Changes(Struct, frozen=True):
-    """Changed paths that are still there, and the texts made from them: clean, ready to stand as
-    sections."""
+    """Changed paths that are still there, the texts made from them, clean and ready to stand as
+    sections, and for each path with a diff the lines that are new or stand around a deletion."""
 
     paths: tuple[RelPath, ...] = ()
     texts: tuple[Material, ...] = ()
     since: str = ""
+    lines: Mapping[str, tuple[int, ...]] = {}
 
     def task(self) -> str:
         """What to rank the rest for when no goal is given: what has to do with the changed
@@ -59,6 +61,7 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
     git_dir = repository.common
     texts: list[Material] = []
     paths: tuple[RelPath, ...] = ()
+    lines: dict[str, tuple[int, ...]] = {}
     with root.reader() as reader:
         if asked.since or asked.diff:
             revision = asked.since or "HEAD"
@@ -67,22 +70,17 @@ def changes_of(root: Root, snapshot: Snapshot, asked: Request, clean: Clean) -> 
             old = tree_of(git_dir, commit, f"{below}/" if below else "")
             found = _relevant(changes(snapshot.entries, reader, old), snapshot)
             paths = tuple(change.path for change in found if not change.gone) if asked.since else ()
-            if asked.diff:
-                texts.append(
-                    _material(
-                        DIFF,
-                        _diff(found, git_dir, reader, clean),
-                        f"changes since {revision}",
-                        snapshot,
-                    )
-                )
+            if asked.diff or asked.reviews:
+                text, lines = _diff(found, git_dir, reader, clean)
+                text = text or f"No file differs from {revision}.\n"
+                texts.append(text_of_ours(DIFF, text, f"changes since {revision}", snapshot))
     if asked.log:
         commits = read_history(repository.git_dir, limit=asked.log).commits
         log = "".join(f"{one.id[:12]} {_first(one.message)}\n" for one in commits)
         texts.append(
-            _material(LOG, clean(log, "").text, f"the last {len(commits)} commits", snapshot)
+            text_of_ours(LOG, clean(log, "").text, f"the last {len(commits)} commits", snapshot)
         )
-    return Changes(paths, tuple(texts), asked.since)
+    return Changes(paths, tuple(texts), asked.since, lines if asked.reviews else {})
 
 
 def working_changes(root: Root, snapshot: Snapshot) -> list[TouchedFile]:
@@ -152,10 +150,15 @@ def _relevant(found: Sequence[Change], snapshot: Snapshot) -> list[Change]:
     ]
 
 
-def _diff(found: Sequence[Change], git_dir: str, reader: Reader, clean: Clean) -> str:
-    """A unified diff of clean texts: both sides are redacted whole before they are compared."""
+def _diff(
+    found: Sequence[Change], git_dir: str, reader: Reader, clean: Clean
+) -> tuple[str, dict[str, tuple[int, ...]]]:
+    """A unified diff of clean texts, and the changed lines of each file that is still there. Both
+    sides are redacted whole before they are compared. Of lock and generated files only the number
+    of changed lines is stated: they repeat what other files say."""
     before = contents(git_dir, [one.old for one in found if one.old is not None])
-    parts = []
+    parts, derived = [], []
+    lines: dict[str, tuple[int, ...]] = {}
     for one in found:
         old = _lines(before.get(one.old.id) if one.old else b"", one.path, clean)
         blob = None if one.gone else reader.read(one.path)
@@ -167,8 +170,39 @@ def _diff(found: Sequence[Change], git_dir: str, reader: Reader, clean: Clean) -
             parts.append(f"Binary or large file {name} differs\n")
             continue
         names = (f"a/{name}" if one.old else "/dev/null", "/dev/null" if one.gone else f"b/{name}")
-        parts.append(unified(old, new, *names))
-    return "".join(parts)
+        text = unified(old, new, *names)
+        facts = facts_of(one.path)
+        if facts.lock or facts.generated:
+            added, removed = (_starting(mark, text) for mark in "+-")
+            what = "Lock file" if facts.lock else "Generated file"
+            derived.append(f"{what} {name}: {added} lines added, {removed} removed\n")
+            continue
+        parts.append(text)
+        if not one.gone and one.old:  # of a new file the diff shows everything
+            lines[one.path] = touched_lines(text)
+    return "".join(parts + derived), lines
+
+
+def _starting(mark: str, diff: str) -> int:
+    """How many lines a diff of one file adds (`+`) or removes (`-`)."""
+    return sum(line.startswith(mark) for line in diff.split("\n")[2:])
+
+
+def touched_lines(diff: str) -> tuple[int, ...]:
+    """The lines of the new text that a diff of one file adds; of a deletion the lines around it."""
+    lines: set[int] = set()
+    at, last = 0, ""
+    for line in diff.split("\n")[2:]:
+        mark = line[:1]
+        if last == "-" and mark not in ("-", "+"):
+            lines |= {at - 1, at}
+        if mark == "@":
+            at = int(line.partition("+")[2].partition(" ")[0].partition(",")[0])
+        elif mark == "+":
+            lines.add(at)
+        at += mark in ("+", " ")
+        last = mark
+    return tuple(sorted(line for line in lines if line > 0))
 
 
 def _lines(data: bytes | None, path: str, clean: Clean) -> list[str] | None:
@@ -180,9 +214,9 @@ def _lines(data: bytes | None, path: str, clean: Clean) -> list[str] | None:
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _material(name: str, text: str, reason: str, snapshot: Snapshot) -> Material:
-    """A text of ours as if it were a file: named, so that it comes first, under a path that no file
-    has."""
+def text_of_ours(name: str, text: str, reason: str, snapshot: Snapshot) -> Material:
+    """A clean text of ours as if it were a file: named, so that it comes first, under a path that
+    no file has."""
     taken = {entry.path for entry in snapshot.entries}
     path, number = name, 0
     while RelPath(path) in taken:

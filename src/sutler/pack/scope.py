@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -222,8 +222,11 @@ class Scope:
             rest=settings.text("rest"),
         )
 
-    def ranking(self, snapshot: Snapshot, task: str) -> Ranking:
-        """The files of a snapshot in the order of their worth for a task."""
+    def ranking(
+        self, snapshot: Snapshot, task: str, changed: Mapping[str, tuple[int, ...]] | None = None
+    ) -> Ranking:
+        """The files of a snapshot in the order of their worth for a task. A review has `changed`
+        lines, and may have no task."""
         from sutler.budget.task_fit import Ranking
         from sutler.ranking import rank
         from sutler.ranking.kept_index import past_of, reader_of
@@ -247,7 +250,8 @@ class Scope:
             self.tell,
             self.place.named,
         )
-        return Ranking(task, reader, rank(reader, task, past, limit=RANKED))
+        ranked = rank(reader, task, past, limit=RANKED) if task else ()
+        return Ranking(task, reader, ranked, changed or {})
 
     def changes(
         self, snapshot: Snapshot, asked: Request, numbering: Numbering | None = None
@@ -292,8 +296,13 @@ class Scope:
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
-        since = f"changed since {changed.since}" if changed else ""
-        pins = {str(path): since for path in changed.paths} if changed else None
+        pins = None
+        if changed:
+            since = f"changed since {changed.since}"
+            if request.reviews and scores is not None:
+                scores |= {path: (scores.get(path, (0.0,))[0], since) for path in changed.lines}
+            else:
+                pins = {str(path): since for path in changed.paths}
         selection = choose(classified, request, scores, pins, standing)
         if changed and changed.texts:
             texts = tuple(material.choice for material in changed.texts)

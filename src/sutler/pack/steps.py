@@ -69,6 +69,8 @@ if TYPE_CHECKING:
 
 ENOUGH, ENOUGH_RAW = 1_500_000, 8_000_000
 """Bytes from which worker processes are worth their start: to redact or count, and to read only."""
+REVIEW_DRAWING = 800, 200
+"""Characters and tokens that the drawing of the tree takes in a review at most."""
 OFFERED = 4
 """What is counted for a limited pack, in sizes of the pack: files offered in vain count too, and
 the whole text at the end.
@@ -129,10 +131,20 @@ class PackRun:
         request = self.request
         if request.asks_history:
             self._changes = self.project.changes(snapshot, request, self._numbering)
-        task = request.goal or (self._changes.task() if self._changes else "")
-        if task and self._clean is not as_it_is:
+        changes = self._changes
+        reviews = changes is not None and request.reviews
+        task = request.goal or (changes.task() if changes and not reviews else "")
+        if not task and not reviews:
+            return None
+        if self._clean is not as_it_is:
             self._tree_values()  # a query must hold none
-        return self.project.ranking(snapshot, task) if task else None
+        if changes is None or not reviews:
+            return self.project.ranking(snapshot, task)
+        from sutler.pack.changed_functions import with_users
+
+        ranking = self.project.ranking(snapshot, task, changes.lines)
+        self._changes = with_users(changes, ranking.reader, snapshot)
+        return ranking
 
     def choose(self, classified: Classified, ranking: Ranking | None) -> Selection:
         standing = None
@@ -416,7 +428,10 @@ class PackRun:
     def _preamble_within(self, count: Counter) -> Preamble:
         limit, goal = self.request.budget.limit, self.request.goal
         paths = sorted([choice.entry.path for choice in self._selection.choices])
-        drawing = drawn_within(paths, count, drawing_limit(limit, task=bool(goal)))
+        drawing_room = drawing_limit(limit, task=bool(goal))
+        if self.request.reviews and drawing_room is not None:
+            drawing_room = min(drawing_room, REVIEW_DRAWING[self.request.budget.unit == "tokens"])
+        drawing = drawn_within(paths, count, drawing_room)
         drawing += self._left_out_by_name(count, limit)
         clean_goal, header, instructions = (
             self._hidden(self._clean(text, "")) if text else CleanText("")

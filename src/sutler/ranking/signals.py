@@ -360,7 +360,7 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
     scores: Scores = {}
     for number, strength in best:
         module = links.module(number)
-        stem = _bare_stem(module[-1]) if module else ""
+        stem = bare_stem(module[-1]) if module else ""
         pairs = [n for n in links.by_stem(stem) if reader.docs[n].kind == "source"] if stem else []
         for other in pairs[:6]:
             scores[other] = scores.get(other, 0.0) + strength / len(pairs)
@@ -370,7 +370,7 @@ def exercised(best: list[tuple[int, float]], links: Links, reader: Reader) -> Sc
     return scores
 
 
-def _bare_stem(stem: str) -> str:
+def bare_stem(stem: str) -> str:
     for affix in _AFFIXES:
         if stem.startswith(affix):
             return stem[len(affix) :]

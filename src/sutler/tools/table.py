@@ -306,7 +306,7 @@ TOOLS: tuple[Tool, ...] = table(
                 20_000,
                 least=1,
             ),
-            Param("since", "string", "a git revision: files changed since come first", ""),
+            Param("since", "string", "a git revision: what changed since comes first", ""),
             Param("diff", "boolean", "add the diff against `since` or the last commit", False),
             _CURSOR,
         ),

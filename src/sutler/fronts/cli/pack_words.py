@@ -147,14 +147,14 @@ def _stop(report: Report) -> list[str]:
 
 def _notes(report: Report) -> list[str]:
     cut = sum(1 for one in report.shown if one.level not in WHOLE)
-    stopped = report.listing.expected is not None or report.listing.abstained
+    short = any(item.reason == "budget" for item in report.excluded)
     findings = sum(one.findings for one in report.shown)
     notes = [
         f"{count:,} {text}"
         for count, text in (
             (cut, "shown in part"),
             (len(report.listing.paths), "listed by name only"),
-            (0 if stopped else report.listing.unnamed, "left out for the budget"),
+            (report.listing.unnamed if short else 0, "left out for the budget"),
             (findings, "secrets redacted"),
             (sum(report.hidden().values()), "hidden characters made visible"),
             (len(report.linked), "hard links"),
@@ -227,7 +227,15 @@ def add_pack_options(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--since",
         metavar="REV",
-        help="files changed since REV first and whole, then files related to them",
+        help="a review: the diff against REV, the functions that changed, who uses and tests them; "
+        "with --goal also what the goal needs; with --fill the changed files whole",
+    )
+    chosen.add_argument(
+        "--review",
+        action="store_const",
+        const="HEAD",
+        dest="since",
+        help="the same as --since HEAD: what is not committed yet",
     )
     options.add_budget(parser)
     _add_output(parser)
