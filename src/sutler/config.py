@@ -112,7 +112,7 @@ def _suggest(name: str, known: Sequence[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(known)}"
 
 
 def _share(raw: object, what: str) -> float:

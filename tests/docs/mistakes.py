@@ -90,6 +90,109 @@ sutler mcp install --client nothing
 sutler init --nothing
 sutler cache empty
 sutler pack owner/name/with/too/many
+sutler -v
+sutler --remote owner/name
+sutler cat README.md
+sutler grep WHEELS
+sutler undo
+sutler 'fix the wheels'
+sutler fix the wheels
+sutler '*.py'
+sutler pack 'fix the wheels'
+sutler pack 'src/**/*.py'
+sutler pack src/cart.py:1-1
+sutler pack –goal wheels
+sutler pack -maxtokens 5k
+sutler pack --max_tokens 5k
+sutler pack --budget 5k
+sutler pack --files-from list.txt
+sutler pack --lang py
+sutler pack -i py
+sutler pack -t 4000
+sutler pack -l
+sutler pack -c
+sutler pack -g wheels
+sutler pack --version
+sutler pack --verbose
+sutler pack --counter claude
+sutler pack --counter cl100k
+sutler pack --format md
+sutler pack --format html
+sutler pack --goal
+sutler pack --goal ''
+sutler pack --max-tokens 1e3
+sutler pack --max-tokens 10%
+sutler pack --depth -1
+sutler pack --max-files none
+sutler pack --skip-over 1XB
+sutler pack --stop 3 --goal wheels
+sutler pack --cite
+sutler pack --compress --goal wheels
+sutler pack --detail full
+sutler pack --detail 'src=all'
+sutler pack --rest everything
+sutler pack --template nothing.tera
+sutler pack --instructions nothing.md
+sutler pack --task 'fix the wheels'
+sutler pack --type summary -f xml
+sutler pack --diff HEAD~1
+sutler pack ./src ../outside
+sutler pack owner/name src
+sutler pack github.com
+sutler pack gitlab:owner/name
+sutler pack https://github.com
+sutler pack file://src
+echo nothing.py | sutler pack --stdin
+echo README.md | sutler pack -
+sutler report
+sutler report nothing.md
+sutler pack -q -o pack.md && sutler report pack.md -o pack.md
+sutler pick --max-tokens five
+sutler ui --port 80000
+sutler ui --open
+sutler tree --level 1
+sutler tokens README.md nothing.md
+sutler tokens --counter none
+sutler tokens --model gpt-4o
+sutler rank ''
+sutler rank WHEELS -k 0
+sutler rank WHEELS -k many
+sutler rank WHEELS nothing
+sutler outline .env
+sutler unpack README.md -d copy
+sutler unpack --output copy
+sutler receipt
+sutler search
+sutler read .env
+sutler read src
+sutler read README.md --lines 1-1
+sutler ls /
+sutler write
+sutler write .git/config < README.md
+sutler edit README.md Cart
+sutler patch nothing.diff
+sutler patch < README.md
+sutler apply < README.md
+sutler diff nothing
+sutler rollback README.md
+sutler log -n many
+sutler session --close
+sutler run explain -c nothing.py
+sutler run explain -c README.md --to gpt
+sutler gather ''
+sutler config set max_tokens 5k
+sutler config max_tokens=5k
+sutler completion
+sutler mcp install
+sutler mcp --tools nothing
+sutler mcp --root nowhere
+sutler call read_file '{"file": "README.md"}'
+sutler call pack '{"max_tokens": "many"}'
+sutler contract check nothing.yaml
+sutler store status
+sutler token create
+cd src && sutler pack README.md
+cd / && sutler pack
 SUTLER_MAX_TOKENS=many sutler pack
 SUTLER_FORMAT=pdf sutler pack
 """.strip().splitlines()

@@ -47,6 +47,94 @@ def test_a_misspelt_command_is_answered_with_the_nearest(plant: Plant) -> None:
     assert "did you mean 'sutler pack'?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["fix the wheels"], "sutler pack --goal 'fix the wheels'"),
+        (["pack", "fix the wheels"], "sutler pack --goal 'fix the wheels'"),
+        (["pack", "src/**/*.py"], "-i 'src/**/*.py'"),
+        (["*.py"], "-i '*.py'"),
+        (["pack", "README.md:1-1"], "sutler read README.md:1-1"),
+        (["pack", "-"], "--stdin"),
+        (["pack", "–goal", "x"], "two hyphens"),
+        (["pack", "-i", "py"], "globs are '*.py'"),
+        (["pack", "--goal", ""], "say what the task is"),
+        (["pack", "--version"], "sutler pack --help"),
+        (["cat", "README.md"], "'sutler read'"),
+        (["tokens", "--counter", "claude"], "claude-estimate"),
+        (["rank", ""], "sutler rank 'the login fails'"),
+        (["rank", "x", "-k", "0"], "from 1 up"),
+        (["receipt"], "sutler receipt --help"),
+    ],
+)
+def test_a_word_that_means_something_else_is_answered_with_it(
+    plant: Plant, words: list[str], hint: str
+) -> None:
+    done = run(plant(TREE), *words)
+    assert done.returncode in (2, 3)
+    assert hint in done.stderr, done.stderr
+
+
+def test_hints_name_a_command_that_works_from_where_the_user_stands(plant: Plant) -> None:
+    """Without `sutler` on the PATH a hint begins with the words of the call itself."""
+    folder = plant(TREE)
+    for call in (Path(sys.executable).with_name("sutler"),), (sys.executable, "-m", "sutler"):
+        done = subprocess.run(
+            [*call, "pack", "--nothing"], cwd=folder, env={"PATH": "/usr/bin:/bin"},
+            capture_output=True, text=True, timeout=LIMIT, check=False,
+        )  # fmt: skip
+        hint = done.stderr.partition("see '")[2].partition("'")[0]
+        assert hint == f"{' '.join(map(str, call))} pack --help"
+        again = subprocess.run(
+            hint.split(), cwd=folder, env={"PATH": "/usr/bin:/bin"}, capture_output=True,
+            timeout=LIMIT, check=False,
+        )  # fmt: skip
+        assert again.returncode == 0
+
+
+@pytest.mark.parametrize("word", ["help", "--help", "-h"])
+def test_help_before_the_command_explains_the_command(plant: Plant, word: str) -> None:
+    folder = plant(TREE)
+    assert run(folder, word, "tree").stdout == run(folder, "tree", "--help").stdout != ""
+
+
+def test_globs_may_be_separated_by_commas(plant: Plant) -> None:
+    """As in repomix, gitingest and code2prompt; a comma in braces or behind a backslash is not."""
+    folder = plant({"a.py": "1\n", "b.js": "2\n", "c,d.md": "3\n", "e.txt": "4\n"})
+
+    def names(*words: str) -> list[str]:
+        return run(folder, "scan", *words).stdout.split()[1::2]
+
+    both = ["a.py", "b.js"]
+    assert (
+        names("-i", "*.py,*.js") == names("-i", "*.py, *.js,") == names("-i", "*.{py,js}") == both
+    )
+    assert names("-e", "*.{md,txt}") == names("-e", "*.md,*.txt") == both
+    assert names("-i", "c\\,d.md") == ["c,d.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [("p.xml", "xml"), ("p.json", "json"), ("p.claude.xml", "claude"), ("p.txt", "markdown")],
+)
+def test_a_file_holds_what_its_ending_promises(plant: Plant, name: str, format: str) -> None:
+    folder = plant(TREE)
+    ours, plain = (run(folder, "pack", "-f", each).stdout for each in (format, "plain"))
+    run(folder, "pack", "-o", name)
+    assert (folder / name).read_text() == ours
+    run(folder, "pack", "-o", name, SUTLER_FORMAT="plain")
+    assert (folder / name).read_text() == plain
+
+
+def test_a_report_does_not_replace_its_pack(plant: Plant) -> None:
+    folder = plant(TREE)
+    run(folder, "pack", "-o", "pack.md")
+    before = (folder / "pack.md").read_bytes()
+    done = run(folder, "report", "pack.md", "-o", "./pack.md")
+    assert (done.returncode, (folder / "pack.md").read_bytes()) == (2, before)
+    assert "write to another file" in done.stderr
+
+
 def test_rank_takes_the_text_as_a_word(plant: Plant) -> None:
     folder = plant(TREE)
     assert "cart_with_wheels.py" in run(folder, "rank", "WHEELS of the cart").stdout

@@ -182,6 +182,20 @@ def test_a_revision_a_path_and_a_range(served: Path) -> None:
     assert (nothing.returncode, "no revision nothing" in nothing.stderr) == (3, True)
 
 
+def test_a_pull_request_is_packed_where_the_host_has_it(served: Path) -> None:
+    """GitHub and its likes keep the head of a pull request as `refs/pull/N/head`."""
+    bare = served / "bare" / "cart"
+    git(bare, "update-ref", "refs/pull/7/head", "v1^{}")
+    git(bare, "update-ref", "refs/merge-requests/8/head", "v1^{}")
+    with serving(smart(served / "bare")) as url:
+        pull = sutler(served, "pack", f"{url}/cart#7")
+        merge = sutler(served, "pack", f"{url}/cart@refs/merge-requests/8/head")
+        none = sutler(served, "pack", f"{url}/cart#9")
+    assert "WHEELS = 4" in pull.stdout, pull.stderr
+    assert merge.stdout == pull.stdout
+    assert (none.returncode, "no revision" in none.stderr) == (3, True)
+
+
 def test_a_commit_is_fetched_once_and_removed_by_cache(served: Path) -> None:
     handler = smart(served / "bare")
     with serving(handler) as base:
@@ -232,6 +246,21 @@ def test_a_hostile_address_is_refused_before_anything_runs(tmp_path: Path, word:
         ("owner/name#7", "https://github.com/owner/name.git", "refs/pull/7/head", ""),
         ("https://example.org/a/b.git@main:docs", "https://example.org/a/b.git", "main", "docs"),
         ("git@example.org:a/b.git", "ssh://git@example.org/a/b.git", "", ""),
+        ("github.com/a/b", "https://github.com/a/b", "", ""),
+        ("https://example.org/a/b#7", "https://example.org/a/b", "refs/pull/7/head", ""),
+        ("https://github.com/a/b?tab=readme-ov-file", "https://github.com/a/b", "", ""),
+        ("https://github.com/a/b/tree/v1/src/x", "https://github.com/a/b", "v1", "src/x"),
+        ("https://github.com/a/b/blob/v1/a.py#L10", "https://github.com/a/b", "v1", "a.py"),
+        ("github.com/a/b/pull/7/files", "https://github.com/a/b", "refs/pull/7/head", ""),
+        ("https://gitlab.com/a/b/c/-/tree/v1/d/", "https://gitlab.com/a/b/c", "v1", "d"),
+        (
+            "https://gitlab.com/a/b/-/merge_requests/7",
+            "https://gitlab.com/a/b",
+            "refs/merge-requests/7/head",
+            "",
+        ),
+        ("https://github.com/a/b/compare/v1...v2", "https://github.com/a/b", "v2", ""),
+        ("https://example.org/a/tree", "https://example.org/a/tree", "", ""),
     ],
 )
 def test_spellings(word: str, url: str, ref: str, path: str) -> None:

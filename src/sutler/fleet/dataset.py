@@ -84,7 +84,7 @@ def _arrow() -> Any:
         import pyarrow
     except ImportError:
         raise UsageError(
-            "the dataset of a fleet needs pyarrow", next_step="install sutler with its fleet extra"
+            "the dataset of a fleet needs pyarrow", next_step="run pip install pyarrow duckdb"
         ) from None
     return pyarrow
 
@@ -135,7 +135,7 @@ def query(dataset: str, units: Iterable[Unit], sql: str) -> tuple[list[str], lis
         import duckdb
     except ImportError:
         raise UsageError(
-            "SQL over a fleet needs duckdb", next_step="install sutler with its fleet extra"
+            "SQL over a fleet needs duckdb", next_step="run pip install pyarrow duckdb"
         ) from None
     arrow = _arrow()
     connection = duckdb.connect(":memory:")

@@ -172,9 +172,7 @@ def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
     try:
         import ray
     except ImportError:
-        raise UsageError(
-            "this executor needs ray", next_step="install sutler with its ray extra"
-        ) from None
+        raise UsageError("this executor needs ray", next_step="run pip install ray") from None
     ray.init(
         address=address or None,
         log_to_driver=False,

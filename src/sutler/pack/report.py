@@ -268,6 +268,7 @@ def empty_pack(excluded: Iterable[Excluded], problems: Sequence[Problem]) -> Ref
         f"the pack would hold no file{f' (out: {detail})' if detail else ': there is none here'}",
         rule="a pack of nothing is not written",
         next_step="see 'sutler scan --excluded' for each rule"
+        + ("; globs are '*.py' or 'src/**'" if any(r == "not_selected" for r, _ in reasons) else "")
         if detail
         else "stand in a project, or name one: sutler pack FOLDER",
     )

@@ -23,6 +23,12 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://\S+")
 _SCP = re.compile(r"([\w.-]+@[\w.-]+):([^\s:][^\s]*)")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
 _REF = re.compile(r"(?!-)(?!.*\.\.)(?!.*@\{)(?!.*//)[\w./+@-]+(?<![./])")
+_HOSTS = ("github.com/", "www.github.com/", "gitlab.com/", "codeberg.org/", "bitbucket.org/")
+"""Hosts whose addresses are pasted without a scheme."""
+_PAGE = re.compile(
+    r"(?P<repository>https://[^/?#]+/[^/?#]+/[^?#]+?)/(?:-/)?"
+    r"(?P<kind>tree|blob|raw|commit|pull|merge_requests|compare)/(?P<rest>[^?#]+)(?:[?#].*)?"
+)
 _FORMS = "owner/name[@ref][:path], or a URL with https, ssh or file"
 
 
@@ -53,7 +59,9 @@ def remote_of(word: str) -> Remote | None:
             next_step=f"write {_FORMS}",
         )
     if _URL.fullmatch(word):
-        return _of_url(word)
+        return _of_page(word) or _of_url(word)
+    if word.startswith(_HOSTS):
+        return remote_of(f"https://{word}")
     if scp := _SCP.fullmatch(word):
         return _of_url(f"ssh://{scp[1]}/{scp[2]}")
     short = _SHORT.fullmatch(word)
@@ -64,11 +72,30 @@ def remote_of(word: str) -> Remote | None:
     return Remote(url, short[2].removesuffix(".git"), ref, since, _path(short[4] or ""))
 
 
+def _of_page(word: str) -> Remote | None:
+    """The repository behind the address of a web page about it, as a browser shows it. A branch
+    with a slash in its name cannot be told from a path: it is written as `URL@branch`.
+    """
+    page = _PAGE.fullmatch(word)
+    if page is None:
+        return None
+    repository, kind, rest = page["repository"], page["kind"], page["rest"].rstrip("/")
+    first, _, path = rest.partition("/")
+    if kind == "pull":
+        return _of_url(f"{repository}@refs/pull/{first}/head")
+    if kind == "merge_requests":
+        return _of_url(f"{repository}@refs/merge-requests/{first}/head")
+    if kind == "compare":
+        return _of_url(f"{repository}@{rest.replace('...', '..')}")
+    return _of_url(f"{repository}@{first}{f':{path}' if path else ''}")
+
+
 def _of_url(word: str) -> Remote:
-    """A URL, with `@ref` and `:path` behind its last name, or `#ref`."""
+    """A URL, with `@ref` and `:path` behind its last name, `#ref`, or `#7`."""
     base, _, fragment = word.partition("#")
     scheme, _, rest = base.partition("://")
     scheme = scheme.lower()
+    rest = rest.partition("?")[0] if scheme == "https" else rest
     host, slash, place = rest.partition("/")
     place, _, path = place.partition(":")
     place, _, ref = place.partition("@")
@@ -76,7 +103,8 @@ def _of_url(word: str) -> Remote:
     name = place.rstrip("/").rpartition("/")[2].removesuffix(".git")
     if not slash or not name or name in (".", "..") or place.startswith("-"):
         raise UsageError(f"{quote(word)} names no repository", next_step=f"write {_FORMS}")
-    wanted, since = _ref(f"@{ref or fragment}" if ref or fragment else "")
+    pull = not ref and fragment.isdecimal()
+    wanted, since = _ref(f"{'#' if pull else '@'}{ref or fragment}" if ref or fragment else "")
     return Remote(f"{scheme}://{host}/{place}", name, wanted, since, _path(path))
 
 

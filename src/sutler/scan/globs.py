@@ -178,6 +178,17 @@ def expand_braces(glob: str) -> list[str]:
     return done
 
 
+def separated(text: str) -> list[str]:
+    """The globs of one word, as other packers write them: separated by commas outside braces. A
+    comma of a name is written `\\,`.
+    """
+    outer = f"{{{text}}}"
+    span = _first_list(outer)
+    if span is None or span[0]:
+        return [text]
+    return [glob for glob in map(str.strip, expand_braces(outer)) if glob]
+
+
 def _first_list(glob: str) -> tuple[int, list[int], int] | None:
     """The first brace list that closes and has a comma: its start, commas and end. One pass."""
     stack: list[tuple[int, list[int]]] = []

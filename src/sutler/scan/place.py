@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -43,7 +45,7 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
         if not os.path.lexists(target):
             raise UsageError(
                 f"{quote(path)} does not exist",
-                next_step="check the spelling, or run it from another folder",
+                next_step=instead_of(path) or "check the spelling, or run it from another folder",
             )
     root = _root_of(targets, cwd)
     if root == os.path.sep:
@@ -57,6 +59,24 @@ def locate(paths: Sequence[str], cwd: str) -> Place:
         return Place(root, tuple(sorted(set(named))))
     _require_project(root)
     return Place(root)
+
+
+def instead_of(word: str) -> str:
+    """What to write for a word that stands in the place of a path and means something else; "" if
+    it looks like a path.
+    """
+    place = re.fullmatch(r"(.+):\d+(?:-\d+)?", word)
+    if place and os.path.isfile(place[1]):
+        return f"for lines of a file, write sutler read {quote(word)}"
+    if word == "-":
+        return "names of files are read from stdin with --stdin, a text with --goal -"
+    if word.startswith(("–", "—")):
+        return "an option begins with two hyphens, as in --goal"
+    if re.search(r"[*?\[]", word):
+        return f"a pattern is an option: -i {shlex.quote(word)}"
+    if " " in word:
+        return f"a task is an option: sutler pack --goal {shlex.quote(word)}"
+    return ""
 
 
 def _require_project(root: str) -> None:
@@ -76,7 +96,7 @@ def _require_project(root: str) -> None:
     shown = ", ".join(quote(name) for name in folders[:5])
     more = f" and {len(folders) - 5:,} more" if len(folders) > 5 else ""
     raise RefusedError(
-        f"{quote(root)} is a home folder; text of {shown}{more} would leave",
+        f"{quote(root)} is or holds your home folder; text of {shown}{more} would leave",
         rule="a pack has one project",
         next_step="name a project folder below it",
     )

@@ -36,7 +36,7 @@ def require_driver() -> None:
         import psycopg  # noqa: F401
     except ImportError:
         raise UsageError(
-            "a PostgreSQL store needs psycopg", next_step="install sutler with its postgres extra"
+            "a PostgreSQL store needs psycopg", next_step="run pip install 'psycopg[binary]'"
         ) from None
 
 

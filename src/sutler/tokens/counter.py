@@ -266,12 +266,14 @@ def expect_much() -> None:
 
 def require_vocabulary(vocabulary: str) -> None:
     """Raise UsageError for an unknown vocabulary."""
-    if vocabulary not in VOCABULARIES and vocabulary not in ESTIMATES:
+    names = (*VOCABULARIES, *ESTIMATES)
+    if vocabulary not in names:
+        close = next((name for name in names if name.startswith(vocabulary[:5])), "")
         raise UsageError(
             f"unknown counter '{vocabulary}'",
-            next_step=(
-                f"use one of {', '.join((*VOCABULARIES, *ESTIMATES))}, or 'none' to count nothing"
-            ),
+            next_step=f"did you mean '{close}'?"
+            if close
+            else f"use one of {', '.join(names)}, or 'none' to count nothing",
         )
 
 

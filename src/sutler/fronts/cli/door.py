@@ -106,6 +106,8 @@ def run_ls(args: argparse.Namespace, console: Console) -> int:
             listing = Listing(
                 (*listing.paths, *more.paths), listing.withheld, listing.problems, more.next
             )
+        if not listing.paths:
+            console.note("no file may be read here by these names; 'sutler ls' lists all")
         if not args.long:
             return answer(console, listing, "".join(f"{path}\n" for path in listing.paths))
         rows = {quote(row.path): row for row in refresh(door)[0]}
@@ -195,7 +197,7 @@ def run_search(args: argparse.Namespace, console: Console) -> int:
         )
     console.note(
         f"{counted(len(hits.hits), 'hit')} in {counted(hits.files, 'file')}, {hits.skipped:,} "
-        "skipped"
+        "skipped" + ("" if hits.hits or args.ignore_case else "; -I ignores case")
     )
     if hits.stopped:
         console.note(f"stopped at {hits.stopped}; narrow the search")

@@ -31,7 +31,7 @@ def run(words: Sequence[str]) -> int:
         return code
     except SutlerError as error:
         name = words[0] if words and words[0] in BY_NAME else "pack"
-        error.next_step = error.next_step or f"see 'sutler {name} --help'"
+        error.next_step = _callable(error.next_step or f"see 'sutler {name} --help'")
         console.error(_without_secrets(error))
         return error.exit_code
     except KeyboardInterrupt:
@@ -48,6 +48,21 @@ def run(words: Sequence[str]) -> int:
 
         console.error(explain(words, error))
         return 1
+
+
+def _callable(hint: str) -> str:
+    """A hint whose commands begin with the words by which this program was called, where `sutler`
+    is not on the PATH.
+    """
+    import re
+    import shlex
+    from shutil import which
+
+    if which("sutler"):
+        return hint
+    script = os.path.basename(sys.argv[0]) == "sutler"
+    words = [sys.argv[0]] if script else [sys.orig_argv[0], "-m", "sutler"]
+    return re.sub(r"(?<![\w/.-])sutler (?=[a-z]+\b)", lambda _: f"{shlex.join(words)} ", hint)
 
 
 def _unforeseen(error: OSError | MemoryError) -> SutlerError:
@@ -79,7 +94,7 @@ def _without_secrets(error: SutlerError) -> SutlerError:
 
 def _dispatch(words: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
-        if len(words) > 1 and words[0] == "help":
+        if len(words) > 1 and not words[1].startswith("-"):
             return _dispatch([words[1], "--help"])
         Console().answer(usage())
         return 0
@@ -118,14 +133,13 @@ def _packed(words: Sequence[str]) -> Sequence[str]:
     name = words[0]
     if name.startswith("-") or os.path.lexists(name) or "/" in name:
         return words
-    import difflib
+    from sutler.fronts.cli.peers import command
+    from sutler.scan.place import instead_of
 
-    close = difflib.get_close_matches(name, list(BY_NAME), n=1)
-    hint = f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"
     raise UsageError(
         f"unknown command '{name}'",
         rule="the first word is a command, or a path to pack",
-        next_step=hint,
+        next_step=instead_of(name) or command(name, BY_NAME),
     )
 
 

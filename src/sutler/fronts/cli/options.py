@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -20,6 +21,7 @@ from sutler.formats import FORMATS
 from sutler.fronts.cli.command_table import COMMANDS, EXIT_CODES, Command
 from sutler.fronts.cli.console import Console, terminal_width
 from sutler.paths import RelPath, quote, unquote
+from sutler.scan.globs import separated
 from sutler.scan.place import project_config
 from sutler.setting_table import TIERS
 from sutler.version import VERSION
@@ -80,16 +82,18 @@ def add_selection(parser: argparse.ArgumentParser) -> Group:
     group.add_argument(
         "-i",
         "--include",
-        action="append",
+        action="extend",
+        type=separated,
         metavar="GLOB",
-        help="only files that match GLOB (repeatable)",
+        help="only files that match GLOB (repeatable, or separated by commas)",
     )
     group.add_argument(
         "-e",
         "--exclude",
-        action="append",
+        action="extend",
+        type=separated,
         metavar="GLOB",
-        help="leave out files that match GLOB (repeatable)",
+        help="leave out files that match GLOB (repeatable, or separated by commas)",
     )
     group.add_argument(
         "-d", "--depth", metavar="N", help="maximum levels to descend; 0: this folder only"
@@ -129,7 +133,7 @@ def add_selection(parser: argparse.ArgumentParser) -> Group:
 def formats_help() -> str:
     """The help of --format, from the table of formats; its first row is the default."""
     rows = [f"{name}: {module.DESCRIPTION}" for name, module in FORMATS.items()]
-    return "; ".join((f"{rows[0]} (default)", *rows[1:]))
+    return "; ".join((f"{rows[0]} (default, unless -o ends in .xml or .json)", *rows[1:]))
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
@@ -185,11 +189,21 @@ def settings_for(args: argparse.Namespace, root: str) -> Settings:
     layers = [*project_config(root, os.environ, getattr(args, "profile", ""))]
     layers += [config.layer_from_environment(os.environ), flags_layer(args)]
     settings = config.resolve(layers)
+    named = _format_of(getattr(args, "output", None) or "")
+    if named and settings.origins["format"] == "default" and getattr(args, "format", "") is None:
+        settings = settings.overlaid(config.layer_from_table({"format": named}, "flag"))
     goal = getattr(args, "goal", None) or getattr(args, "since", None)
     if getattr(args, "split", None) and not (settings.has_budget or goal):
         # The default limit is for one file; parts have limits of their own.
         return settings.overlaid(config.layer_from_table({"max_bytes": 0}, "flag"))
     return settings
+
+
+def _format_of(file: str) -> str:
+    """The format that a file's ending promises; "" for `.md`, `.txt` and others, which hold any."""
+    return next(
+        (name for name in ("claude", "xml", "json") if file.endswith(FORMATS[name].ENDING)), ""
+    )
 
 
 def path_within(root: str, path: str) -> RelPath:
@@ -229,6 +243,7 @@ class Parser(argparse.ArgumentParser):
     command: Command
 
     def error(self, message: str) -> NoReturn:
+        message = re.sub(r"invalid int value: ('.*')", r"\1 is not a whole number", message)
         raise UsageError(message, next_step=_nearest(message) or f"see '{self.prog} --help'")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
@@ -267,7 +282,6 @@ class Parser(argparse.ArgumentParser):
 def _nearest(message: str) -> str:
     """The nearest of the values that an option takes, after a value that it does not take."""
     import difflib
-    import re
 
     match = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
     values = re.findall(r"[\w.-]+", match[2]) if match else []
@@ -334,6 +348,10 @@ def _configure(command: Command, parser: argparse.ArgumentParser) -> Act:
     module = importlib.import_module(f"sutler.fronts.cli.{home}")
     slug = name.replace("-", "_")
     getattr(module, f"configure_{slug}")(parser)
+    for action in parser._actions:
+        if not action.option_strings:  # errors name an argument as usage does
+            action.metavar = value_of(action)
+            action.required = action.required and action.nargs != "*"
     common = parser.add_argument_group(COMMON)
     common.add_argument("-h", "--help", action="help", help="explain the command and exit")
     common.add_argument(

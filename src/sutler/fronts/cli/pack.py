@@ -282,6 +282,8 @@ def open_project(args: argparse.Namespace) -> tuple[Project, str]:
             )
     if goal == "-":
         goal = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not goal.strip() and getattr(args, "goal", None) is not None:
+        raise UsageError("--goal is empty", next_step="say what the task is, or leave --goal out")
     paths = here(args, paths)
     place = locate(paths, os.getcwd())
     return Project(*paths, settings=options.settings_for(args, place.root)), goal

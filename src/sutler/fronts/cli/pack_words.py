@@ -163,7 +163,7 @@ def _notes(report: Report) -> list[str]:
         if count
     ]
     whole = "facts in place of text" if report.type == "summary" else "every file whole"
-    return notes or [whole]
+    return notes or ([whole] if report.shown or report.type == "summary" else [])
 
 
 def _problems(report: Report, room: int) -> list[str]:
@@ -178,8 +178,7 @@ def _problems(report: Report, room: int) -> list[str]:
 
 def _largest(report: Report, room: int) -> list[str]:
     rows = [(quote(file.path), f"{file.weight:,}") for file in report.largest()]
-    named = [f"{shortened(path, room - len(weight) - 2)} {weight}" for path, weight in rows]
-    return named or ["no files"]
+    return [f"{shortened(path, room - len(weight) - 2)} {weight}" for path, weight in rows]
 
 
 OTHER_FORMATS = ("msgpack", "prompt", "assign")

@@ -1,7 +1,7 @@
 """Option spellings of other packers, each with the spelling here.
 
-An unknown option is answered from this table, or with the nearest option of the command. A test holds
-the options and commands that the answers name against the parsers.
+An unknown option is answered from this table, or with the nearest option of the command. A test
+holds the options and commands that the answers name against the parsers.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ PEERS: dict[str, str] = {
     "--mcp": "sutler mcp",
     "--verbose": "--json",
     "--skill-generate": "sutler mcp skill",
+    "-c": "-f claude, --counter NAME or --copy",
+    "-v": "--json",
     # gitingest
     "--max-size": "--skip-over SIZE leaves out larger files; --max-bytes N limits the pack",
     "--exclude-pattern": "-e, --exclude GLOB",
@@ -51,11 +53,17 @@ PEERS: dict[str, str] = {
     "--branch": "sutler pack OWNER/NAME@BRANCH",
     "--include-gitignored": "sutler pack FILE; naming a file lifts ignore rules",
     "--include-submodules": "sutler pack FOLDER; a submodule is packed when it is named",
+    "-s": "--skip-over SIZE",
+    "-b": "sutler pack OWNER/NAME@BRANCH",
     "--token": "sutler pack URL with ssh, or a clone of your own: no credentials are read",
     # code2prompt
     "--tokens": "--max-tokens N; 'sutler tokens' prints the number",
     "--encoding": "--counter NAME",
     "--output-file": "-o, --output FILE",
+    "-O": "-o, --output FILE",
+    "-F": "-f, --format NAME",
+    "-l": "-n, --line-numbers",
+    "-t": "--template FILE or --max-tokens N",
     "--output-format": "-f, --format NAME",
     "--full-directory-tree": "sutler tree",
     "--git-diff-branch": "--since REV --diff",
@@ -76,6 +84,10 @@ PEERS: dict[str, str] = {
     "--relative-paths": "not needed: paths are always relative to the project",
     # files-to-prompt
     "--extension": "-i '*.EXT'",
+    "--ext": "-i '*.EXT'",
+    "--lang": "-i '*.EXT'",
+    "--language": "-i '*.EXT'",
+    "-m": "-f markdown",
     "--include-hidden": "not needed: dotfiles are scanned, --no-hidden leaves them out",
     "--ignore-gitignore": "sutler pack FILE; naming a file lifts ignore rules",
     "--ignore-files-only": "-e, --exclude GLOB; a trailing slash means a folder",
@@ -88,6 +100,11 @@ PEERS: dict[str, str] = {
     "--output-template": "--template FILE",
     "--unignore-patterns": "sutler pack FILE; naming a file lifts ignore rules",
     "--tree-only": "sutler tree",
+    "--files-from": "--stdin < LIST",
+    "--budget": "--max-tokens N",
+    "--limit": "--max-tokens N",
+    "--max": "--max-tokens N",
+    "-x": "-e, --exclude GLOB",
     "--tree-header": "not needed: the tree is drawn unless -f plain is given",
     "--config-file": "sutler config; settings are in sutler.toml",
     "--debug": "--json",
@@ -98,9 +115,29 @@ PEERS: dict[str, str] = {
     "--model": "--counter NAME",
     "--system": "--header TEXT",
     "--prompt": "--goal TEXT",
+    "-g": "--goal TEXT",
     "--task-text": "--goal TEXT",
 }
 """Spelling elsewhere -> spelling here."""
+VERBS = {
+    "ask": "run",
+    "cat": "read",
+    "chat": "run",
+    "clean": "cache clear",
+    "copy": "pack --copy",
+    "find": "search",
+    "grep": "search",
+    "gui": "ui",
+    "ingest": "pack",
+    "remote": "pack OWNER/NAME",
+    "revert": "rollback",
+    "show": "read",
+    "status": "session",
+    "undo": "rollback",
+    "view": "read",
+    "web": "ui",
+}
+"""Commands of other programs -> ours."""
 
 
 def answer(option: str, options: Iterable[str]) -> str:
@@ -108,7 +145,15 @@ def answer(option: str, options: Iterable[str]) -> str:
     spelling = option.partition("=")[0]
     if ours := PEERS.get(spelling):
         return ours if ours.startswith("not needed") else f"here it is {ours}"
-    if not spelling.startswith("--"):
-        return ""
-    close = difflib.get_close_matches(spelling, list(options), n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else ""
+    # Compared without the hyphens, which all of them share.
+    names = {option.lstrip("-"): option for option in options}
+    close = difflib.get_close_matches(spelling.lstrip("-"), list(names), n=1, cutoff=0.65)
+    return f"did you mean {names[close[0]]}?" if close else ""
+
+
+def command(word: str, commands: Iterable[str]) -> str:
+    """What to write instead of a first word that is no command."""
+    if ours := VERBS.get(word):
+        return f"here it is 'sutler {ours}'"
+    close = difflib.get_close_matches(word, list(commands), n=1)
+    return f"did you mean 'sutler {close[0]}'?" if close else "see 'sutler --help'"

@@ -56,12 +56,16 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
     goal = _task(args)
     if goal == "-":
         goal = sys.stdin.buffer.read().decode("utf-8", "replace")
-    args.goal = ""
+    if args.top < 1:
+        raise UsageError(f"-k {args.top} shows no file", next_step="give a number from 1 up")
+    if not goal.strip():
+        raise _no_text("the text to rank for is empty")
+    args.goal = None
     project, _ = open_project(args)
     with console.progress("indexing") as bar:
         project.tell = bar.tell if bar else None
         ranking = project.ranking(project.scan(), goal)
-    ranked = ranking.ranked[: max(args.top, 0)]
+    ranked = ranking.ranked[: args.top]
     regions = _regions(ranking, len(ranked)) if args.lines else [()] * len(ranked)
     if args.json:
         body = [
@@ -102,12 +106,16 @@ def _task(args: argparse.Namespace) -> str:
     if args.goal is not None:
         return str(args.goal)
     if not args.paths or os.path.lexists(args.paths[0]):
-        raise UsageError(
-            "there is no text to rank for",
-            rule="files are ranked for the text of a task",
-            next_step="write it in quotes: sutler rank 'the login fails'",
-        )
+        raise _no_text("there is no text to rank for")
     return str(args.paths.pop(0))
+
+
+def _no_text(what: str) -> UsageError:
+    return UsageError(
+        what,
+        rule="files are ranked for the text of a task",
+        next_step="write it in quotes: sutler rank 'the login fails'",
+    )
 
 
 def configure_outline(parser: argparse.ArgumentParser) -> None:

@@ -42,6 +42,10 @@ def run_report(args: argparse.Namespace, console: Console) -> int:
             "a page is nothing to read in a terminal",
             next_step="write it to a file with -o report.html",
         )
+    if args.output and any(_is_same(args.output, pack) for pack in (args.pack, args.against)):
+        raise UsageError(
+            f"-o {quote(args.output)} would replace the pack", next_step="write to another file"
+        )
     other = read_bytes(args.against) if args.against else None
     view = view_of_pack(read_bytes(args.pack), Project(), os.environ, other)
     if args.json:
@@ -56,6 +60,12 @@ def run_report(args: argparse.Namespace, console: Console) -> int:
     else:
         console.stream([written])
     return 0
+
+
+def _is_same(output: str, pack: str | None) -> bool:
+    if not pack or not (os.path.exists(output) and os.path.exists(pack)):
+        return False
+    return os.path.samefile(output, pack)
 
 
 def _summary(view: View, output: str, size: int) -> str:

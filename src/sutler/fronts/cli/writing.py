@@ -237,6 +237,8 @@ def configure_history(parser: argparse.ArgumentParser) -> None:
 def run_history(args: argparse.Namespace, console: Console) -> int:
     with opened(args, console) as door:
         versions = door.get_file_history(args.path, max(1, args.n))
+    if not versions:
+        console.note(f"no version of {quote(args.path)} is stored; 'sutler ls' lists the files")
     text = "".join(
         f"{item.id:<32}  {item.at[:19]}  {item.origin:<8}  {item.size:>9,}  {item.author}"
         f"{f'  {item.note}' if item.note else ''}"

@@ -45,7 +45,7 @@ class Oidc:
             import jwt  # noqa: F401
         except ImportError:
             raise UsageError(
-                "tokens of an issuer need PyJWT", next_step="install sutler with its oidc extra"
+                "tokens of an issuer need PyJWT", next_step="run pip install 'PyJWT[crypto]'"
             ) from None
         self._issuer = issuer
         self._fetch = fetch or _fetch
