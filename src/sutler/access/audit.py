@@ -2,7 +2,7 @@
 
 Every row carries the hash of the row before, over canonical JSON, so an edit, a deletion, an
 insertion or a swap breaks the chain. What a chain alone cannot show, that its tail was cut or the
-whole of it rewritten, the checkpoints show: with every 64th row, and whenever the door closes, the
+whole of it rewritten, the checkpoints show: with every 128th row, and whenever the door closes, the
 head's number and hash go to a file outside the database, signed with the installation's key. The
 transaction that appends such a row signs the head it found before it commits, so that no
 interruption leaves a checkpoint missing or one that the chain does not hold. The signature is an
@@ -10,7 +10,7 @@ HMAC: key and file belong to the same user on the same machine, where a public-k
 prove no more, since its private half would lie in the same place.
 
 What it claims: tampering is evident with the checkpoints and the key. Rows younger than
-the last checkpoint (at most 64 and those of one call) can be cut off by someone who can write both
+the last checkpoint (at most 128 and those of one call) can be cut off by someone who can write both
 tables of the database. Nothing more.
 """
 
@@ -31,7 +31,7 @@ from sutler.store.records import GENESIS, AuditEntry, AuditRow, canonical, sha25
 from sutler.store.state import private_file
 from sutler.system import fs
 
-EVERY = 64
+EVERY = 128
 _PAGE = 5_000
 _TAIL = 8_192
 _LARGEST_CALL = 1_000  # rows that one transaction appends: a patch has at most 200 files

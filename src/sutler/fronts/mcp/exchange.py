@@ -6,6 +6,7 @@ import itertools
 import queue
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -157,7 +158,7 @@ class Metrics:
         self._log = log
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str, str]] = Counter()
-        self._buckets: Counter[float] = Counter()
+        self._buckets: Counter[int] = Counter()
         self._seconds = 0.0
         self._started = time.time()
 
@@ -166,8 +167,7 @@ class Metrics:
         with self._lock:
             self._counts[served.method, served.tool, served.outcome] += 1
             self._seconds += seconds
-            for bound in BOUNDS:
-                self._buckets[bound] += seconds <= bound
+            self._buckets[bisect_left(BOUNDS, seconds)] += 1
         if self._log is not None:
             self._log(msgspec.json.encode(served).decode())
 
@@ -182,8 +182,10 @@ class Metrics:
             labels = f'method="{method}",tool="{tool}",outcome="{outcome}"'
             rows.append(f"sutler_requests_total{{{labels}}} {count}")
         rows.append("# TYPE sutler_request_seconds histogram")
-        for bound in BOUNDS:
-            rows.append(f'sutler_request_seconds_bucket{{le="{bound}"}} {buckets.get(bound, 0)}')
+        below = 0
+        for number, bound in enumerate(BOUNDS):
+            below += buckets.get(number, 0)
+            rows.append(f'sutler_request_seconds_bucket{{le="{bound}"}} {below}')
         rows += [
             f'sutler_request_seconds_bucket{{le="+Inf"}} {total}',
             f"sutler_request_seconds_sum {seconds:.6f}",
