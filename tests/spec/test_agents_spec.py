@@ -326,9 +326,44 @@ def test_every_excerpt_can_be_cited(plant: Plant) -> None:
         assert "lines 7 to 98 left out; next: src/a.txt:99-100]" in excerpt
         assert 'at="src/a.txt:1-6"' in excerpt
         assert answer("search", queries=["line 57"]) == (
-            "src/a.txt:56-58\n56: line 56\n57: line 57\n58: line 58\n\n[1 matches in 1 files]\n"
+            "src/a.txt:56-58\n56- line 56\n57: line 57\n58- line 58\n\n[1 match in 1 file]\n"
         )
         assert answer("get_diff", path="src/a.txt") == "no change"
+
+
+def test_answers_read_as_text_and_say_each_thing_once(plant: Plant) -> None:
+    """Rows instead of JSON, hits that touch as one block, and in a conflict the file's lines once,
+    with the version that a repetition has to name.
+    """
+    project = plant(
+        {"src/a.py": "import os\n\n\ndef parse_date():\n    return 1\n", "b.txt": "x\n"}
+    )
+    with stdio(project, "--writable", "**") as wire:
+
+        def answer(name: str, **arguments: object) -> str:
+            return str(wire.call(name, **arguments)["content"][0]["text"])
+
+        assert answer("list_files") == "b.txt\nsrc/a.py\n"
+        assert answer("list_files", globs=["*.rs"]) == "[no files]\n"
+        assert answer("outline", path="src/a.py") == "1: import os\n4: def parse_date()\n"
+        assert answer("search", queries=["def", "return"]) == (
+            "src/a.py:3-5 (def, return)\n3- \n4: def parse_date():\n5:     return 1\n\n"
+            "[2 matches in 2 files]\n"
+        )
+        assert "\n  src/a.py:4-5 parse_date\n" in answer("rank", goal="parse_date returns 1")
+        assert answer("rank", goal="xyzzy") == "[none]\n"
+        assert answer("read_file", path="src").startswith("src is a folder\n")
+        answer("read_file", path="src/a.py")
+        done = answer("edit", path="src/a.py", old="return 1", new="return 2")
+        version = done.split("version ")[1].split("\n")[0]
+        assert done.startswith(f"changed 1 file\nsrc/a.py: version {version}\n--- a/src/a.py\n")
+        assert answer("get_file_history", path="src/a.py").startswith(f"{version} 20")
+        (project / "src/a.py").write_text("import os\n\n\ndef parse_date():\n    return 3\n")
+        met = answer("edit", path="src/a.py", old="return 2", new="return 4")
+        assert met.count("return 3") == 1
+        assert met.splitlines()[-1].startswith("src/a.py is version ")
+        nowhere = answer("edit", path="src/a.py", old="nothing", new="4")
+        assert "parse_date" not in nowhere
 
 
 def test_a_bare_hunk_is_enough_where_the_file_is_given(plant: Plant, sutler: Sutler) -> None:

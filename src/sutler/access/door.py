@@ -106,6 +106,8 @@ class Door:
 
     def _outcome(self, page: Page) -> Outcome:
         sent = self._sent(page.text, page.digest)
+        if not page.text:  # no lines were handed out
+            return sent
         return msgspec.structs.replace(sent, first=page.first, last=page.last)
 
     def _sent(self, text: str, digest: str = "") -> Outcome:

@@ -146,6 +146,12 @@ class Pages:
             ) from None
 
     def _inspect(self, path: RelPath, state: os.stat_result) -> tuple[str, ...]:
+        if stat.S_ISDIR(state.st_mode):
+            raise RefusedError(
+                f"{quote(path) if path else 'the project'} is a folder",
+                rule="only regular text files are read, never through links",
+                next_step=f"list_files with the glob {quote(f'{path}/**' if path else '**')}",
+            )
         if not stat.S_ISREG(state.st_mode):
             raise _problem(Problem(path, "special", "not a regular file"))
         if state.st_nlink > 1:

@@ -110,8 +110,10 @@ def _regex(query: str, ignore_case: bool) -> Matcher:
     try:
         compiled = re2.compile(query, options)
     except re2.error as fault:
+        reason = fault.args[0] if fault.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise UsageError(
-            f"not a regular expression: {str(fault)[:120]}",
+            f"not a regular expression: {text[:120]}",
             rule="RE2 syntax, without look-around and back-references",
             next_step="simplify the pattern, or search for a literal",
         ) from None

@@ -108,7 +108,7 @@ def stale(door: Door, path: RelPath, base: str) -> ConflictError:
 def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> ConflictError:
     """An edit that does not fit: where it was looked for, as the file is."""
     line = _line_in(fault.what)
-    region = _region(clean, line)
+    region = _region(clean, line) if line else ""
     conflict = Conflict(
         path=quote(path),
         kind="mismatch",
@@ -118,10 +118,11 @@ def unfit(door: Door, path: RelPath, clean: str, fault: ConflictError) -> Confli
         proposals=_AGAIN[:1],
     )
     step = f"{fault.next_step}; " if fault.next_step else ""
+    step += f"around line {line} the file holds:\n{region}" if region else _AGAIN[0]
     return ConflictError(
         f"{quote(path)}: {fault.what}",
         rule=fault.rule,
-        next_step=f"{step}the file holds:\n{region}",
+        next_step=step,
         conflict=conflict,
     )
 
@@ -218,7 +219,7 @@ def _suggestion(
 
 
 def _line_in(what: str) -> int:
-    """The line an error names, to show the file around it."""
+    """The line an error names, to show the file around it; 0 for none."""
     words = what.replace(",", " ").replace(":", " ").split()
     for word, number in pairwise(words):
         if (
@@ -227,7 +228,7 @@ def _line_in(what: str) -> int:
             and words[words.index(word) - 1] != "patch"
         ):
             return int(number)
-    return 1
+    return 0
 
 
 def _region(text: str, line: int) -> str:

@@ -5,12 +5,14 @@ ledger.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from sutler.access.door import Args, Door
 from sutler.access.setup import Progress
+from sutler.budget.task_fit import RankedRegion, ranked_regions
 from sutler.errors import ConflictError, UsageError
 from sutler.pack import receipts
 from sutler.pack.project import Project
@@ -21,6 +23,8 @@ from sutler.secrets.cleaner import told, told_all
 from sutler.store.records import Outcome
 
 MOST_TOKENS = 1_000_000
+_REGIONS, _LIKELY = 3, 0.05
+"""Regions that a ranking names for each file, and the least probability of one."""
 _CURSOR = re.compile(r"([0-9]{1,9})@([0-9a-f]{16})")
 
 
@@ -50,10 +54,14 @@ class Packed(Struct, frozen=True):
 
 
 class RankedFile(Struct, frozen=True):
+    """A file with its most probable regions, as `start-end name`. `lines` are those that the task
+    names."""
+
     path: str
     score: float
     reasons: tuple[str, ...]
     lines: tuple[int, ...] = ()
+    regions: tuple[str, ...] = ()
 
 
 def pack(
@@ -136,7 +144,9 @@ def rank(door: Door, goal: str, limit: int) -> tuple[RankedFile, ...]:
 
     def work(progress: Progress) -> tuple[RankedFile, ...]:
         project = _project(door, progress)
-        return tuple(map(_ranked, project.ranking(project.scan(), goal).ranked[:limit]))
+        ranking = project.ranking(project.scan(), goal)
+        regions = ranked_regions(ranking, limit, _REGIONS)
+        return tuple(map(_ranked, ranking.ranked[:limit], regions))
 
     def perform(_: RelPath) -> tuple[tuple[RankedFile, ...], Outcome]:
         ranked = door.aside(work, tuple[RankedFile, ...])
@@ -160,8 +170,11 @@ def why(door: Door, path: str) -> Verdict:
     return door.enter("why", path, (), perform, effect="list")
 
 
-def _ranked(file: Ranked) -> RankedFile:
-    return RankedFile(quote(file.path), round(file.score, 4), file.reasons[:3], file.lines[:20])
+def _ranked(file: Ranked, regions: Iterable[RankedRegion]) -> RankedFile:
+    likely = [part for part in regions if part.chance >= _LIKELY]
+    places = tuple(f"{part.start}-{part.end} {part.name}".rstrip() for part in likely)
+    path, score = quote(file.path), round(file.score, 4)
+    return RankedFile(path, score, file.reasons[:3], file.lines[:20], places)
 
 
 def _project(door: Door, progress: Progress | None = None) -> Project:

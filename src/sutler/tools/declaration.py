@@ -12,13 +12,22 @@ import msgspec
 from msgspec import Struct
 
 from sutler.access.door import Door
-from sutler.access.search import Found
+from sutler.access.outline import Symbol
+from sutler.access.search import Found, Hit
 from sutler.edits.file_access import delimited
 from sutler.edits.writer import Writer
 from sutler.errors import ConflictError, DeniedError, SutlerError, UsageError
 from sutler.paths import ROOT
-from sutler.store.records import Call, Conflict, Effect, Reading
-from sutler.tools.context import PackText
+from sutler.store.records import (
+    Call,
+    Conflict,
+    Effect,
+    Listing,
+    PatchResult,
+    Reading,
+    Version,
+)
+from sutler.tools.context import PackText, RankedFile
 
 ParamType = Literal["string", "integer", "boolean", "strings"]
 MOST = 12
@@ -235,31 +244,33 @@ def output_schema(tool: Tool) -> dict[str, object]:
 
 
 def text_of(answer: object) -> str:
-    """What a model reads: file content between delimiters, errors as sentences, the rest as
-    JSON.
+    """What a model reads of an answer: content between delimiters, rows, errors as sentences, and
+    each thing once. JSON for the answers that have no rows of their own.
     """
-    if isinstance(answer, Reading):
-        return _reading(answer)
-    if isinstance(answer, Found):
-        return _hits(answer)
-    if isinstance(answer, PackText):
-        return answer.text + (f"\n[more: cursor {answer.next}]\n" if answer.next else "")
-    if isinstance(answer, Failure):
-        error = answer.error
-        lines = [
-            error.what,
-            f"rule: {error.rule}" if error.rule else "",
-            f"next: {error.next}" if error.next else "",
-        ]
-        if error.conflict is not None:
-            lines.append(msgspec.json.encode(error.conflict).decode())
-        return "\n".join(line for line in lines if line)
     if isinstance(answer, str):
         return answer
+    if answer == ():
+        return "[none]\n"
+    for kind, text in _TEXTS.items():
+        if isinstance(answer, kind):
+            return str(text(answer))
+        if isinstance(answer, tuple) and answer and isinstance(answer[0], kind):
+            return "".join(f"{text(row)}\n" for row in answer)
     try:
         return msgspec.json.encode(answer).decode()
     except UnicodeEncodeError:  # a name or a line that is not UTF-8
         return str(msgspec.to_builtins(answer)).encode("utf-8", "backslashreplace").decode()
+
+
+def _more(cursor: str) -> str:
+    return f"[more: cursor {cursor}]\n" if cursor else ""
+
+
+def _listing(listing: Listing) -> str:
+    paths = "".join(f"{path}\n" for path in listing.paths) or "[no files]\n"
+    withheld = f"[{listing.withheld:,} withheld]\n" if listing.withheld else ""
+    unread = f"[{listing.problems:,} could not be read]\n" if listing.problems else ""
+    return f"{paths}{withheld}{unread}{_more(listing.next)}"
 
 
 def _reading(reading: Reading) -> str:
@@ -267,20 +278,84 @@ def _reading(reading: Reading) -> str:
         place = f"{reading.path}:{reading.first}-{reading.last}"
         return f"{place}: unchanged, version {reading.version}\n"
     notes = "".join(f"[note: {note}]\n" for note in reading.notes)
-    more = f"[more: cursor {reading.next}]\n" if reading.next else ""
-    return f"{delimited(reading)}{notes}{more}"
+    return f"{delimited(reading)}{notes}{_more(reading.next)}"
 
 
-def _hits(answer: Found) -> str:
-    """Hits below their places, each line with its number in the file."""
-    blocks = []
-    for hit in answer.hits:
-        lines = hit.text.split("\n")
-        queries = f" ({', '.join(hit.queries)})" if hit.queries else ""
-        rows = [f"{hit.first + at}: {line}" for at, line in enumerate(lines)]
-        place = f"{hit.path}:{hit.first}-{hit.first + len(lines) - 1}"
-        blocks.append("\n".join([f"{place}{queries}", *rows]))
-    skipped = f", {answer.skipped:,} skipped" if answer.skipped else ""
-    ended = f"; stopped at {answer.stopped}, narrow the search" if answer.stopped else ""
-    blocks.append(f"[{len(answer.hits):,} matches in {answer.files:,} files{skipped}{ended}]")
-    return "\n\n".join(blocks) + "\n"
+def _pack(pack: PackText) -> str:
+    return f"{pack.text}\n{_more(pack.next)}" if pack.next else pack.text
+
+
+def _symbol(symbol: Symbol) -> str:
+    return f"{symbol.line}: {'  ' * symbol.level}{symbol.text}"
+
+
+def _ranked(file: RankedFile) -> str:
+    named = f" (named: {', '.join(map(str, file.lines))})" if file.lines else ""
+    regions = "".join(f"\n  {file.path}:{region}" for region in file.regions)
+    return f"{file.score:.3f} {file.path}{named}: {'; '.join(file.reasons)}{regions}"
+
+
+def _version(version: Version) -> str:
+    note = f": {version.note}" if version.note else ""
+    what = f"{version.origin} by {version.author}, {version.size:,} bytes"
+    return f"{version.id} {version.at} {what}{note}"
+
+
+def _written(result: PatchResult) -> str:
+    states = [f"version {file.version}" if file.version else "deleted" for file in result.files]
+    files = "".join(
+        f"{file.path}: {state}\n" for file, state in zip(result.files, states, strict=True)
+    )
+    notes = "".join(f"[note: {note}]\n" for note in result.notes)
+    return f"{result.message}\n{files}{notes}{result.diff}"
+
+
+def _failure(failure: Failure) -> str:
+    error = failure.error
+    lines = [error.what, *([f"rule: {error.rule}"] if error.rule else [])]
+    lines += [f"next: {error.next}"] if error.next else []
+    if error.conflict is not None:
+        for conflict in (error.conflict, *error.conflict.others):
+            if conflict.region and conflict.region not in error.next:
+                lines.append(f"{conflict.path} holds:\n{conflict.region}")
+            lines.append(f"{conflict.path} is version {conflict.current_version or 'none'}")
+    return "\n".join(lines)
+
+
+def _found(found: Found) -> str:
+    """Hits below their places, as grep shows them: `12:` a line that matches, `13-` one beside it.
+    Hits that touch are one block.
+    """
+    blocks: list[list[Hit]] = []
+    for hit in found.hits:
+        last = blocks[-1][-1] if blocks else None
+        if last is not None and last.path == hit.path and hit.first <= _end(last) + 1:
+            blocks[-1].append(hit)
+        else:
+            blocks.append([hit])
+    skipped = f", {found.skipped:,} skipped" if found.skipped else ""
+    ended = f"; stopped at {found.stopped}, narrow the search" if found.stopped else ""
+    matches = "1 match" if len(found.hits) == 1 else f"{len(found.hits):,} matches"
+    files = "1 file" if found.files == 1 else f"{found.files:,} files"
+    total = f"[{matches} in {files}{skipped}{ended}]\n"
+    return "\n\n".join([*map(_block, blocks), total])
+
+
+def _end(hit: Hit) -> int:
+    return hit.first + hit.text.count("\n")
+
+
+def _block(hits: list[Hit]) -> str:
+    rows = {hit.first + at: line for hit in hits for at, line in enumerate(hit.text.split("\n"))}
+    matching = {hit.line for hit in hits}
+    queries = ", ".join(dict.fromkeys(query for hit in hits for query in hit.queries))
+    place = f"{hits[0].path}:{hits[0].first}-{max(rows)}{f' ({queries})' if queries else ''}"
+    shown = (f"{n}{':' if n in matching else '-'} {rows[n]}" for n in sorted(rows))
+    return "\n".join([place, *shown])
+
+
+_TEXTS: dict[type, Callable[[Any], str]] = {
+    Listing: _listing, Reading: _reading, Found: _found, PackText: _pack, Symbol: _symbol,
+    RankedFile: _ranked, Version: _version, PatchResult: _written, Failure: _failure,
+}  # fmt: skip
+"""How each kind of answer, or a row of it, is written."""
