@@ -106,9 +106,8 @@ class Door:
 
     def _outcome(self, page: Page) -> Outcome:
         sent = self._sent(page.text, page.digest)
-        if not page.text:  # no lines were handed out
-            return sent
-        return msgspec.structs.replace(sent, first=page.first, last=page.last)
+        first, last = (page.first, page.last) if page.text else (0, 0)
+        return msgspec.structs.replace(sent, first=first, last=last)
 
     def _sent(self, text: str, digest: str = "") -> Outcome:
         size = len(text.encode("utf-8", "replace"))
@@ -246,7 +245,7 @@ class Door:
         return msgspec.structs.replace(outcome, seen=seen, facts=(fact,))
 
     def remember(self, path: RelPath, page: Page) -> None:
-        """The same at once, for an answer that must already know of it."""
+        """The same at once, for an answer that must already know."""
         outcome = self._remembered(path, page, Outcome())
         for fact in outcome.facts:
             self.gate.store.put_fact(*fact)
@@ -257,9 +256,7 @@ class Door:
         return f"{self.setup.ruleset} {quote(path)}"
 
     def get_excerpt(self, path: str, max_lines: int = 80) -> Reading:
-        """A file's beginning and end in at most `max_lines` lines, with a line between that says
-        what was left out.
-        """
+        """A file's beginning and end in at most `max_lines` lines, and what was left out."""
 
         def perform(where: RelPath) -> tuple[Reading, Outcome]:
             if max_lines < 1:
