@@ -58,10 +58,20 @@ def condensed(text: str, path: str, mode: CondenseMode = "all") -> Condensed | N
         if name.endswith(endings):
             shorter = change(text)
             return Condensed(shorter, kind) if shorter and len(shorter) < len(text) else None
-    if len(text) < LONG_RUN or max(map(len, text.split("\n"))) < LONG_RUN:
+    if not _has_long_line(text):
         return None
     shorter = condensed_literals(text)
     return Condensed(shorter, "literals") if len(shorter) < len(text) else None
+
+
+def _has_long_line(text: str) -> bool:
+    start = 0
+    while start + LONG_RUN <= len(text):
+        end = text.rfind("\n", start, start + LONG_RUN)
+        if end < 0:
+            return True
+        start = end + 1  # all lines before are short, since they fit into the window
+    return False
 
 
 def condensed_literals(text: str) -> str:

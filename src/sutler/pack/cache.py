@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from sutler.budget.fit import Loaded
 from sutler.formats.document import CleanText, Finding, Section
-from sutler.scan.root import Blob
+from sutler.scan.root import Blob, Root
 from sutler.scan.snapshot import FileEntry
 from sutler.store import home
 from sutler.store.state import project_id
@@ -33,6 +33,7 @@ from sutler.version import VERSION
 if TYPE_CHECKING:
     from sutler.budget.selection import Request
     from sutler.config import Settings
+    from sutler.scan.classify import Classified
 
 _FORMAT = 7
 _CHECK = 4  # bytes of the checksum
@@ -295,7 +296,7 @@ def _lazy_lines(text: str) -> Iterator[str]:
 T = TypeVar("T")
 
 
-def encoded(content: Struct) -> bytes:
+def encoded(content: object) -> bytes:
     """With a checksum before it: a cache that the disk lost a part of must not be believed."""
     data = msgspec.msgpack.encode(content)
     return crc32(data).to_bytes(_CHECK, "little") + data
@@ -308,6 +309,31 @@ def decoded(data: bytes | None, kind: type[T]) -> T | None:
         return msgspec.msgpack.decode(memoryview(data)[_CHECK:], type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def kept_for_tree(
+    name: str,
+    root: Root,
+    files: Iterable[Classified],
+    make: Callable[[], T],
+    kind: type[T],
+    environ: Mapping[str, str],
+) -> T:
+    """What follows from a tree's files, from the cache for as long as none of them changes. Not
+    kept if one was changed so shortly before that it may change again unnoticed.
+    """
+    started, entries = time.time_ns(), [entry for entry, _ in files]
+    keys = [stat_key(entry) for entry in entries]
+    names = "\0".join([VERSION, *(entry.path for entry in entries)])
+    state = sha256(names.encode("utf-8", "surrogatepass") + msgspec.msgpack.encode(keys)).digest()
+    place = f"{name}-{project_id(root.host_path, home.key(environ))}.bin"
+    kept = home.cached(place, environ) or b""
+    value = decoded(kept[len(state) :], kind) if kept.startswith(state) else None
+    if value is None:
+        value = make()
+        if max((max(key[1:3]) for key in keys), default=0) < started - RACY_NS:
+            home.keep(place, state + encoded(value), environ, durable=False)
+    return value
 
 
 def _figures_name(name: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 import sutler.config as config
@@ -22,7 +23,7 @@ from sutler.budget.selection import (
 )
 from sutler.config import Settings
 from sutler.formats.document import CleanText
-from sutler.pack.cache import PackCache, cache_for
+from sutler.pack.cache import PackCache, cache_for, kept_for_tree
 from sutler.pack.tree_secrets import TreeSecrets
 from sutler.paths import RelPath
 from sutler.scan.classify import facts_of
@@ -66,6 +67,15 @@ are."""
 UNTICKED = Rule("selection", "unticked by you")
 RANKED = 500
 """Files that get a rank; what comes after them has next to nothing to do with the task."""
+
+
+class _Numbered(Struct):
+    """Key files, and how many files use each, by their number: a path may hold a secret, and the
+    cache holds none.
+    """
+
+    keys: list[int]
+    users: dict[int, int]
 
 
 class Scope:
@@ -264,14 +274,22 @@ class Scope:
 
     def standing(self, classified: Classified) -> Standing:
         """Which files matter most, by what uses them: the order of a limited pack without a task."""
-        from time import time_ns
+        root, paths = self.opened(), [entry.path for entry, _ in classified]
 
-        from sutler.pack.sources import central_files
-        from sutler.survey.keys import key_files
+        def make() -> _Numbered:
+            from sutler.pack.sources import standing_of  # a start-up that a cached order spares
 
-        users = central_files(self.opened(), classified, time_ns(), os.environ)
-        keys = frozenset(entry.path for entry, _ in key_files(classified, users))
-        return Standing(keys, users)
+            number = {str(path): at for at, path in enumerate(paths)}
+            keys, users = standing_of(root, classified)
+            return _Numbered(
+                [number[path] for path in keys], {number[path]: n for path, n in users.items()}
+            )
+
+        kept = kept_for_tree("standing", root, classified, make, _Numbered, os.environ)
+        return Standing(
+            frozenset([paths[at] for at in kept.keys]),
+            {paths[at]: n for at, n in kept.users.items()},
+        )
 
     def select(self, snapshot: Snapshot, request: Request) -> Selection:
         """Classify and choose, without a task."""

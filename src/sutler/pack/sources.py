@@ -5,23 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 
-from msgspec import Struct
-
-from sutler.pack.cache import RACY_NS, decoded, encoded, stat_key
 from sutler.paths import basename, dirname
 from sutler.scan.classify import Classified
 from sutler.scan.root import Blob, Root
 from sutler.scan.structured import DocumentError
-from sutler.store import home
-from sutler.store.state import project_id
 from sutler.survey.evidence import is_aside, tree_of
 from sutler.survey.graph import by_imports, centrality, readable
 from sutler.survey.javascript import read_package
+from sutler.survey.keys import key_files
 from sutler.survey.module_files import Package
 from sutler.survey.starts import is_own
-from sutler.version import VERSION
 
 MAX_SOURCES = 4_000
 """Files that take part in the graph, the shallow ones first: what a tree adds beyond that changes
@@ -30,13 +24,6 @@ MAX_BYTES = 300_000
 """A larger file is data, or written by a program."""
 HEAD = 4_000
 """Bytes in which a file's imports are looked for when only an order is wanted."""
-
-
-class Uses(Struct, frozen=True, array_like=True):
-    """How many files use each, for the sources that `key` names."""
-
-    key: str
-    counts: dict[str, int]
 
 
 def own_sources(pairs: Iterable[Classified]) -> list[Classified]:
@@ -99,25 +86,8 @@ def _package_manifests(pairs: Iterable[Classified]) -> list[Classified]:
     ]
 
 
-def central_files(
-    root: Root, pairs: Sequence[Classified], started: int, environ: Mapping[str, str]
-) -> dict[str, int]:
-    """How many files use each. Kept between runs for as long as no source changes; files that
-    changed shortly before `started` (in nanoseconds) may change again unnoticed, and are not
-    relied on."""
-    own = own_sources(pairs)
-    key = _key([*own, *_package_manifests(pairs)])
-    name = f"uses-{project_id(root.host_path, home.key(environ))}.bin"
-    kept = decoded(home.cached(name, environ), Uses)
-    if kept is not None and kept.key == key:
-        return kept.counts
-    counts = centrality(read_sources(root, own, heads=True), workspace_packages(root, pairs))
-    newest = max((max(entry.mtime_ns, entry.ctime_ns) for entry, _ in own), default=0)
-    if own and newest < started - RACY_NS:
-        home.keep(name, encoded(Uses(key, counts)), environ, durable=False)
-    return counts
-
-
-def _key(own: Sequence[Classified]) -> str:
-    state = repr([VERSION, *((entry.path, stat_key(entry)) for entry, _ in own)])
-    return sha256(state.encode("utf-8", "surrogatepass")).hexdigest()
+def standing_of(root: Root, pairs: Sequence[Classified]) -> tuple[Iterable[str], Mapping[str, int]]:
+    """The key files, and how many files use each file."""
+    sources = read_sources(root, own_sources(pairs), heads=True)
+    users = centrality(sources, workspace_packages(root, pairs))
+    return [entry.path for entry, _ in key_files(pairs, users)], users

@@ -40,16 +40,15 @@ _LEARNED = 1_000  # values from texts that a server was asked for
 
 def survey_order(entries: Iterable[FileEntry]) -> list[Choice]:
     """The files to look through: what is neither code nor prose first, then by path, as many as
-    `SURVEY_BYTES` allow. The result depends on the tree alone.
+    `SURVEY_BYTES` allow. The result depends on the tree alone; `entries` are sorted by path.
     """
-    small = (entry for entry in entries if entry.size <= _LARGEST)
-    rows = [Choice(entry, facts_of(entry.path), 0, 0.0, "") for entry in small]
-    rows.sort(key=lambda row: (row.facts.category in _LATER, row.entry.path))
+    small = [entry for entry in entries if entry.size <= _LARGEST]
+    small.sort(key=lambda entry: facts_of(entry.path).category in _LATER)  # by path they are
     room, files = SURVEY_BYTES, []
-    for row in rows:
-        if row.entry.size <= room:
-            room -= row.entry.size
-            files.append(row)
+    for entry in small:
+        if entry.size <= room:
+            room -= entry.size
+            files.append(Choice(entry, facts_of(entry.path), 0, 0.0, ""))
     return files
 
 

@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from sutler.paths import RelPath
 from sutler.scan import git
 from sutler.scan.folders import (
     Findings,
@@ -30,7 +29,7 @@ from sutler.scan.ignore import IGNORE_NAMES, Node
 from sutler.scan.judge import NOWHERE, Ground, Judge, Verdict
 from sutler.scan.name_rules import resembles
 from sutler.scan.root import DIRECTORY, Root, problem_of
-from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules
+from sutler.scan.snapshot import Excluded, Problem, Rule, ScanRules
 from sutler.system import fs, offered
 
 WINDOW: Final = 128
@@ -260,32 +259,23 @@ class Descent:
 
     def files(self, frame: Frame, prefix: str, rows: Sequence[Row]) -> None:
         """The hot loop: one dictionary look-up for each file."""
-        node, found, limit = frame.node, self.found, self.rules.skip_file_bytes
+        node, admit, mounts = frame.node, self.found.admit, self.mounts
         plain = self.by_name and not (node.live or frame.guarded)
-        seen, mounts, owner, add = node.files, self.mounts, self.owner, found.entries.append
-        for name, mode, size, mtime_ns, ctime_ns, inode, links, uid in rows:
-            # A RelPath by construction; a call costs time here.
-            path: RelPath = prefix + name  # type: ignore[assignment]
+        seen = node.files
+        for name, state in rows:
+            path = prefix + name
             if mounts and path in mounts:
-                found.mounted(path)
+                self.found.mounted(path)
                 continue
             verdict = seen.get(name, _UNSEEN) if plain else _UNSEEN
             if verdict is _UNSEEN:
                 verdict = self.file_verdict(frame, name, path, plain)
             if (verdict or frame.closed) and self.out(frame, verdict, path):  # type: ignore[arg-type]  # a Verdict
                 continue
-            if mode & 0o170000 != 0o100000 or (
-                limit is not None and size > limit and found.too_large(path, size)
-            ):
-                if mode:
-                    found.unfit(path, mode, size)
-                else:
-                    found.problems.append(problem_of(path, OSError(size, "")))
-                continue
-            if links > 1 and uid != owner:
-                found.foreign_link(path)
-                continue
-            add(FileEntry(path, size, mtime_ns, inode, mode, links, False, ctime_ns))
+            if isinstance(state, OSError):
+                self.found.problems.append(problem_of(path, state))
+            else:
+                admit(path, state)
 
     def file_verdict(self, frame: Frame, name: str, path: str, plain: bool) -> Verdict | None:
         verdict = self.judge.verdict(frame.node, name, False, path)

@@ -19,11 +19,8 @@ from sutler.scan.root import DIRECTORY, canonical, problem_of
 from sutler.scan.snapshot import Excluded, FileEntry, Problem, Rule, ScanRules, Snapshot
 from sutler.system import fs
 
-Row = tuple[str, int, int, int, int, int, int, int]
-"""A file as a folder lists it: name, mode, size, times of change of content and of state, inode,
-links, owner. One that could not be looked at has the mode 0, and its error's number in place of the
-size.
-"""
+Row = tuple[str, os.stat_result | OSError]
+"""A file as a folder lists it: its name, and its state or why it has none."""
 
 Listed = tuple[list[str], list[Row], list[str]]
 """What lies in a folder, in no order: the names of folders, everything else, and every name that
@@ -41,26 +38,17 @@ def listed(fd: int) -> Listed:
     """What lies in the folder `fd`."""
     folders: list[str] = []
     files: list[Row] = []
-    dotted: list[str] = []
     with fs.scandir(fd) as listing:
         batch = list(listing)
     for entry in batch:
-        name = entry.name
-        if name[0] == ".":
-            dotted.append(name)
         if entry.is_dir(follow_symlinks=False):
-            folders.append(name)
+            folders.append(entry.name)
             continue
         try:
-            state = entry.stat(follow_symlinks=False)
+            files.append((entry.name, entry.stat(follow_symlinks=False)))
         except OSError as error:
-            files.append((name, 0, error.errno or 0, 0, 0, 0, 0, 0))
-            continue
-        times = state.st_mtime_ns, state.st_ctime_ns
-        files.append(
-            (name, state.st_mode, state.st_size, *times, state.st_ino, state.st_nlink, state.st_uid)
-        )
-    return folders, files, dotted
+            files.append((entry.name, error))
+    return folders, files, [entry.name for entry in batch if entry.name[0] == "."]
 
 
 def entered(fd: int, name: str, device: int) -> Entered:
@@ -299,19 +287,19 @@ class Findings:
 
     def admit(self, path: str, state: os.stat_result, named: bool = False) -> None:
         """A regular file of a fitting size becomes an entry."""
-        mode, size, limit = state.st_mode, state.st_size, self.limit
-        large = limit is not None and size > limit and self.too_large(path, size)
-        if large or not stat.S_ISREG(mode):
+        mode, size, links = state.st_mode, state.st_size, state.st_nlink
+        large = self.limit is not None and size > self.limit and self.too_large(path, size)
+        if large or mode & 0o170000 != stat.S_IFREG:
             self.unfit(path, mode, size)
-            return
-        if state.st_nlink > 1 and state.st_uid != self.owner:
+        elif links > 1 and state.st_uid != self.owner:
             self.foreign_link(path)
-            return
-        times = state.st_mtime_ns, state.st_ctime_ns
-        entry = FileEntry(
-            RelPath(path), size, times[0], state.st_ino, mode, state.st_nlink, named, times[1]
-        )
-        self.entries.append(entry)
+        else:
+            # A RelPath by construction; a call costs time here.
+            place: RelPath = path  # type: ignore[assignment]
+            times = state.st_mtime_ns, state.st_ctime_ns
+            self.entries.append(
+                FileEntry(place, size, times[0], state.st_ino, mode, links, named, times[1])
+            )
 
     def too_large(self, path: str, size: int) -> bool:
         """Whether a file above the size rule stays out: not if a pack shows a short form of it."""
