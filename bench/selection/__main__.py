@@ -34,6 +34,7 @@ from bench.selection.packs import Bench, visible_lines
 from sutler.formats import parse
 from sutler.pack.scope import GOAL_LIMIT, RANKED
 from sutler.ranking import WEIGHTS, Reader, Weights, rank
+from sutler.ranking.history import Past
 from sutler.ranking.score import Ranked
 from sutler.tokens.counter import counter_for
 
@@ -145,7 +146,7 @@ def _measure(
         }
         if name == "sutler":
             results[name] |= _pack_row(
-                reader, instance, ranked, {path: tree[path] for path in sizes}, git_dir
+                reader, instance, ranked, {path: tree[path] for path in sizes}, git_dir, past
             )
     if built:
         results["sutler"]["index s"] = built
@@ -161,6 +162,7 @@ def _pack_row(
     ranked: tuple[Ranked, ...],
     tree: dict[str, Blob],
     git_dir: str,
+    past: Past,
 ) -> Row:
     """Gold lines visible in the rendered packs, and how full these are."""
     row: Row = {}
@@ -174,14 +176,14 @@ def _pack_row(
             row[name] = measure.visible_share(visible_lines(text, bench), instance.wanted)
             if text:
                 row[fill] = len(text) / budget
-        row |= _line_row(bench, instance, ranked)
+        row |= _line_row(bench, instance, ranked, past)
     return row
 
 
-def _line_row(bench: Bench, instance: Instance, ranked: tuple[Ranked, ...]) -> Row:
+def _line_row(bench: Bench, instance: Instance, ranked: tuple[Ranked, ...], past: Past) -> Row:
     """Line figures of the pack that stops by itself, and of packs that are filled."""
     gold = lines.gold_lines(instance.wanted, bench.texts(item.path for item in instance.wanted))
-    text = bench.pack(ranked, GOAL_LIMIT[True][0], "tokens", fill=False)
+    text = bench.pack(ranked, GOAL_LIMIT[True][0], "tokens", fill=False, past=past)
     row = lines.line_figures(visible_lines(text, bench), gold, lines.STOP)
     row["tokens"] = float(counter_for("tokens", "o200k_base")(text))
     row["abstained"] = float(bool(text) and parse(text).listing.abstained)

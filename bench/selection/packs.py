@@ -23,6 +23,8 @@ from sutler.formats import parse
 from sutler.formats.document import CleanText, Preamble, Section
 from sutler.formats.tree import drawing_limit, drawn_within
 from sutler.paths import RelPath
+from sutler.ranking.companions import companions_of
+from sutler.ranking.history import Past
 from sutler.ranking.reader import Reader
 from sutler.ranking.score import Ranked
 from sutler.scan.classify import facts_of
@@ -58,7 +60,13 @@ class Bench:
         self._blobs.close()
 
     def pack(
-        self, ranked: tuple[Ranked, ...], limit: int, unit: Unit = "chars", *, fill: bool = True
+        self,
+        ranked: tuple[Ranked, ...],
+        limit: int,
+        unit: Unit = "chars",
+        *,
+        fill: bool = True,
+        past: Past | None = None,
     ) -> str:
         """The text of `pack --goal QUERY --fill` with a limit, or without `fill` that of the pack
         that stops by itself; nothing where the goal alone is over the limit.
@@ -71,7 +79,8 @@ class Bench:
         selection = choose(self._files, request, scores)
         drawing = drawn_within(self._paths, count, drawing_limit(limit, task=True))
         preamble = Preamble("project", self._clean(query, ""), CleanText(drawing))
-        ranking = Ranking(query, self._reader, ranked)
+        companions = companions_of(query, ranked, self._reader, past) if past else ()
+        ranking = Ranking(query, self._reader, ranked, companions=companions)
         try:
             ledger = Ledger(request, count, preamble, len(selection.choices))
             materials = map(self._fetch, task_order(selection.choices, ranking))

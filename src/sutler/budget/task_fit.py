@@ -21,6 +21,7 @@ from sutler.budget.selection import Choice
 from sutler.formats.document import CleanText, Listing, Section
 from sutler.languages.facts import Region
 from sutler.paths import Span, quote
+from sutler.ranking.companions import Companion
 from sutler.ranking.reader import Reader
 from sutler.ranking.region_worth import scores_of, traits_of
 from sutler.ranking.score import Ranked
@@ -36,6 +37,10 @@ them."""
 NEXT = 5
 """Regions after the stop that a pack names."""
 
+TEST_SHARE, LEAST_TEST = 10, 100
+"""A region of the best file's test may cost a tenth of the regions that the stop rule chose, or
+this much."""
+
 REVIEWED = 1_500
 """Tokens that a review has for functions beyond the diff; four times as many characters."""
 _CONTEXT = 3  # unchanged lines that a diff shows around a change
@@ -46,13 +51,14 @@ TOKEN_PRICES, CHARACTER_PRICES = Prices(header=75, gap=20), Prices(header=260, g
 
 
 class Ranking(Struct, frozen=True):
-    """A task, the index it was asked of, and the files in the order of their worth. A review has
-    the `changed` lines of each file, and may have no task."""
+    """A task, the index it was asked of, the files in the order of their worth, and the companions
+    of the best. A review has the `changed` lines of each file, and may have no task."""
 
     task: str
     reader: Reader
     ranked: tuple[Ranked, ...]
     changed: Mapping[str, tuple[int, ...]] = {}
+    companions: tuple[Companion, ...] = ()
 
 
 class RankedRegion(Struct, frozen=True):
@@ -94,8 +100,10 @@ def task_order(choices: Sequence[Choice], ranking: Ranking) -> list[Choice]:
     """The choices that a task may show, in the order they are loaded: pinned files, those with
     changed lines, the best ranked."""
     by_path: dict[str, Choice] = {choice.path: choice for choice in choices if not choice.pinned}
-    paths = dict.fromkeys([*ranking.changed, *(file.path for file in ranking.ranked[:CANDIDATES])])
-    ranked = [by_path[path] for path in paths if path in by_path]
+    paths = [*ranking.changed, *(file.path for file in ranking.ranked[:CANDIDATES])]
+    # Not earlier: the place of a file counts for its probability.
+    paths[VARIETY - 1 : VARIETY - 1] = [one.path for one in ranking.companions if one.test]
+    ranked = [by_path[path] for path in dict.fromkeys(paths) if path in by_path]
     return [*(choice for choice in choices if choice.pinned), *ranked]
 
 
@@ -138,6 +146,8 @@ def fit_task(
 def _files(ranking: Ranking) -> dict[str, Ranked]:
     """The ranked files by path. The task points at the lines that changed, too."""
     files = {file.path: file for file in ranking.ranked}
+    for companion in ranking.companions:
+        files.setdefault(companion.path, Ranked(companion.path, 0.0))
     for path, lines in ranking.changed.items():
         file = files.get(path, Ranked(path, 0.0))
         files[path] = replace(file, lines=tuple(sorted({*file.lines, *lines})))
@@ -177,10 +187,17 @@ def _shared_out(
         files = _judged(offers, materials)
         stop = stop_at(files, chances(files), request.stop)
         following = [(offers[i].path, offers[i].regions[j]) for i, j in stop.rest[:NEXT]]
-        room = limit - ledger.reserve(_stated(stop, following))
+        stated = _stated(stop, following, ranking.companions)
+        room = limit - ledger.reserve(stated)
         order = list(dict.fromkeys([*changed, *_real(stop, offers)]))
+        order[1:1] = _of_test(order, offers, ranking)
         grants = fit_below(offers, order, room, measure, prices)
-        stated = _stated(stop, [item for item in following if not _shows(grants, *item)])
+        entered = {grant.path for grant in grants}
+        stated = _stated(
+            stop,
+            [item for item in following if not _shows(grants, *item)],
+            [one for one in ranking.companions if one.path not in entered],
+        )
     paid = (ledger.pay(section(grant)) for grant in grants)
     return [item for item in paid if item is not None], stated
 
@@ -239,10 +256,33 @@ def _shows(grants: Sequence[Grant], path: str, region: Region) -> bool:
     return False
 
 
-def _stated(stop: Stop, following: Sequence[tuple[str, Region]]) -> Listing:
-    """The expected precision and recall, and the regions after the stop."""
-    expected = round(stop.precision, 2), round(stop.recall, 2)
-    return Listing(expected=expected, next=_cited(following))
+def _of_test(
+    order: Sequence[tuple[int, int]], offers: Sequence[Offer], ranking: Ranking
+) -> list[tuple[int, int]]:
+    """The best region of the best file's test, where the stop rule chose none of it and it is
+    small."""
+    paths = {companion.path for companion in ranking.companions if companion.test}
+    chosen = {i for i, _ in order}
+    room = max(LEAST_TEST, sum(offers[i].prices[j] for i, j in order) // TEST_SHARE)
+    rows = [
+        (-offer.scores[j], i, j)
+        for i, offer in enumerate(offers)
+        if offer.path in paths and i not in chosen
+        for j, region in enumerate(offer.regions)
+        if region.kind == "function" and offer.scores[j] > 0 and offer.prices[j] <= room
+    ]
+    return [(i, j) for _, i, j in sorted(rows)[:1]]
+
+
+def _stated(
+    stop: Stop, following: Sequence[tuple[str, Region]], companions: Sequence[Companion]
+) -> Listing:
+    """The expected precision and recall, the regions after the stop, and the companions."""
+    return Listing(
+        expected=(round(stop.precision, 2), round(stop.recall, 2)),
+        next=_cited(following),
+        companions=tuple(map(str, companions)),
+    )
 
 
 def _cited(regions: Sequence[tuple[str, Region]]) -> tuple[str, ...]:

@@ -143,6 +143,7 @@ class Title(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     expected: tuple[float, float] | None = None  # precision and recall of the lines shown
     next: tuple[str, ...] = ()  # the regions after the stop
     abstained: bool = False
+    companions: tuple[str, ...] = ()  # `path: reason` of files that belong to a change
 
 
 class End(Struct, frozen=True, forbid_unknown_fields=True):
@@ -284,6 +285,7 @@ def title_of(preamble: Preamble, listing: Listing, line_numbers: bool) -> Title:
         expected=listing.expected,
         next=listing.next,
         abstained=listing.abstained,
+        companions=listing.companions,
     )
 
 

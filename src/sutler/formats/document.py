@@ -70,14 +70,16 @@ class Section(Struct, frozen=True, gc=False):
 
 class Listing(Struct, frozen=True):
     """Files that are named but not shown, and the number of files not named. A pack for a task also
-    states the `expected` precision and recall of its lines, and the `next` regions after the cut,
-    as `path:start-end`. `abstained`: no file fits the task."""
+    states the `expected` precision and recall of its lines, the `next` regions after the cut, as
+    `path:start-end`, and `companions` of its best file, as `path: reason`. `abstained`: no file
+    fits the task."""
 
     paths: tuple[RelPath, ...] = ()
     unnamed: int = 0
     expected: tuple[float, float] | None = None
     next: tuple[str, ...] = ()
     abstained: bool = False
+    companions: tuple[str, ...] = ()
 
 
 class Part(Struct, frozen=True):

@@ -142,6 +142,7 @@ def read(data: bytes) -> Pack:
         title.expected,
         title.next,
         title.abstained,
+        title.companions,
     )
     seal = sha256()
     dressed = [dress(json, section, numbers) for section in sections]

@@ -141,7 +141,9 @@ def read_text(data: bytes, shape: TextShape) -> Pack:
     tree = CleanText(_block(walk, shape, "tree", title.tree))
     sections = tuple(_section(walk, shape, line, title.line_numbers) for line in lines)
     paths = tuple(_listing(walk, shape))
-    listing = Listing(paths, title.unnamed, title.expected, title.next, title.abstained)
+    listing = Listing(
+        paths, title.unnamed, title.expected, title.next, title.abstained, title.companions
+    )
     walk.expect(shape.remainder(listing), "the number of files not named")
     goal = CleanText(_block(walk, shape, "goal", title.goal))
     instructions = CleanText(_block(walk, shape, "instructions", title.instructions))

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from sutler.pack.changes import Changes, text_of_ours
 from sutler.paths import quote
+from sutler.ranking.companions import User, own_tests, users_of
 from sutler.ranking.reader import Reader
 from sutler.ranking.resolution import Links
-from sutler.ranking.users import User, own_tests, users_of
 from sutler.scan.snapshot import Snapshot
 
 USERS = "git/users.txt"

@@ -239,6 +239,7 @@ class Scope:
         lines, and may have no task."""
         from sutler.budget.task_fit import Ranking
         from sutler.ranking import rank
+        from sutler.ranking.companions import companions_of
         from sutler.ranking.kept_index import past_of, reader_of
 
         # Files over the size rule are admitted for their short form, which has no lines to cite.
@@ -261,7 +262,9 @@ class Scope:
             self.place.named,
         )
         ranked = rank(reader, task, past, limit=RANKED) if task else ()
-        return Ranking(task, reader, ranked, changed or {})
+        return Ranking(
+            task, reader, ranked, changed or {}, companions_of(task, ranked, reader, past)
+        )
 
     def changes(
         self, snapshot: Snapshot, asked: Request, numbering: Numbering | None = None
@@ -314,6 +317,8 @@ class Scope:
         scores = None
         if ranking is not None:
             scores = {one.path: (one.score, "; ".join(one.reasons[:2])) for one in ranking.ranked}
+            for companion in ranking.companions:
+                scores.setdefault(companion.path, (0.0, companion.reason))
         pins = None
         if changed:
             since = f"changed since {changed.since}"

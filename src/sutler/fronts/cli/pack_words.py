@@ -51,6 +51,7 @@ def summary(report: Report, destination: str, console: Console, *, goal: bool = 
         *by_name,
         ("budget", _budget(report)),
         ("stop", _stop(report)),
+        ("also", list(report.listing.companions)),
         ("notes", _notes(report)),
         ("problems", _problems(report, room)),
         ("largest", _largest(report, room)),

@@ -72,7 +72,8 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
             msgspec.to_builtins(file) | ({"regions": mine} if args.lines else {})
             for file, mine in zip(ranked, regions, strict=True)
         ]
-        console.answer_json({"ranked": body})
+        companions = [msgspec.to_builtins(one) for one in ranking.companions]
+        console.answer_json({"ranked": body, "companions": companions})
         return 0
     if not ranked:
         console.note("no file has to do with this text; 'sutler scan' lists the files")
@@ -91,6 +92,7 @@ def run_rank(args: argparse.Namespace, console: Console) -> int:
             + "\n"
             for part in mine
         ]
+    rows += [f"also           {companion}\n" for companion in ranking.companions if ranked]
     console.answer("".join(rows))
     return 0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sutler.ranking.companions import MOST_HOLDERS, own_tests, users_of
 from sutler.ranking.index import bag_of, build
 from sutler.ranking.reader import Reader, extracted
 from sutler.ranking.resolution import Links
-from sutler.ranking.users import MOST_HOLDERS, own_tests, users_of
 
 TREE = {
     "src/pay/ledger.py": "def refund_order(order):\n    return order\n",

@@ -1,0 +1,248 @@
+"""What belongs to a change beside the files that rank best, by names and by history: the test of
+the best file, the sibling that changes with it, the changelog where the project keeps one by
+habit; and of a changed function its users and tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+
+from msgspec import Struct
+
+from sutler.languages.terms import STOP, checksum, split, whole
+from sutler.paths import basename, quote
+from sutler.ranking.history import Past
+from sutler.ranking.index import Doc
+from sutler.ranking.query import Query
+from sutler.ranking.reader import Reader
+from sutler.ranking.region_worth import held_by
+from sutler.ranking.resolution import Links
+from sutler.ranking.score import Ranked, query_of
+from sutler.ranking.signals import bare_stem, idf
+from sutler.ranking.weights import K1
+
+_LATELY = 200  # commits to the source that a habit is counted in
+_LEAST, _HABIT = 3, 0.25
+_LOGS = frozenset({"changelog", "changes", "history", "news", "whatsnew", "releasenotes"})
+_LOG_FOLDERS = _LOGS | {"changelogd", "changelogs", "newsfragments", "changeset", "releases"}
+_TESTS = 6  # tests that are looked at more closely
+_OWN, _IMPORTING = 2.0, 1.5
+_IN_PATH = 3  # a word of the path counts as often as so many in the text
+_SHARED = "conftest helper helpers util utils setup mod common support fixtures testenv index"
+_CONSIDERED = 10  # of the best files, for the best source
+
+
+class Companion(Struct, frozen=True):
+    """A file, or a folder that ends with a slash, that a change of the best file usually needs."""
+
+    path: str
+    reason: str
+    test: bool = False
+
+    def __str__(self) -> str:
+        return f"{quote(self.path)}: {self.reason}"
+
+
+def companions_of(
+    task: str, ranked: Sequence[Ranked], reader: Reader, past: Past
+) -> tuple[Companion, ...]:
+    """At most three companions of the best source file."""
+    numbers = {doc.path: number for number, doc in reader.docs.items()}
+    first = [numbers[file.path] for file in ranked[:_CONSIDERED]]
+    best = next((n for n in first if reader.docs[n].kind == "source"), None)
+    if best is None:
+        return ()
+    places = {number: numbers[path] for number, path in enumerate(past.paths) if path in numbers}
+    found = (
+        _test(best, query_of(reader, task), reader),
+        _sibling(best, reader, past, places),
+        _changelog(reader, past, places),
+    )
+    return tuple(companion for companion in found if companion is not None)
+
+
+def _test(best: int, query: Query, reader: Reader) -> Companion | None:
+    """The test with the most of the task's words among those that are named like the best file or
+    import it, or the one with by far the most."""
+    links, name = Links(reader), quote(reader.docs[best].path)
+    own = own_tests(best, reader, links)
+    rows = nlargest(_TESTS, ((worth, -doc) for doc, worth in _worths(query, reader).items()))
+    rated: list[tuple[float, str, str]] = []
+    for worth, negative in rows:
+        path = reader.docs[-negative].path
+        if -negative in own:
+            rated.append((_OWN * worth, path, f"test of {name}"))
+        elif best in links.imported(-negative):
+            rated.append((_IMPORTING * worth, path, f"test that imports {name}"))
+        else:
+            rated.append((worth, path, "test with the most words of the task"))
+    if rated:
+        _, path, reason = max(rated)
+        return Companion(path, reason, True)
+    return Companion(reader.docs[own[0]].path, f"test of {name}", True) if own else None
+
+
+def _worths(query: Query, reader: Reader) -> dict[int, float]:
+    """The worth of the task's words in each test, by BM25 over bodies and paths."""
+    total = len(reader.docs)
+    average = sum(doc.words for doc in reader.docs.values()) / max(1, total)
+    worths: dict[int, float] = {}
+    for term, weight in query.terms.items():
+        body, places = reader.postings(term), reader.postings(f"/{term}")
+        rarity = weight * idf(len(body), total)
+        for doc in {**body, **places}:
+            if reader.docs[doc].kind == "test" and not _helps(reader.docs[doc]):
+                count = body.get(doc, 0) + _IN_PATH * places.get(doc, 0)
+                length = 0.25 + 0.75 * reader.docs[doc].words / average
+                worths[doc] = worths.get(doc, 0.0) + rarity * count / (count + K1 * length)
+    return worths
+
+
+def _helps(doc: Doc) -> bool:
+    """Whether a file of the tests holds no test: no code, or what tests share."""
+    stem = basename(doc.path).partition(".")[0].lower()
+    return not doc.language or stem in _SHARED.split()
+
+
+def _sibling(best: int, reader: Reader, past: Past, places: Mapping[int, int]) -> Companion | None:
+    """The source that changed with the best file most often."""
+    together: Counter[int] = Counter()
+    total = 0
+    for touched in past.touched:
+        docs = {places[number] for number in touched if number in places}
+        if best in docs:
+            total += 1
+            together.update(docs)
+    rows = [
+        (-count, reader.docs[doc].path)
+        for doc, count in together.items()
+        if doc != best and reader.docs[doc].kind == "source" and not _log(reader.docs[doc].path)
+    ]
+    if not rows:
+        return None
+    count, path = -min(rows)[0], min(rows)[1]
+    if count < _LEAST or count < _HABIT * total:
+        return None
+    name = quote(reader.docs[best].path)
+    return Companion(path, f"changed with {name} in {count} of its {total} commits")
+
+
+def _changelog(reader: Reader, past: Past, places: Mapping[int, int]) -> Companion | None:
+    """The changelog, or the folder of its parts, where commits to the source touch it by habit."""
+    logs: Counter[str] = Counter()
+    total = 0
+    for touched in past.touched:
+        if total == _LATELY:
+            break
+        kinds = {reader.docs[places[number]].kind for number in touched if number in places}
+        if "source" in kinds:
+            total += 1
+            logs.update({log for number in touched if (log := _log(past.paths[number]))})
+    present = {_log(doc.path) for doc in reader.docs.values()}
+    rows = [(-count, log) for log, count in logs.items() if log in present]
+    if not rows or -min(rows)[0] < max(_LEAST, _HABIT * total):
+        return None
+    share = -min(rows)[0] / total
+    return Companion(
+        min(rows)[1], f"changelog, touched by {100 * share:.0f} % of commits to the source"
+    )
+
+
+def _log(path: str) -> str:
+    """The changelog that a path is, or the folder of a changelog's parts; empty for other files."""
+    *folders, name = path.split("/")
+    if _plain(basename(path).partition(".")[0]) in _LOGS:
+        return path
+    for depth, folder in enumerate(folders, 1):
+        if _plain(folder) in _LOG_FOLDERS and not name.endswith(_CODE):
+            return "/".join(folders[:depth]) + "/"
+    return ""
+
+
+_CODE = (".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".h", ".rb", ".php", ".cpp")
+
+
+def _plain(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalpha())
+
+
+MOST_HOLDERS = 40
+"""Files that hold a name before it is too common to say who means it."""
+_LEAST_NAME = 3
+
+
+class User(Struct, frozen=True, order=True):
+    """A region that uses a name. Smaller is likelier: `far` is 0 in the file that defines it, 1
+    where that file is imported, 2 elsewhere."""
+
+    test: bool
+    far: int
+    path: str
+    start: int
+    end: int
+    name: str
+
+
+def users_of(name: str, number: int, reader: Reader, links: Links) -> list[User] | None:
+    """The regions that use a name that document `number` defines, the likeliest first and tests
+    last; None where too many files hold the name."""
+    term = _term(name)
+    holders = reader.postings(term) if term else {}
+    code = [doc for doc in holders if reader.docs[doc].language]
+    if not term or len(code) > MOST_HOLDERS:
+        return None
+    reader.parse(code)
+    users = [
+        user
+        for doc in code
+        for user in _users_in(doc, checksum(term), _far(doc, number, links), reader)
+        if doc != number or user.name.rpartition("::")[2] != name
+    ]
+    near = [user for user in users if user.far < 2]
+    return sorted(near or users)
+
+
+def _term(name: str) -> str:
+    """The term by which a name is found; none for one that says nothing."""
+    terms = split(name)
+    if len(name) < _LEAST_NAME or not terms or name.lower() in STOP:
+        return ""
+    return whole(name) if whole(name) in terms else terms[-1]
+
+
+def _far(doc: int, number: int, links: Links) -> int:
+    if doc == number:
+        return 0
+    return 1 if number in links.imported(doc) else 2
+
+
+def _users_in(doc: int, term: int, far: int, reader: Reader) -> Iterator[User]:
+    path, test = reader.docs[doc].path, reader.docs[doc].kind == "test"
+    for region in reader.regions(doc):
+        if region.kind == "function" and term in held_by(region):
+            mine = test or region.name.rpartition("::")[2].lower().startswith("test")
+            yield User(mine, far, path, region.start, region.end, region.name)
+
+
+def own_tests(number: int, reader: Reader, links: Links) -> list[int]:
+    """The tests that are named like a file, the nearest first."""
+    module = links.module(number)
+    if not module:
+        return []
+    path = reader.docs[number].path.split("/")
+    tests = [
+        (-_shared(path, doc.path.split("/")), doc.path, other)
+        for other, doc in reader.docs.items()
+        if doc.kind == "test" and module[-1] in _stems(links.module(other))
+    ]
+    return [other for _, _, other in sorted(tests)]
+
+
+def _stems(module: Sequence[str]) -> Iterable[str]:
+    return (bare_stem(module[-1]), module[-1]) if module else ()
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many folders two paths share, wherever they stand: `src/a/b.c` and `tests/a/b.c` one."""
+    return len(set(left[:-1]) & set(right[:-1]))
