@@ -282,7 +282,15 @@ CONDENSED_BYTES = 16_000_000
 
 NO_USES = Uses()
 """Files that are used by others in ways that words do not show."""
-C_USES = Uses(family="c", imports=r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)")
+C_USES = Uses(
+    family="c",
+    imports=r"(?m)^[ \t]*#[ \t]*(?:include|import)[ \t]*[<\"]([^>\"\n]+)",
+    definitions=(
+        r"(?m)^(?!static|typedef|return|else)(?:[A-Za-z_][\w \t*]*[ \t*])?([a-z_]\w{3,})"
+        r"[ \t]*\([^;{}()]*\)\s*\{"
+    ),
+    mentions=r"\b[a-z_]\w{3,}(?=[ \t]*\()",
+)
 DOTNET_USES = Uses(
     family="dotnet",
     definitions=(r"\b(?:class|interface|enum|record|struct|delegate\s+\w+|module)\s+([A-Z]\w+)"),

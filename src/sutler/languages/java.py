@@ -61,7 +61,11 @@ JAVA = Language(
         ),
     ),
     entries=Entries(
-        main=(r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b"),
+        main=(
+            r"\bpublic\s+static\s+void\s+main\s*\(|@SpringBootApplication\b|@QuarkusMain\b"
+            r"|\bextends\s+(?:MultiDex)?Application\b"
+            r"|\bclass\s+(?:Main|Launch(?:er)?|Splash)Activity\s+extends"
+        ),
         compiled=True,
         names=("application.java",),
         routes=ROUTES,

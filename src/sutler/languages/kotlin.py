@@ -42,7 +42,10 @@ KOTLIN = Language(
         frameworks=((r"org\.junit\.jupiter", "junit5"), (r"org\.junit\.|kotlin\.test", "junit")),
     ),
     entries=Entries(
-        main=r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b",
+        main=(
+            r"(?m)^(?:\w+\s+)*fun\s+main\s*\(|@SpringBootApplication\b|:\s*(?:\w+,\s*)*"
+            r"(?:MultiDex)?Application\(\)|\bclass\s+(?:Main|Launch(?:er)?|Splash)Activity\b[^{]*:"
+        ),
         compiled=True,
         names=("application.kt",),
         routes=ROUTES,

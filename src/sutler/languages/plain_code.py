@@ -238,7 +238,19 @@ PLAIN_CODE: tuple[Language, ...] = (
     ),
     _code("systemverilog", "sv svh", SLASHES),
     _code("tcl", "tcl tk", HASH, shebangs="tclsh wish expect"),
-    _code("terraform", "tf tfvars", HASH, uses=Uses(imports=r"\bsource\s*=\s*\"(\.[^\"]+)\"")),
+    _code(
+        "terraform",
+        "tf tfvars",
+        HASH,
+        uses=Uses(imports=r"\bsource\s*=\s*\"(\.[^\"]+)\""),
+        shapes=Shapes(
+            definition=(
+                r"(?P<kind>resource|data|module|variable|output|provider|check)\s+"
+                r"(?:\"[^\"]*\"\s+)?\"(?P<name>[^\"]+)\""
+            ),
+            depth="flat",
+        ),
+    ),
     _code("thrift", "thrift", SLASHES),
     _code("twig", "twig", MARKUP, ecosystems="php"),
     _code("vala", "vala vapi", SLASHES),

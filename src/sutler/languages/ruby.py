@@ -59,7 +59,10 @@ RUBY = Language(
             r"^[ \t]*(get|post|put|patch|delete|resources|resource|root|mount)"
             r"\s+[\"':]([^\"'\s,]+)",
         ),
-        commands=(r"^[ \t]*desc\s+[\"']([\w:-]+)",),
+        commands=(
+            r"^[ \t]*desc\s+[\"']([\w:-]+)[^,\n]*,",  # Thor
+            r"^[ \t]*task[\s(]+[:\"']?([\w:-]+)",
+        ),
     ),
     uses=Uses(
         imports=(

@@ -50,7 +50,12 @@ class Shape(Struct, frozen=True, gc=False):
 def shapes_in(language: Language | None, text: str) -> tuple[Shape, ...]:
     """The structural lines of a text. A file of no known language is read as code."""
     rule = CODE if language is None else language.shapes or (CODE if language.programming else None)
-    return () if rule is None else tuple(_matches(rule, text))
+    return () if rule is None else shapes_of(rule, text)
+
+
+def shapes_of(rule: Shapes, text: str) -> tuple[Shape, ...]:
+    """The lines of a text that a rule names."""
+    return tuple(_matches(rule, text))
 
 
 def _matches(rule: Shapes, text: str) -> Iterator[Shape]:

@@ -230,7 +230,7 @@ def _gather(
     pairs = packs.classified(snapshot)
     sources = read_sources(project.opened(), own_sources(pairs))
     users = graph.users(sources, workspace_packages(project.opened(), pairs))
-    central = {path: len(by) for path, by in users.items()}
+    central = graph.weights(users, {entry.path: entry.size for entry, _ in pairs})
     needs = survey_needs(pairs, central, code=room is None)
     huge = {one.path for one in needs.problems}
     wanted = [*needs.paths]

@@ -11,7 +11,7 @@ from sutler.scan.classify import Classified
 from sutler.scan.root import Blob, Root
 from sutler.scan.structured import DocumentError
 from sutler.survey.evidence import is_aside, tree_of
-from sutler.survey.graph import by_imports, centrality, readable
+from sutler.survey.graph import by_imports, readable, users, weights
 from sutler.survey.javascript import read_package
 from sutler.survey.keys import key_files
 from sutler.survey.module_files import Package
@@ -73,7 +73,8 @@ def workspace_packages(root: Root, pairs: Sequence[Classified]) -> dict[str, Pac
                 continue
             with suppress(DocumentError):  # the survey reports it
                 package = read_package(entry.path, blob.data.decode("utf-8", "replace"), tree)
-                entries = (*package.entry_points, "")
+                library = [path for path in package.entry_points if "/bin/" not in f"/{path}"]
+                entries = (*library, *package.entry_points, "")
                 packages.setdefault(package.name, Package(dirname(entry.path), entries[0]))
     return packages
 
@@ -87,7 +88,8 @@ def _package_manifests(pairs: Iterable[Classified]) -> list[Classified]:
 
 
 def standing_of(root: Root, pairs: Sequence[Classified]) -> tuple[Iterable[str], Mapping[str, int]]:
-    """The key files, and how many files use each file."""
-    sources = read_sources(root, own_sources(pairs), heads=True)
-    users = centrality(sources, workspace_packages(root, pairs))
-    return [entry.path for entry, _ in key_files(pairs, users)], users
+    """The key files, and how much each file matters."""
+    own = own_sources(pairs)
+    used = users(read_sources(root, own, heads=True), workspace_packages(root, pairs))
+    weighed = weights(used, {entry.path: entry.size for entry, _ in own})
+    return [entry.path for entry, _ in key_files(pairs, weighed)], weighed

@@ -6,8 +6,9 @@ from sutler.scan.snapshot import FileCategory
 
 DEPENDENCY_DIRS = frozenset(
     """
-    node_modules vendor .venv venv env __pypackages__ bower_components jspm_packages site-packages
-    pods carthage third_party thirdparty third-party vendored _vendor extern external externals deps
+    node_modules vendor vendors .venv venv env __pypackages__ bower_components jspm_packages site-packages
+    pods carthage third_party thirdparty third-party vendored _vendor extern external externals
+    external-crates deps
     cextern
     """.split()
 )

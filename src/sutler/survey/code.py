@@ -4,7 +4,7 @@ extractor."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -16,11 +16,13 @@ from sutler.languages.facts import Import, Symbol
 from sutler.languages.outline import Line, outline
 from sutler.languages.shapes import Shape, imports_in, shapes_in
 from sutler.survey.evidence import one_line, tame
+from sutler.survey.subjects import subject_outline
 
 MAX_NAMES = 40
 MAX_OUTLINE = 120
 LONG_FUNCTION = 60
 _MAX_DEFINITIONS = 500
+_INLINE_TEST = re.compile(r"(?:pub )?(?:mod tests?\b|(?:async )?fn test_)")
 _KINDS = ("class", "type", "function", "method")
 
 
@@ -53,7 +55,11 @@ def code_facts(path: str, text: str) -> CodeFacts:
     facts = structure_of(path, text)
     language = facts.language
     doc = _opening(language, tame(text))
-    if language is None or language.grammar is None:
+    if language is None or not language.programming:
+        return CodeFacts(
+            lines=_count_lines(text), doc=doc, outline=_outlined(subject_outline(path, text))
+        )
+    if language.grammar is None:
         return _by_shape(language, text, doc)
     exports = language.grammar.exports(facts.symbols, text.split("\n"))
     return CodeFacts(
@@ -62,8 +68,20 @@ def code_facts(path: str, text: str) -> CodeFacts:
         exports=tuple(dict.fromkeys(exports))[:MAX_NAMES],
         imports=tuple(sorted({name for item in facts.imports for name in _modules(item)})),
         definitions=_definitions(facts),
-        outline=_outlined(outline(replace(facts, imports=()), text)),
+        outline=_outlined(_untested(outline(replace(facts, imports=()), text), language)),
     )
+
+
+def _untested(lines: Iterable[Line], language: Language) -> Iterator[Line]:
+    """The lines without the tests that stand beside the code, as in Rust."""
+    depth = -1
+    for line in lines:
+        if 0 <= depth < line.depth:
+            continue
+        inside = language.tests.inline and _INLINE_TEST.match(line.text)
+        depth = line.depth if inside else -1
+        if not inside:
+            yield line
 
 
 def _outlined(lines: Iterable[Line]) -> tuple[str, ...]:
@@ -103,10 +121,8 @@ def _is_open(outer: Symbol, symbols: tuple[Symbol, ...]) -> bool:
     )
 
 
-def _by_shape(language: Language | None, text: str, doc: str) -> CodeFacts:
+def _by_shape(language: Language, text: str, doc: str) -> CodeFacts:
     lines = _count_lines(text)
-    if language is None or not language.programming:
-        return CodeFacts(lines=lines, doc=doc)
     shapes = [shape for shape in shapes_in(language, text) if shape.name]
     return CodeFacts(
         lines=lines,
@@ -130,7 +146,8 @@ def _definition(shape: Shape) -> Definition:
 _DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.DOTALL)
 _LICENCE = re.compile(
     r"copyright|licen[sc]e|spdx|all rights"
-    r" reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma",
+    r" reserved|eslint|prettier|ts-check|-\*-|vim:|coding[:=]|pragma|rubocop|shellcheck"
+    r"|^typed: |frozen_string_literal|^\$\w+\b[^$]*\$|^(?:todo|fixme|xxx)\b|auto-?generated",
     re.IGNORECASE,
 )
 _BEFORE = ("#!", "package ", "<?php", '"use')

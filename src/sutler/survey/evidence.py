@@ -23,7 +23,7 @@ ASIDE = re.compile(
     r"(?:^|/)(?:(?:[\w .]+[-_ .])?(?:examples?|samples?|demos?|snippets?)(?:[-_ .][\w .-]*)?"
     r"|fixtures?|testdata|templates?(?:-[\w-]+)?|benchmarks?|bench(?:es)?|docs?(?:[-_.]\w+)?"
     r"|tutorials?|tests?|www|spec|[\w-]*playgrounds?|bundled|fuzz\w*|e2e|website"
-    r"|integration[-_]tests?|__tests__|testing|hack|contrib|perf|vendor-bin)/",
+    r"|integration[-_]tests?|xtasks?|__tests__|testing|hack|contrib|perf|vendor-bin)/",
     re.IGNORECASE,
 )
 """Folders whose manifests and entry points are not the project's own."""

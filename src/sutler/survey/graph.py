@@ -8,11 +8,15 @@ an order of importance, not for a proof."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isqrt
 
-from sutler.paths import dirname
+from sutler.paths import basename, dirname
 from sutler.survey.module_files import NO_PACKAGES, Modules, Package, compiled, family, uses_of
 
+MOST_UNUSED = 10
+"""Uses of others that count for a file which none uses."""
 MAX_NAMESAKES = 2
 """Files that may define a name so that a mention still says which is meant."""
 _LIBRARY_NAMES = frozenset(
@@ -31,7 +35,10 @@ _LIBRARY_NAMES = frozenset(
 )
 """Types of standard libraries: a mention says little about a file that defines one of the same
 name, unless the two are neighbours."""
-_SLASHED = frozenset({"jvm", "dotnet", "swift", "php"})
+_REOPENS = re.compile(r"(?:^|/)(?:\w*migrations?|migrate|initializers|versions)/")
+"""Folders whose files add to classes that are defined elsewhere."""
+_NAMESPACES = re.compile(r"(?m)^\s*(?:global\s+)?(?:using|namespace|open|Imports)\s[^\n]*")
+_SLASHED = frozenset({"c", "jvm", "dotnet", "swift", "php"})
 """Families whose comments begin with slashes and whose strings stand in double quotes."""
 _ASIDE_TEXT = re.compile(r'//[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/|"(?:[^"\\\n]|\\.)*"')
 
@@ -64,11 +71,16 @@ def users(
     return users_of
 
 
-def centrality(
-    sources: Mapping[str, tuple[str, str]], packages: Mapping[str, Package] = NO_PACKAGES
-) -> dict[str, int]:
-    """How many files use each; files that none uses are left out."""
-    return {path: len(by) for path, by in users(sources, packages).items()}
+def weights(users_of: Mapping[str, Sequence[str]], sizes: Mapping[str, int]) -> dict[str, int]:
+    """How much a file matters to the whole: the files that use it, half of those that it uses, and
+    the root of its size. What many use may be a handful of constants; what ties the parts together
+    is used by few. What only lists others is used by none."""
+    uses = Counter(path for users in users_of.values() for path in users)
+    tied: dict[str, int] = {}
+    for path in sorted({*users_of, *uses}):
+        twice = 2 * len(users_of.get(path, ()))
+        tied[path] = twice + min(uses[path], twice + MOST_UNUSED)
+    return {path: ties * isqrt(sizes.get(path, 0)) for path, ties in tied.items()}
 
 
 class _Names:
@@ -76,13 +88,12 @@ class _Names:
 
     def __init__(self, sources: Mapping[str, tuple[str, str]]) -> None:
         self._definers: dict[str, dict[str, list[str]]] = {}
-        self._words: dict[str, frozenset[str]] = {}
         for path, (language, text) in sources.items():
             kin, pattern = family(language), uses_of(language).definitions
-            if not pattern:
+            if not pattern or _REOPENS.search(path):
                 continue
             table = self._definers.setdefault(kin, {})
-            for name in set(compiled(pattern).findall(text)):
+            for name in set(compiled(pattern).findall(_bare(kin, text))):
                 table.setdefault(name, []).append(path)
 
     def used(self, path: str, language: str, text: str) -> Iterator[str]:
@@ -90,20 +101,55 @@ class _Names:
         table = self._definers.get(kin)
         if not table:
             return
-        # Words of comments and strings are no types; languages with other marks lose nothing.
-        bare = _ASIDE_TEXT.sub(" ", text) if kin in _SLASHED else text
+        bare = _bare(kin, text)
         words = set(compiled(uses_of(language).mentions).findall(bare))
         if kin == "elixir":
             words |= _aliases(text)
-        for word in words:
-            definers = table.get(word)
-            if definers is None:
-                continue
-            private = kin == "go" and not word[0].isupper()  # seen in its own package only
-            if private or word in _LIBRARY_NAMES or len(definers) > MAX_NAMESAKES:
-                definers = [other for other in definers if dirname(other) == dirname(path)]
-            if len(definers) <= MAX_NAMESAKES:
-                yield from definers
+        for word in words & table.keys():
+            meant = _meant(word, table[word], path, kin, text)
+            if len(meant) <= MAX_NAMESAKES:
+                yield from meant
+
+
+def _bare(kin: str, text: str) -> str:
+    """The text without comments, strings and lines that name packages, where they would mislead:
+    languages with other marks lose nothing."""
+    if kin not in _SLASHED:
+        return text
+    text = _ASIDE_TEXT.sub(" ", text)
+    return _NAMESPACES.sub("", text) if kin == "dotnet" else text
+
+
+def _meant(word: str, definers: list[str], path: str, kin: str, text: str) -> list[str]:
+    """The files among those that define a name which a mention of it means: neighbours, files
+    that the text names with their folder, files that are called like the name."""
+    near = [other for other in definers if dirname(other) == dirname(path)]
+    if kin == "go":  # other packages' names are always qualified
+        return near or (_qualified(word, definers, text) if word[0].isupper() else [])
+    if word in _LIBRARY_NAMES:
+        return near
+    if len(definers) == 1:
+        return definers
+    return _qualified(word, definers, text) or near or _namesakes(word, definers) or definers
+
+
+def _qualified(word: str, definers: Iterable[str], text: str) -> list[str]:
+    """Definers whose folder stands before the name: `locale.Message`, `Resources\\Song`."""
+    return [
+        other
+        for other in definers
+        if any(f"{basename(dirname(other))}{mark}{word}" in text for mark in (".", "\\", "::"))
+    ]
+
+
+def _namesakes(word: str, definers: Iterable[str]) -> list[str]:
+    """Definers called like the name: `user_agent.rb` for `UserAgent`."""
+    plain = word.lower()
+    return [
+        other
+        for other in definers
+        if basename(other).partition(".")[0].replace("_", "").lower() == plain
+    ]
 
 
 def _aliases(text: str) -> set[str]:

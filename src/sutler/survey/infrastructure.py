@@ -89,6 +89,13 @@ def read_collection(path: str, text: str, tree: Tree) -> Found:
     )
 
 
+_NO_PLAYBOOK = re.compile(
+    r"[._]|(?:requirements|galaxy|mkdocs|antora|renovate|codecov|netlify|action|azure-|cloudbuild"
+    r"|readthedocs|appveyor|(?:docker-)?compose|environment|meta|vars|hosts|inventory)\b"
+)
+"""YAML files at a root that other tools read."""
+
+
 def read_ansible_config(path: str, text: str, tree: Tree) -> Found:
     """ansible.cfg: a repository of playbooks, which stand beside it."""
     folder = dirname(path)
@@ -101,12 +108,13 @@ def read_ansible_config(path: str, text: str, tree: Tree) -> Found:
         name
         for name in tree.paths
         if dirname(name) == folder
-        and re.search(r"(?:^|/)(?!requirements|galaxy|\.)[\w-]+\.ya?ml$", name)
+        and re.search(r"\.ya?ml$", name)
+        and not _NO_PLAYBOOK.match(basename(name))
     ]
     return Found(
         path=path,
         ecosystem="ansible",
-        entry_points=tuple(books[:5]),
+        entry_points=tuple(books),
         build_system="ansible",
         weight=sum(
             f"/{folder}/" in f"/{name}" and name.endswith((".yml", ".yaml")) for name in tree.paths

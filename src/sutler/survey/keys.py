@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from math import isqrt
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from sutler.paths import basename
 from sutler.scan.classify import Classified, KeyLimits
 from sutler.scan.snapshot import FileFacts
 from sutler.survey.starts import is_own
+from sutler.survey.subjects import subject_weight, subjects
 
 _LIMITS = KeyLimits()
 
@@ -28,36 +30,59 @@ class Named(Struct, frozen=True):
 
 NOTHING_NAMED = Named()
 _RANK = {"critical": 0, "high": 1, "medium": 2}
-_EVIDENCE: dict[str, re.Pattern[str]] = {
-    "auth": re.compile(
-        r"(?i)log_?(?:in|out)|passw(?:or)?d|authenticat|authoriz|permission|credential|jwt"
-        r"|oauth|principal"
-        r"|\brole|\bacl\b|access_?token|bearer|api_?key|session_?id"
+_EVIDENCE: dict[str, tuple[str, ...]] = {
+    "auth": (
+        r"log_?(?:in|out)|sign_?(?:in|out|up)",
+        r"passw(?:or)?d|passphrase",
+        r"authenticat",
+        r"authoriz|permission|\brole|\bacl\b",
+        r"credential|principal",
+        r"jwt|oauth|openid|saml|access_?token|bearer|api_?key|cookie|csrf",
     ),
-    "api": re.compile(
-        r"(?i)\brout(?:e|er|ing)|endpoint|\brequest|\bresponse|\bhttp|controller|\bapi\b"
-        r"|middleware|handler"
+    "api": (
+        r"\brout(?:e|er|ing|es)\b",
+        r"endpoint",
+        r"\brequest",
+        r"\bresponse",
+        r"\bhttp",
+        r"\bapi\b",
+        r"middleware",
     ),
-    "database": re.compile(
-        r"(?i)\btable|column|quer(?:y|ies)|schema|entity|foreign|\borm\b|\bsql|\bdb\b|database"
-        r"|repository"
-        r"|migrat|\bmodels?\b|\brecord"
+    "database": (
+        r"\btable|column",
+        r"\bforeign|primary[ _]?key|\bindex(?:es)?\b",
+        r"\borm\b|\bsql|\bdb\b|database|@entity",
+        r"\b(?:has_many|belongs_to|hasmany|belongsto|models?\.\w*field|foreignkey|mapped_column)\b",
+        r"migrat",
+        r"\brecords?\b|active_?record|eloquent|repository",
+        r"\bschema\b",
     ),
 }
+"""Subjects of a category; the name's own word is not enough for any."""
 _PLAIN_NAMES = re.compile(
     r"(?i)(?:^|/)(?:auth|login|permissions?|routes?|router|api|models?|schemas?|database|db)\.\w+$"
 )
 """Names that are nothing but a category."""
+_CERTAIN = re.compile(r"(?:^|/)app/(?:models|controllers)/")
+"""Folders of a framework that say it for certain."""
+PLAIN_TIES = 20
 _ENOUGH = 2
-"""Different words of a category that a text must hold to be of it."""
-_DERIVED = re.compile(
-    r"(?i)(?:^|/)(?:migrations?|alembic/versions|versions)/|\.min\.|\.d\.ts$|[-.]bundle\."
+"""Different subjects of a category that a text must speak of to be of it."""
+_NO_DATABASE = re.compile(
+    r"(?:View|Page|Screen|Table|List)_?[Mm]odels?\b|Modal|view_model|useQuer|/(?:tui|ui|views?)/"
 )
+DERIVED = re.compile(
+    r"(?i)(?:^|/)(?:\w*migrations?|migrate|alembic/versions|versions|seeds?|factories)/"
+    r"|(?:^|/)seeds?\.\w+$|\.min\.|\.d\.ts$|[-.]bundle\."
+)
+"""Steps of a database's history and copies: never what a project is built on."""
 _ASIDE_CONFIG = re.compile(
     r"(?:^|/)\.|(?i:dockerfile|vagrantfile|compose\.|appsettings|launchsettings|requirements[-_])"
 )
 
 
+_HIDDEN = re.compile(r"(?:^|/)\.")
+"""Settings of an editor, a formatter or a service: no configuration of the project."""
 _PARTS_OF_BUILD = re.compile(r"/(?:CMakeLists\.txt|[Mm]akefile|Makefile\.am|meson\.build|BUILD)$")
 
 
@@ -68,16 +93,22 @@ def key_files(
     texts: Mapping[str, str] | None = None,
     limits: KeyLimits = _LIMITS,
 ) -> tuple[Classified, ...]:
-    """The files to read first. `central` says how many files use each, `named` are the entry points
+    """The files to read first. `central` says how much each file matters, `named` are the entry points
     and manifests that the survey found, `texts` what is at hand to judge by."""
     candidates: list[Classified] = []
     places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     pairs = list(pairs)
     top = {entry.path for entry, _ in pairs if "/" not in entry.path}
+    of_subject = subjects(pairs)
     for entry, facts in pairs:
+        if entry.path in of_subject and entry.path not in places:
+            candidates.append((entry, replace(facts, category="source", importance="high")))
+            continue
         if facts.importance is None and entry.path not in central and entry.path not in places:
             continue  # most files: patterns are not held against them
-        if entry.size == 0 or not is_own(entry.path, facts) or _DERIVED.search(entry.path):
+        if facts.category == "config" and _HIDDEN.search(entry.path):
+            continue
+        if entry.size == 0 or not is_own(entry.path, facts) or DERIVED.search(entry.path):
             continue
         if _PARTS_OF_BUILD.search(entry.path) and basename(entry.path) in top:
             continue  # the one at the root stands for those below it
@@ -95,7 +126,12 @@ def key_files(
             return rank, 0, path.count("/") + 10 * tool, places.get(path, last), 0, entry.size, path
         if path in places:
             return rank, 1, places[path], 0, 0, 0, path
-        return rank, 2, -central.get(path, 0), entry.size, path.count("/"), 0, path
+        weight = central.get(path, 0) if central else isqrt(entry.size)
+        if path in of_subject:
+            return 1, 2, -subject_weight(path, entry.size), rank, 0, 0, path
+        if _PLAIN_NAMES.search(path):  # `routes.rb`, `models.py`: read whatever uses them
+            weight += PLAIN_TIES * isqrt(entry.size)
+        return 1, 2, -weight, rank, entry.size, path.count("/"), path
 
     seen: Counter[str] = Counter()
     chosen: list[Classified] = []
@@ -104,6 +140,10 @@ def key_files(
             seen[pair[1].category] += 1
             chosen.append(pair)
     return tuple(chosen)
+
+
+def _is_certain(path: str) -> bool:
+    return bool(_PLAIN_NAMES.search(path) or _CERTAIN.search(path))
 
 
 def _judged(
@@ -117,13 +157,14 @@ def _judged(
     if facts.tag != "code":
         return facts
     category, importance = facts.category, facts.importance
-    if category == "entrypoint" and named.starts:
-        category = "source"  # its name alone says so, and the project starts elsewhere
-    pattern = _EVIDENCE.get(category)
-    if pattern is not None and text is not None and not _PLAIN_NAMES.search(path):
-        words = {word.lower() for word in pattern.findall(text[:50_000])}
-        if len(words) < _ENOUGH:
+    if category == "entrypoint" and (named.starts or path.count("/") > 1):
+        category = "source"  # its name alone says so
+    subjects = _EVIDENCE.get(category)
+    if subjects is not None and text is not None and not _is_certain(path):
+        low = text[:50_000].lower()
+        spoken = sum(re.search(subject, low) is not None for subject in subjects)
+        if spoken < _ENOUGH or (category == "database" and _NO_DATABASE.search(path)):
             category = "source"
     if category == "source":
-        importance = "high" if central.get(path) else None
+        importance = "high" if central.get(path) or not central else None
     return replace(facts, category=category, importance=importance)

@@ -74,7 +74,7 @@ def survey_manifest(
         entry_points=entry_points(
             _kin_of(main + scope, large), entries, {**(sources or {}), **texts}
         ),
-        build_system=_build_system(main, _kin_of(scope, large), tree) or UNSET,
+        build_system=_build_system(main, _kin_of(scope, large), large, tree) or UNSET,
         test_framework=framework or UNSET,
     )
     return Surveyed(manifest, tuple(scope), tuple(problems + loops))
@@ -360,8 +360,9 @@ def _resolve(item: Dependency, versions: Mapping[str, str]) -> Dependency:
     return Dependency(item.name, item.type, shared) if item.version is UNSET else item
 
 
-def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
-    """The systems at the root side by side; those of members only where the root has none."""
+def _build_system(main: list[Found], scope: list[Found], large: list[str], tree: Tree) -> str:
+    """The systems at the root side by side; those of members only where the root has none for the
+    ecosystem."""
     root = [package for package in scope if "/" not in package.path]
     first = [package for package in root if package in main] or [
         package for package in scope if package.path.count("/") == _depth(scope)
@@ -374,6 +375,10 @@ def _build_system(main: list[Found], scope: list[Found], tree: Tree) -> str:
     if main and main[0].ecosystem == "python" and not strong:
         locks = (("uv.lock", "uv"), ("poetry.lock", "poetry"), ("pdm.lock", "pdm"))
         strong = [system for lock, system in locks if lock in tree.known]
+    rooted = {package.ecosystem for package in root}
+    for kind in large[1:] if strong else ():
+        inner = [package for package in scope if package.ecosystem == kind and kind not in rooted]
+        strong += [package.build_system for package in inner if package.build_system != "pip"][:1]
     weak = [package.build_system for package in [*first, *root, *scope]]
     return joined(strong) or next((system for system in weak if system), "")
 

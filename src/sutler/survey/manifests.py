@@ -80,6 +80,7 @@ _BY_PATTERN: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (re.compile(r".*\.(?:cs|fs|vb)proj$"), dotnet.read_project),
     (re.compile(r".*\.slnx?$"), dotnet.read_solution),
     (re.compile(r".*\.gemspec$"), scripting.read_gemspec),
+    (re.compile(r".*\.podspec$"), scripting.read_podspec),
     (re.compile(r".*\.rockspec$"), other_languages.read_rockspec),
     (re.compile(r".*\.cabal$"), other_languages.read_cabal),
     (re.compile(r"requirements\.ya?ml$"), infrastructure.read_galaxy_requirements),

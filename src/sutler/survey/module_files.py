@@ -130,16 +130,19 @@ class Modules:
     def _plain(self, path: str, kin: str, uses: Uses, target: str) -> list[str]:
         if kin == "c":
             header = beside(dirname(path), target)
-            return (
-                [header] if header in self._known else self._closest(kin, module_of(target), path)
-            )
+            return [header] if header in self._known else self._header(target, path)
         if target.startswith(".") or uses.beside:
-            near = self._file(beside(dirname(path), target), kin)
+            place = beside(dirname(path), target)
+            near = self._file(place, kin)
+            if kin == "terraform":
+                near = [file for file in (f"{place}/main.tf",) if file in self._known]
             if near or target.startswith("."):
                 return near
-        if kin == "js" and not target.startswith(("@/", "~/", "src/", "#")):
-            return self._packaged(target)
-        target = target.removeprefix("package:").removeprefix("@/").removeprefix("~/")
+        if kin == "js" and not target.startswith(("@/", "~/", "$lib", "src/", "#")):
+            inner = target.removeprefix("@")  # `@components/x` may be an alias of a folder
+            alias = self._closest(kin, module_of(inner), path) if target[:1] == "@" else []
+            return self._packaged(target) or alias
+        target = re.sub(r"^(?:package:|[@~]/|\$(?=lib))", "", target)
         dotted = uses.dotted and "/" not in target
         parts = re.split(r"\.|::", target) if dotted else module_of(target)
         return self._closest(kin, parts, path)
@@ -187,6 +190,19 @@ class Modules:
         if len(best) > 1:
             best.sort(key=lambda other: (-_common_start(other, path), other))
         return best[:1]
+
+    def _header(self, target: str, path: str) -> list[str]:
+        """The file that an include means: never the source beside a header of the same name."""
+        ending = target[target.rfind(".") :] if "." in basename(target) else ""
+        parts = module_of(target)
+        hits = [
+            (_common_end(module, parts), other)
+            for module, other in (self._by_end.get(("c", parts[-1]), ()) if parts else ())
+            if other.endswith(ending)
+        ]
+        hits = [hit for hit in hits if hit[0] == len(parts) or hit[0] > 1]
+        hits.sort(key=lambda hit: (-hit[0], -_common_start(hit[1], path), hit[1]))
+        return [other for _, other in hits[:1]]
 
     def _python(self, path: str, match: re.Match[str]) -> Iterator[str]:
         base, names, plain = match.groups()

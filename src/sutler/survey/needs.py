@@ -12,6 +12,7 @@ from sutler.survey.keys import key_files
 from sutler.survey.manifests import MAX_MANIFEST_BYTES, rank_of, reader_of, too_large
 from sutler.survey.readme import is_readme
 from sutler.survey.starts import is_own
+from sutler.survey.subjects import subjects
 
 MAX_MANIFESTS = 300
 MAX_CODE = 60
@@ -63,6 +64,10 @@ def survey_needs(
             for entry, _ in sources[:MAX_CENTRAL]
             if used.get(entry.path) or len(sources) < FEW
         ]
+        of_subject = subjects(entries)
+        shown = [entry for entry, _ in entries if entry.path in of_subject]
+        shown.sort(key=lambda entry: (-entry.size, entry.path))
+        wanted += [entry.path for entry in shown[:MAX_CENTRAL]]
     tests = [
         entry
         for entry, facts in readable

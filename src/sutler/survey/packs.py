@@ -15,6 +15,7 @@ from sutler.scan.classify import Classified, KeyLimits, extractable, facts_of
 from sutler.scan.snapshot import Problem, Snapshot
 from sutler.survey.code import CodeFacts, code_facts
 from sutler.survey.entries import entrypoints
+from sutler.survey.graph import weights
 from sutler.survey.keys import Named, key_files
 from sutler.survey.manifest import Surveyed, survey_manifest
 from sutler.survey.repository import described_files, key_file_summary, repo_summary
@@ -47,8 +48,9 @@ Truncated = tuple[str, bool]
 
 class Material(Struct, frozen=True, kw_only=True):
     """All a builder may use. `texts` holds the files that were read and redacted; `order` says
-    which come first when the budget is short; `users` who uses which file; `created_at` is the caller's clock; `problems` are
-    those of reading; `surveyed` saves a second survey where the caller has made one."""
+    which come first when the budget is short; `users` who uses which file; `created_at` is the
+    caller's clock; `problems` are those of reading; `surveyed` saves a second survey where the
+    caller has made one."""
 
     snapshot: Snapshot
     texts: Mapping[str, CleanText]
@@ -62,7 +64,8 @@ class Material(Struct, frozen=True, kw_only=True):
 
     @property
     def central(self) -> dict[str, int]:
-        return {path: len(by) for path, by in self.users.items()}
+        """How much each file matters, by what uses it and what it uses."""
+        return weights(self.users, {entry.path: entry.size for entry in self.snapshot.entries})
 
 
 def named_files(surveyed: Surveyed) -> Named:
@@ -344,9 +347,10 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         for entry, facts in pairs
         if entry.path in plain and facts.tag in ("code", "config")
     }
+    central = material.central
     keys = key_files(
         [pair for pair in pairs if pair[0].path in code],
-        material.central,
+        central,
         named_files(surveyed),
         plain,
         limits,
@@ -356,8 +360,8 @@ def build_summary(material: Material, limits: KeyLimits = _KEYS) -> SummaryPack:
         key_file_summary(pair, plain[pair[0].path], code[pair[0].path]) for pair in keys
     )
     spots = hotspots(pairs, plain, code, material.users)
-    overview = repo_summary(pairs, surveyed, starts, material.snapshot.excluded)
-    described = described_files(pairs, code, material.central)
+    overview = repo_summary(pairs, surveyed, starts, material.snapshot.excluded, plain)
+    described = described_files(pairs, code, central, material.users)
     groups = (summaries, starts, spots, described)
     included = sorted({item.path for group in groups for item in group})
     summaries, starts, spots = _addressed(summaries), _addressed(starts), _addressed(spots)

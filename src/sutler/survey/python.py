@@ -225,7 +225,7 @@ def read_setup_py(path: str, text: str, tree: Tree) -> Found:
         description=one_line(string(given.get("description"))),
         dependencies=tuple(needs),
         entry_points=_modules(scripts.values(), dirname(path), tree)
-        or (_package(string(given.get("name")), dirname(path), tree) if calls else ()),
+        or (_package(string(given.get("name")), dirname(path), tree) if given else ()),
         commands=tuple(sorted(name.strip() for name in scripts)),
         build_system="setuptools" if calls else "",
         test_framework=_framework(needs),

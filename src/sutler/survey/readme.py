@@ -29,12 +29,14 @@ _ASIDE = re.compile(
     r"|functionality|feature|reposi\w+ is (?:archived|deprecated|no longer)"
     r"|project is (?:archived|deprecated|no longer))"
     r"|looking for|want to|quick ?start|jump to|it is recommended|in other words|documentation"
-    r"|the documentation|the latest|english|translations?)\b",
+    r"|the documentation|the latest|english|translations?|.{0,40}\bversion of this"
+    r"|(?:switch|change) language)\b",
     re.IGNORECASE,
 )
 """Openings of sentences that speak of the README, the reader or the news, not of the project."""
 _DEFINES = re.compile(
     r"(?:(?:an?|the)\s+(?!following\b)\S+.{10,}"
+    r"|(?:this|these)\s(?:\w+\s){1,3}(?:covers?|contains?|provides?|implements?|shows?)\b"
     r"|[^.!?]{1,60}?\s(?:is|are)\s(?:an?|the|one|your|our|designed|intended|built|used|written"
     r"|to)\b"
     r"|[^.!?,]{1,60}?\s(?:provides|implements|helps|allows|lets|enables|makes|turns|brings"
@@ -44,6 +46,8 @@ _DEFINES = re.compile(
 )
 """A sentence that says what something is or does."""
 _LINKS = re.compile(r" \| |^\W*https?:")
+OPENING = 1_500
+"""Characters of a README that a summary quotes."""
 NEAR = 12
 CLOSE = 4
 """Paragraphs in which a definition is looked for: of the project by its name, and of anything."""
@@ -73,6 +77,20 @@ def first_sentence(text: str, name: str = "") -> str:
         chosen = [defining[0]]
     fallback = [title] if len(title.split()) >= 3 else [*close, *sentences]
     return one_line(next(iter([*chosen, *fallback]), ""))
+
+
+def opening(text: str, limit: int = OPENING) -> str:
+    """The prose that a README opens with: whole paragraphs within `limit` characters."""
+    kept: list[str] = []
+    for paragraph in _paragraphs(_stripped(text[:50_000])):
+        words = one_line(_plain(paragraph), 1_000)
+        if len(re.findall(r"\w+", words)) < 4 or _LINKS.search(words) or _ASIDE.match(words):
+            continue
+        limit -= len(words)
+        if limit < 0:
+            break
+        kept.append(words)
+    return "\n\n".join(kept)
 
 
 def _letters(text: str) -> str:
@@ -128,12 +146,17 @@ def _paragraphs(text: str) -> list[str]:
             r"([=\-~^*])\1{2,}\s*", lines[index + 1]
         )
         line = _TAGGED.sub("", line) if _TAGGED.match(line) and "<a" not in line else line
+        item = re.match(r"\s{0,3}[-*+] (.*)", line)
+        before = next((lines for lines in reversed(out) if lines), [])
+        if item and not fenced and before and before[-1].rstrip().endswith((":", ";")):
+            before.append(item[1].rstrip(" .;,") + ";")  # `offers:` and what the list names
+            continue
         prose = line.strip() and not fenced and not _SKIP.match(line) and not underlined
         if prose and not line.startswith(("    ", "\t")):
             out[-1].append(line)
         elif out[-1]:
             out.append([])
-    return [" ".join(lines) for lines in out if lines]
+    return [" ".join(lines).rstrip(";") for lines in out if lines]
 
 
 def _plain(text: str) -> str:

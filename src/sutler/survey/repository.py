@@ -6,22 +6,29 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import UNSET
 
 from sutler.languages import language_named
-from sutler.paths import basename, wire_path
+from sutler.paths import basename, dirname, wire_path
 from sutler.scan.classify import Classified, facts_of
 from sutler.scan.snapshot import Excluded
+from sutler.scan.structured import DocumentError, mapping, parse_json
 from sutler.survey.code import LONG_FUNCTION, CodeFacts
 from sutler.survey.entries import commands_in, routes_in
-from sutler.survey.evidence import tame
+from sutler.survey.evidence import is_aside, tame
 from sutler.survey.manifest import Surveyed
+from sutler.survey.readme import is_readme, opening
 from sutler.survey.starts import is_own
+from sutler.survey.subjects import subject_weight, subjects
 from sutler.survey.wire import EntrypointSummary, FileSummary, KeyFileSummary, RepoSummary
 
 MAX_DEPENDENCIES_SHOWN = 30
 MAX_NOTABLE = 10
+MAX_TASKS = 20
+MAX_TASK_LISTS = 4
+NO_TEXTS: Mapping[str, str] = {}
 
 _FRAMEWORKS = re.compile(
     r"^(?:flask|django|fastapi|starlette|tornado|aiohttp|pyramid|celery|sqlalchemy|pydantic|numpy"
@@ -46,18 +53,21 @@ def repo_summary(
     surveyed: Surveyed,
     starts: Sequence[EntrypointSummary],
     excluded: Sequence[Excluded] = (),
+    texts: Mapping[str, str] = NO_TEXTS,
 ) -> RepoSummary:
     return RepoSummary(
-        description=_description(entries, surveyed),
+        description=_description(entries, surveyed, texts),
         architecture_pattern=_architecture(entries, surveyed, starts),
         key_technologies=_technologies(entries, surveyed),
-        notable_patterns=_patterns(entries, surveyed),
+        notable_patterns=(*_patterns(entries, surveyed), *_tasks(texts)),
         potential_concerns=_concerns(entries, surveyed, excluded),
     )
 
 
-def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
-    """Up to three paragraphs: what it is for, what it is made of, how it is built and started."""
+def _description(
+    entries: Sequence[Classified], surveyed: Surveyed, texts: Mapping[str, str]
+) -> str:
+    """What it is for, what its README says first, and what it is made of."""
     manifest = surveyed.manifest
     size = sum(entry.size for entry, _ in entries)
     kinds = Counter(facts.category for _, facts in entries)
@@ -66,20 +76,33 @@ def _description(entries: Sequence[Classified], surveyed: Surveyed) -> str:
         for name, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     )
     contents = f"{len(entries)} files, {size:,} bytes: {counts}." if entries else ""
-    built = [f"type: {manifest.project_type}"]
-    built += [f"build: {manifest.build_system}"] if manifest.build_system is not UNSET else []
-    built += [f"tests: {manifest.test_framework}"] if manifest.test_framework is not UNSET else []
-    built += (
-        [f"entry points: {', '.join(map(wire_path, manifest.entry_points[:5]))}"]
-        if manifest.entry_points
-        else []
-    )
     about = (
         f"{manifest.project_name}: {manifest.purpose_guess}"
         if manifest.purpose_guess
         else manifest.project_name
     )
-    return "\n\n".join(part for part in (about, contents, "; ".join(built) + ".") if part)
+    readmes = sorted((path for path in texts if "/" not in path and is_readme(path)), key=len)
+    said = opening(texts[readmes[0]]) if readmes else ""
+    return "\n\n".join(part for part in (about, said, contents) if part)
+
+
+def _tasks(texts: Mapping[str, str]) -> list[str]:
+    """The commands that the project offers to those who work on it: `make: build, test`."""
+    rows: list[str] = []
+    for path in sorted(texts, key=lambda path: (path.count("/"), path)):
+        name, place = basename(path).lower(), dirname(path)
+        if path.count("/") > 1 or is_aside(path):
+            continue
+        named: Iterable[str] = ()
+        if name in ("package.json", "composer.json"):
+            with suppress(DocumentError):
+                named = mapping(mapping(parse_json(texts[path])).get("scripts"))
+        elif name in ("makefile", "gnumakefile"):
+            named = dict.fromkeys(re.findall(r"(?m)^([a-zA-Z][\w-]*)\s*:(?!=)", texts[path]))
+        tool = {"package.json": "scripts", "composer.json": "composer"}.get(name, "make")
+        shown = list(named)[:MAX_TASKS]
+        rows += [f"{tool}{f' in {place}/' if place else ''}: {', '.join(shown)}"] if shown else []
+    return rows[:MAX_TASK_LISTS]
 
 
 def _folders(entries: Sequence[Classified]) -> set[str]:
@@ -255,18 +278,29 @@ def _notable(language: str, text: str, code: CodeFacts) -> tuple[str, ...]:
 
 
 def described_files(
-    pairs: Iterable[Classified], code: Mapping[str, CodeFacts], central: Mapping[str, int]
+    pairs: Iterable[Classified],
+    code: Mapping[str, CodeFacts],
+    central: Mapping[str, int],
+    users: Mapping[str, Sequence[str]],
 ) -> tuple[FileSummary, ...]:
-    """The project's own sources that were read, the most used first."""
-    own = [
-        entry.path
-        for entry, facts in pairs
-        if entry.path in code and facts.tag == "code" and is_own(entry.path, facts)
-    ]
-    own.sort(key=lambda path: (-central.get(path, 0), path.count("/"), path))
+    """The project's own sources that were read, those that matter most first."""
+    pairs = list(pairs)
+    of_subject = subjects(pairs)
+    worth: dict[str, int] = {}
+    for entry, facts in pairs:
+        if entry.path in of_subject:
+            worth[entry.path] = subject_weight(entry.path, entry.size)
+        elif facts.tag == "code" and is_own(entry.path, facts):
+            worth[entry.path] = central.get(entry.path, 0)
+    own = [path for path in worth if path in code]
+    own.sort(key=lambda path: (-worth[path], path.count("/"), path))
     return tuple(
         FileSummary(
-            path, central.get(path, 0), about(code[path]), code[path].exports, code[path].outline
+            path,
+            len(users.get(path, ())),
+            about(code[path]),
+            code[path].exports,
+            code[path].outline,
         )
         for path in own
     )

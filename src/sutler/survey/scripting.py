@@ -122,6 +122,12 @@ def read_gemspec(path: str, text: str, tree: Tree) -> Found:
     )
 
 
+def read_podspec(path: str, text: str, tree: Tree) -> Found:
+    """A CocoaPods specification: what the project is for."""
+    match = re.search(r"\.summary\s*=\s*[\"']([^\"'\n]+)", tame(text))
+    return Found(path=path, ecosystem="", description=one_line(match[1]) if match else "")
+
+
 _PHP_TESTS = (
     ("pestphp/pest", "pest"),
     ("phpunit/phpunit", "phpunit"),

@@ -26,7 +26,7 @@ _GUARDED = re.compile(
     r"|STANDALONE)[^\n]*\n(?:(?!\s*#\s*endif)[^\n]*\n)*?[^\n]*\bmain\s*\("
 )
 """A main function of C that is compiled for a test only."""
-_PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs|tools?)(?:/.*)?)?")
+_PLAIN_PLACES = re.compile(r"(?:(?:src|bin|cli|cmd|app|apps|programs)(?:/.*)?)?")
 _SCRIPT = re.compile(r"<script\b[^>]*\bsrc=[\"']/?(?:\./)?([\w./-]+\.[jt]sx?)[\"']", re.IGNORECASE)
 
 
@@ -50,8 +50,12 @@ def entry_points(
         entry.path: facts for entry, facts in entries if is_own(entry.path, facts)
     }
     published = [package for package in scope if not package.private] or list(scope)
+    if any(_is_application(package) for package in scope):
+        published = [package for package in published if not _is_library(package)]
     speaking = [package for package in scope if package in published or package.commands]
-    declared = [path for package in speaking for path in package.entry_points]
+    first = sorted(scope, key=lambda package: not _is_application(package))
+    declared = [path for package in first for path in package.entry_points if _is_binary(path)]
+    declared += [path for package in speaking for path in package.entry_points]
     named = [path for path in dict.fromkeys(declared) if path in own and _runs(path, sources)]
     programs = _near(path for path, facts in own.items() if _is_program(path, facts, sources))
     named += [path for path in programs if path not in named]
@@ -64,6 +68,26 @@ def entry_points(
     if not named:
         named = _by_name(own, sources)
     return tuple(dict.fromkeys(named))[:MAX_ENTRY_POINTS]
+
+
+def _is_application(package: Found) -> bool:
+    """A crate that is never published and starts as a program: the crates beside it serve it."""
+    return (
+        package.ecosystem == "rust"
+        and package.private
+        and any(map(_is_binary, package.entry_points))
+        and not is_aside(package.path)
+    )
+
+
+def _is_binary(path: str) -> bool:
+    return path.endswith("src/main.rs") and not is_aside(path)
+
+
+def _is_library(package: Found) -> bool:
+    return package.ecosystem == "rust" and all(
+        path.endswith("src/lib.rs") for path in package.entry_points
+    )
 
 
 def _near(paths: Iterable[str]) -> list[str]:

@@ -217,7 +217,9 @@ def _folder(folder: str, rows: Sequence[FileIndexEntry]) -> str:
 def _head(pack: SummaryPack) -> str:
     manifest, metadata = pack.manifest, pack.metadata
     lines = [f"# {_line(manifest.project_name)}: summary", ""]
-    lines += [f"{_line(manifest.purpose_guess)}", ""] if manifest.purpose_guess else []
+    spoken = pack.repo_summary.description
+    if manifest.purpose_guess and manifest.purpose_guess not in spoken:
+        lines += [f"{_line(manifest.purpose_guess)}", ""]
     lines += [f"- {name}: {_line(value)}" for name, value in _rows(manifest)]
     lines.append(
         f"- files: {metadata.total_files_scanned:,} scanned, {metadata.files_included:,} summarised"

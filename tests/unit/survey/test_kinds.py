@@ -101,7 +101,7 @@ def test_key_files_are_manifests_starts_and_what_is_used_most() -> None:
         "examples/main.py": "",
         "docs/model_index.html": "",
     }
-    central = {"app/core.py": 9, "app/session.py": 5, "tests/test_core.py": 50}
+    central = {"app/core.py": 900, "app/session.py": 500, "tests/test_core.py": 5000}
     assert keys(files, central, Named(("app/cli.py",), ("pyproject.toml",))) == [
         ("pyproject.toml", "config"),
         ("app/cli.py", "entrypoint"),

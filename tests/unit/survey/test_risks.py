@@ -85,7 +85,7 @@ def test_coupling_out_and_in() -> None:
         {"a.py": foreign + own + "".join(f"import v{n}\n" for n in range(15))}
         | {f"v{n}.py": "y = 1\n" for n in range(15)}
         | {f"u{n}.py": "from core.base import x\n" for n in range(12)}
-        | {"core/base.py": "x = 1\n"}
+        | {"core/base.py": "x = 1\n" * 100}
     )
     found = {spot.path: spot.indicators for spot in spots(files) if spot.risk_type == "coupling"}
     assert found == {
