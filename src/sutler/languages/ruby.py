@@ -61,7 +61,7 @@ RUBY = Language(
         ),
         commands=(
             r"^[ \t]*desc\s+[\"']([\w:-]+)[^,\n]*,",  # Thor
-            r"^[ \t]*task[\s(]+[:\"']?([\w:-]+)",
+            r"^[ \t]*task[\s(]+[:\"']?([\w-]+(?::\w[\w-]*)*)",
         ),
     ),
     uses=Uses(

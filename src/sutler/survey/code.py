@@ -4,7 +4,7 @@ extractor."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -129,18 +129,27 @@ def _by_shape(language: Language, text: str, doc: str) -> CodeFacts:
         doc=doc,
         exports=tuple(dict.fromkeys(shape.name for shape in shapes))[:MAX_NAMES],
         imports=tuple(sorted(imports_in(language, text))),
-        definitions=tuple(map(_definition, shapes[:_MAX_DEFINITIONS])),
+        definitions=tuple(_spans(shapes[:_MAX_DEFINITIONS], lines)),
         outline=_outlined(Line(shape.line, shape.depth, shape.text) for shape in shapes),
     )
 
 
-def _definition(shape: Shape) -> Definition:
+def _spans(shapes: Sequence[Shape], lines: int) -> Iterator[Definition]:
+    """Each definition with its end: the line before the next that is not inside it."""
+    for number, shape in enumerate(shapes):
+        after = (other.line for other in shapes[number + 1 :] if other.depth <= shape.depth)
+        yield _definition(shape, next(after, lines + 1) - 1)
+
+
+def _definition(shape: Shape, end: int) -> Definition:
     kind = (
         "function"
-        if re.match(r"def|fn|func|sub|proc|const|let|member|[-+]", shape.kind)
+        if re.fullmatch(
+            r"def(?:p|n|macro)?|fn|func|function\*?|sub|proc|const|let|member|[-+]", shape.kind
+        )
         else "class"
     )
-    return Definition(kind, shape.name, shape.line)
+    return Definition(kind, shape.name, shape.line, end)
 
 
 _DOCSTRING = re.compile(r"(?:#[^\n]*\n|\s)*[rRuU]?(\"\"\"|'''|\"|')(.*?)\1", re.DOTALL)

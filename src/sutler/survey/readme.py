@@ -46,8 +46,14 @@ _DEFINES = re.compile(
 )
 """A sentence that says what something is or does."""
 _LINKS = re.compile(r" \| |^\W*https?:")
-OPENING = 1_500
+OPENING = 1_000
 """Characters of a README that a summary quotes."""
+_HOW_TO = re.compile(
+    r"(?im)^(?:\#{2,4}\s.*|.*\n(?=[-=~]{4,}$))\b(?:install\w*|contribut\w+|getting|start(?:ed)?|set ?up|usage"
+    r"|using|build\w*|compil\w+|develop\w*|sponsors?|support\w*|licen[sc]e|requirements|docs"
+    r"|documentation|how to|deploy\w*|test\w*|links|community|help|table of contents|contents)\b"
+)
+"""A heading below which a README says what to do, and no longer what it is about."""
 NEAR = 12
 CLOSE = 4
 """Paragraphs in which a definition is looked for: of the project by its name, and of anything."""
@@ -82,7 +88,7 @@ def first_sentence(text: str, name: str = "") -> str:
 def opening(text: str, limit: int = OPENING) -> str:
     """The prose that a README opens with: whole paragraphs within `limit` characters."""
     kept: list[str] = []
-    for paragraph in _paragraphs(_stripped(text[:50_000])):
+    for paragraph in _paragraphs(_HOW_TO.split(_stripped(text[:50_000]))[0]):
         words = one_line(_plain(paragraph), 1_000)
         if len(re.findall(r"\w+", words)) < 4 or _LINKS.search(words) or _ASIDE.match(words):
             continue

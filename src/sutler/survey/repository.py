@@ -83,6 +83,9 @@ def _description(
     )
     readmes = sorted((path for path in texts if "/" not in path and is_readme(path)), key=len)
     said = opening(texts[readmes[0]]) if readmes else ""
+    if manifest.purpose_guess and said.startswith(manifest.purpose_guess):
+        about = f"{manifest.project_name}: {said}"
+        said = ""
     return "\n\n".join(part for part in (about, said, contents) if part)
 
 

@@ -104,6 +104,10 @@ _INDICATED: dict[RiskType, str] = {
 }
 
 
+_MOST: dict[RiskType, int] = {"coupling": 5, "performance": 5}
+"""What many files have says less than what few have."""
+
+
 def hotspots(
     entries: Sequence[Classified],
     texts: Mapping[str, str],
@@ -136,8 +140,10 @@ def hotspots(
                 shown = tuple(indicators[:MAX_INDICATORS])
                 ranked[kind].append((weight, RiskHotspot(path, kind, _INDICATED[kind], shown)))
     queues = [
-        [spot for _, spot in sorted(rows, key=lambda row: (-row[0], row[1].path))]
-        for rows in ranked.values()
+        [spot for _, spot in sorted(rows, key=lambda row: (-row[0], row[1].path))][
+            : _MOST.get(kind)
+        ]
+        for kind, rows in ranked.items()
     ]
     turns = [spot for turn in zip_longest(*queues) for spot in turn if spot is not None]
     return tuple(turns[:MAX_HOTSPOTS])
@@ -161,7 +167,9 @@ def _is_aside(path: str, text: str) -> bool:
     return bool(DERIVED.search(path) or _DECLARES.search(path)) or _is_written_by_program(text)
 
 
-_DECLARES = re.compile(r"(?:^|/)(?:variables|outputs|versions)\.tf$")
+_DECLARES = re.compile(
+    r"(?:^|/)(?:variables|outputs|versions)\.tf$|(?:fake|seed|sample|dummy|random)[_-]?data|profiling/"
+)
 
 
 def _is_written_by_program(text: str) -> bool:
@@ -184,7 +192,7 @@ def _indicated(
     return {
         "security": (len(security), security),
         "performance": (len(slow) + 2 * len(loops), slow + loops),
-        "complexity": (weight, tangled),
+        "complexity": (weight + 2 * importers, tangled),
         "coupling": (importers + imported if tied else 0, tied),
     }
 
@@ -302,7 +310,7 @@ def _complexity(bare: str, facts: CodeFacts) -> tuple[int, list[str]]:
     branches = len(_BRANCH.findall(bare))
     if branches > MANY_BRANCHES:
         out.append(f"{branches} branches in the file")
-    return (rows[0][0] if rows else facts.lines // 20), out
+    return (rows[0][0] if rows else facts.lines // 20) + branches // 2, out
 
 
 def _coupling(importers: int, imported: int) -> list[str]:

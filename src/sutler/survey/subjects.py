@@ -26,7 +26,7 @@ _MADE = re.compile(r"(?:^|/)crds?[/-]|[-.]crds?\.")
 """Resource definitions are written by a program, however long they are."""
 _YAML = Shapes(
     definition=(
-        r"\s{0,6}(?P<kind>(?:- )?(?:name|hosts|kind|import_playbook|include_tasks|import_tasks))"
+        r"\s{0,6}(?P<kind>- name|(?:- )?(?:hosts|kind|import_playbook|include_tasks|import_tasks))"
         r":\s*(?P<name>[^\s{#].*)|(?P<constant>[A-Za-z_][\w.-]*):(?=\s|$)"
     ),
     depth="flat",
