@@ -93,8 +93,8 @@ def key_files(
     texts: Mapping[str, str] | None = None,
     limits: KeyLimits = _LIMITS,
 ) -> tuple[Classified, ...]:
-    """The files to read first. `central` says how much each file matters, `named` are the entry points
-    and manifests that the survey found, `texts` what is at hand to judge by."""
+    """The files to read first. `central` says how much each file matters, `named` are the entry
+    points and manifests that the survey found, `texts` what is at hand to judge by."""
     candidates: list[Classified] = []
     places = {path: place for place, path in enumerate((*named.starts, *named.manifests))}
     pairs = list(pairs)

@@ -49,8 +49,8 @@ _LINKS = re.compile(r" \| |^\W*https?:")
 OPENING = 1_000
 """Characters of a README that a summary quotes."""
 _HOW_TO = re.compile(
-    r"(?im)^(?:\#{2,4}\s.*|.*\n(?=[-=~]{4,}$))\b(?:install\w*|contribut\w+|getting|start(?:ed)?|set ?up|usage"
-    r"|using|build\w*|compil\w+|develop\w*|sponsors?|support\w*|licen[sc]e|requirements|docs"
+    r"(?im)^(?:\#{2,4}\s.*|.*\n(?=[-=~]{4,}$))\b(?:install\w*|contribut\w+|getting"
+    r"|start(?:ed)?|set ?up|usage|using|build\w*|compil\w+|develop\w*|sponsors?|support\w*|licen[sc]e|requirements|docs"
     r"|documentation|how to|deploy\w*|test\w*|links|community|help|table of contents|contents)\b"
 )
 """A heading below which a README says what to do, and no longer what it is about."""

@@ -77,12 +77,15 @@ _SECURITY: tuple[_Row, ...] = (
     (_TF, "0.0.0.0/0", r"\"0\.0\.0\.0/0\"", "open to every address"),
     (_TF, "publicly_accessible|encrypt|skip_final", r"(?:publicly_accessible\s*=\s*true"
      r"|encrypt\w*\s*=\s*false|skip_final_snapshot\s*=\s*true)", "protection switched off"),
-    (_TF, "actions|resources", r"(?:actions|resources)\s*=\s*\[\s*[\"']\*[\"']", "any action or resource"),
+    (_TF, "actions|resources", r"(?:actions|resources)\s*=\s*\[\s*[\"']\*[\"']",
+     "any action or resource"),
     (_YAML, "privileged|hostnetwork|hostpid", r"(?:privileged|hostNetwork|hostPID):\s*true",
      "privileges of the host"),
-    (_YAML, "validate_certs|insecure", r"(?:validate_certs:\s*(?:no|false)|insecure\w*:\s*(?:yes|true))",
+    (_YAML, "validate_certs|insecure",
+     r"(?:validate_certs:\s*(?:no|false)|insecure\w*:\s*(?:yes|true))",
      "TLS verification off"),
-    (_YAML, "shell|command|raw", r"(?m)^\s+(?:- )?(?:ansible\.builtin\.)?(?:shell|raw):", "command through a shell"),
+    (_YAML, "shell|command|raw", r"(?m)^\s+(?:- )?(?:ansible\.builtin\.)?(?:shell|raw):",
+     "command through a shell"),
     (_YAML, "ignore_errors", r"ignore_errors:\s*(?:yes|true)", "errors ignored"),
     (_YAML, "mode", r"mode:\s*[\"']?0?777", "writable by all"),
 )  # fmt: skip
@@ -168,7 +171,8 @@ def _is_aside(path: str, text: str) -> bool:
 
 
 _DECLARES = re.compile(
-    r"(?:^|/)(?:variables|outputs|versions)\.tf$|(?:fake|seed|sample|dummy|random)[_-]?data|profiling/"
+    r"(?:^|/)(?:variables|outputs|versions)\.tf$"
+    r"|(?:fake|seed|sample|dummy|random)[_-]?data|profiling/"
 )
 
 
@@ -231,7 +235,8 @@ def _tokens(language: str) -> re.Pattern[str]:
 
 
 def stripped(text: str, language: str) -> tuple[str, str]:
-    """The text without comments and docstrings, and without strings besides. Lines stay in place."""
+    """The text without comments and docstrings, and without strings besides. Lines stay in
+    place."""
     pattern = _tokens(language)
     docstrings = language in ("python", "cython", "elixir")
 
