@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sutler.secrets import grammar, verdict
+from sutler.secrets import grammar, name_kinds, verdict
 from sutler.secrets.readers import BARE_VALUE, Candidate, Reader, Stretch, closing, heads
 
 _BACK, _AHEAD = 600, 300
@@ -66,7 +66,7 @@ _SHORTEST = 6
 
 
 def _tells(name: str) -> bool:
-    return verdict.kind_of(name) in ("password", "secret")
+    return name_kinds.kind_of(name) in ("password", "secret")
 
 
 def _names(text: str, start: int, stop: int) -> Iterator[str]:

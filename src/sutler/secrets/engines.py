@@ -117,7 +117,7 @@ _NAMED = (
     rf"|\bsid(?:[a-df-z0-9_.-]{_MORE})?"
     rf"|auth(?:o|(?:[a-np-z0-9_.-]|o(?:[a-qs-z0-9_.-]|rization)){_MORE})?)"
 )
-_CLOSERS = r"(?:[\\\"'`\])*\x7d]|\[[0-9]*\]|&quot;|&#3[49];|&apos;)*"
+_CLOSERS = r"(?:[\\\"'`\])*\x7d]|[ ][\])*\x7d]|\[[0-9]*\]|&quot;|&#3[49];|&apos;)*"
 _NAME = rf"{_NAMED}{_CLOSERS}[ \t]*"
 # From a separator to the first character of an opening quote: what may stand there is not looked at
 # closely.
@@ -130,7 +130,7 @@ _HEX, _CODE = r"0x[2-7][0-9a-f],[ ]?", r"(?:3[2-9]|[4-9][0-9]|1[012][0-9]),[ ]?"
 
 _TRIGGERS: dict[int, tuple[str, ...]] = {
     # One expression: a second one that begins with a name costs a third of the scan.
-    grammar.QUOTED: (rf"{_NAME}(?:(?:{_SEP}|[ \t]to[ ]){_TO_QUOTE}|[ \t][\"'])",),
+    grammar.QUOTED: (rf"{_NAME}(?:(?:{_SEP}|[ \t](?:to|is|was):?[ ]){_TO_QUOTE}|[ \t][\"'`])",),
     grammar.BARE: (
         rf"{_NAME}[:=?][=-]?[ \t]*[!#-&(-;=?-\[\]-_a-{{}}~]",
     ),  # such a value begins with no quote or bracket

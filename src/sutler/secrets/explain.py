@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from sutler.formats.document import Finding
-from sutler.secrets import apart, readers, verdict
+from sutler.secrets import apart, name_kinds, readers, verdict
 from sutler.secrets.engines import Engine
 from sutler.secrets.format_table import formats
 from sutler.secrets.markers import digest_of
@@ -25,6 +25,7 @@ _CONSTRUCTS: dict[str, str] = {
     "element": "the text of an element",
     "vendor": "a value beside the name of a service",
     "apart": "a value that stands apart from its name",
+    "listed": "one of the strings that are given to it",
     "prose": "a word in a sentence",
 }
 _KINDS = {
@@ -75,7 +76,7 @@ def _explained(text: str, hit: Hit) -> Explanation:
     if candidate is None:
         where = "a file of this name holds such values"
         return Explanation(f"file {hit.rule}", where, tuple(_for(value)), tuple(_against(value)))
-    kind = verdict.kind_of(candidate.name)
+    kind = name_kinds.kind_of(candidate.name)
     where = f"{_CONSTRUCTS[candidate.how]}: {candidate.name[-60:]}"
     named = () if candidate.how in ("header", "url", "vendor") else (_KINDS[kind],)
     return Explanation(f"grammar {hit.rule}", where, (*named, *_for(value)), tuple(_against(value)))

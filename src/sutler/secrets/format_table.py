@@ -170,7 +170,7 @@ RULES = (
     FileRule("key-file", r"master\.key|\.vault[_-]?(?:token|pass(?:word)?)|secret[_-]?key(?:\.txt)?|\.?secret_token|[\w.-]{0,40}\.(?:jwk|token|secret)", r"\A\s{0,8}(?P<v>[^\s{}<>]{12,512})\s{0,8}\Z"),
     FileRule("firefox-login", r"logins\.json", r"\"encrypted(?:Username|Password)\"[ ]?:[ ]?\"(?P<v>[^\"\n]{8,400})\""),
     FileRule("sftp-config", r"(?:sftp-config|sftp|\.remote-sync|\.ftpconfig|deployment-config|webservers|filezilla|recentservers|sitemanager)(?:\.json|\.xml)?", r"(?:\"(?:pass(?:word|phrase)?)\"[ ]?:[ ]?\"|<Pass[^>\n]{0,40}>|password=\")(?P<v>[^\"<\n]{2,200})"),
-    FileRule("env-file", r"\.env|\.envrc|\.env\.(?!example|sample|template|dist)[\w.-]{1,20}", r"^[ \t]{0,4}(?:export )?\w{1,60}(?:KEY|SECRET|TOKEN|PASS|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|SALT|DSN)\w{0,10}=[\"']?(?P<v>(?!\$|<|your)[^\s\"'#$]{4,400})"),
+    FileRule("env-file", r"\.env|\.envrc|\.env\.(?!example|sample|template|dist)[\w.-]{1,20}", r"^[ \t]{0,4}(?:export )?\w{1,60}(?:KEYS?|SECRET|TOKEN|PASS|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|SALT|DSN)(?:_?(?:BASE|ID|VALUE|CODE|[0-9]{1,2}))?=[\"']?(?P<v>(?!\$|<|your)[^\s\"'#$]{4,400})"),
 )  # fmt: skip
 _SECRET_KIND = re.compile(r"^kind:[ ]{1,4}Secret\s*$", re.MULTILINE)
 _SECRET_ENTRY = re.compile(

@@ -26,17 +26,18 @@ NAMES = (
 )
 _NAME = rf"(?P<name>(?:{NAMES})(?:[\w.]|-(?!>)){{0,40}}+)"
 OPEN = r"(?:\\{1,3}[\"']|[\"'`]{1,3}|&quot;|&#3[49];|&apos;)"
-_CLOSE = rf"(?P<close>(?:{OPEN}|[\])*\x7d]|\[[0-9]{{0,6}}\]){{0,4}})"
+_CLOSE = rf"(?P<close>(?:{OPEN}|[ ]?[\])*\x7d]|\[[0-9]{{0,6}}\]){{0,4}})"
 _GAP = r"[ \t]{0,24}+"
 # `name: type =`, and Go's `name type =`
 _TYPE = (
     r"(?::[ ]?[\w<>\[\]?&*.]{1,40}+(?:[ ]\|[ ]\w{1,20})?[ \t]{0,8}(?==)"
     r"|(?<=[ \t])(?:\*?string|\[\]byte)[ ]{1,4}(?==))?"
 )
-# The last two are Kotlin's `"name" to "value"` and a blank alone: `#define NAME "value"`
+# The last two are Kotlin's `"name" to "value"` (and a sentence's `is`), and a blank alone:
+# `#define NAME "value"`, "the password `value`"
 _SEP = (
     r"(?P<sep>:=|:-|=>|->|={1,3}|!={1,2}|:{1,2}|,|\(|\?{1,2}=|\|\|="
-    r"|(?<=[ \t])to(?=[ ])|(?<=[ \t])(?=[\"']))"
+    r"|(?<=[ \t])(?:to|(?:is|was):?)(?=[ ])|(?<=[ \t])(?=[\"'`]))"
 )
 _WRAP = (
     r"(?P<wrap>(?:(?:new )?[\w.:$@]{1,40}[ ]?\(|\[|\{|@|[burfnl]{1,2}(?=[\"'])"
@@ -46,7 +47,9 @@ _AFTER_SCHEME = r"(?:[ ]|%20|(?<=[rc])\+|:[ ]?|[\"'],[ ]?[\"']){1,4}"
 SCHEMES = r"(?:b(?:earer|asic|ot)|token|api-?key|oauth|ssws|n(?:egotiate|tlm)|key|genie(?:key)?)"
 _SQL_BY = r"(?:identified[ ]{1,4}(?:with[ ]{1,4}\S{1,40}[ ]{1,4})?by(?:[ ]{1,4}password)?|password(?:[ ]{0,4}=)?|passwd)"
 FLAG_WORDS = "token|secret|key|password|passwd|pwd|credentials?"
-_FLAG_NAME = rf"(?:p|u|user|a|w|pw|pass[\w-]{{0,16}}|[\w-]{{0,24}}(?:{FLAG_WORDS}|(?<!by)pass))"
+_FLAG_NAME = (
+    rf"(?:pass[\w-]{{0,16}}(?=[ =\"'])|p|u|user|a|w|pw|[\w-]{{0,24}}(?:{FLAG_WORDS}|(?<!by)pass))"
+)
 
 VENDORS = sorted(words("vendor"))
 _LETTERS = sorted({name[0] for name in VENDORS})

@@ -14,17 +14,31 @@ _PUBLIC = words("public-value")
 _ALGORITHMS = words("algorithm")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 _PATTERN = re.compile(
-    r"\[[^\]\s]{1,40}\][+*{?]|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
+    r"\[[^\]\s]{1,40}\][+*{?]|^\w*\[[a-z-]+[*^$|~]?=|\\[dwsbSDW](?:[+*{]|\\)|\(\?[:=!P<]|\.[*+][)$?]|^\^.*\$$"
 )
 _POSITION = re.compile(r"\d{1,7}:\d{1,7}(?::|$)")
 _IDENTIFIERS = re.compile(
-    r"S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?", re.IGNORECASE
-)  # Windows accounts, SPDX licences
-_PLACE = re.compile(r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?")
+    r"S-1-\d+(?:-\d+)+|[A-Z][A-Za-z]+-\d+(?:\.\d+)*(?:-or-later|-only|-clause)?"
+    r"|[\^~=<>v]{0,3}\d+(?:\.\d+){1,3}(?:[-+.][a-z]+[\d.]*)?(?:\(.*)?|#[0-9a-f]{3,8}",
+    re.IGNORECASE,
+)  # Windows accounts, SPDX licences, versions, colours
+_PLACE = re.compile(
+    r"[\w.-]+:\d{2,5}(?:/[\w.-]*)?(?:,[\w.-]+:\d{2,5})*|(?:\d{1,3}\.){3}\d{1,3}(?:[/,:].*)?"
+)
+_SEGMENT = r"[a-z]{2,}\d?(?:[._-][a-z]+\d{0,2})*"
+_LAST_SEGMENT = r"(?:[A-Za-z]{2,}|\d{1,2})(?:[._-](?:[A-Za-z]{2,}|\d{1,4}))*"
+_WORDY_PATH = re.compile(
+    rf"(?:file:/*|\.{{0,2}}/|~/|@/)?(?:{_SEGMENT}/)+(?:v\d/)?(?:{_SEGMENT}/)*{_LAST_SEGMENT}/?"
+)  # words in every part, as base64 with a slash has not
+_CHECK = r"[a-z_]+(?::[\w,.]*)?"
+_CHECKS = re.compile(
+    rf"{_CHECK}(?:\|{_CHECK})+|(?:min|max|size|same|in|required\w*|exists|unique):[\w,.]*"
+)  # rules of validation, as Laravel writes them
+_MIGRATION = re.compile(r"\d{4}_[a-z]\w*")  # of Django: `("auth", "0013_auto_20221214_1224")`
 _FILE = re.compile(r"(?:~|\.{1,2})?(?:/[\w .@+-]+){2,}\.[A-Za-z]\w{0,5}")
 _REPEATED = re.compile(r"(.)\1{7}")
-_IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)*")
-_ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|credential)")
+_IDENTIFIER = re.compile(r"[A-Za-z]+\d?(?:[_.-][A-Za-z]+)+|[A-Za-z]+")
+_ABOUT = re.compile(r"(?i:password|passwd|passphrase|secret|token|creds|credential)")
 _HUMP = re.compile(r"[a-z][A-Z]|[_.-]")
 _GENERATED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 
@@ -44,6 +58,9 @@ def is_harmless(value: str) -> bool:
         or _IDENTIFIERS.fullmatch(value) is not None
         or _PLACE.fullmatch(value) is not None
         or _FILE.fullmatch(value) is not None
+        or _WORDY_PATH.fullmatch(value) is not None
+        or _CHECKS.fullmatch(value) is not None
+        or _MIGRATION.fullmatch(value) is not None
     )
 
 
@@ -74,10 +91,10 @@ def is_address(value: str) -> bool:
 
 def is_compound_name(value: str) -> bool:
     """Letters of several words, one of them about secrets, as names in code are:
-    `challengePassword`, `password_field`.
+    `challengePassword`, `password_field`, `PGPASSWORD`.
     """
     return (
         _IDENTIFIER.fullmatch(value) is not None
-        and _HUMP.search(value) is not None
+        and (_HUMP.search(value) is not None or (value.isupper() and len(value) > len("password")))
         and _ABOUT.search(value) is not None
     )

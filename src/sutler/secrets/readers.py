@@ -11,7 +11,7 @@ import string
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from sutler.secrets import grammar
+from sutler.secrets import grammar, name_kinds
 from sutler.secrets.engines import lower
 
 LONGEST = 8192
@@ -29,6 +29,7 @@ How = Literal[
     "element",
     "vendor",
     "apart",
+    "listed",
     "prose",
 ]
 
@@ -146,14 +147,16 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         if separator == "," and not match["close"].strip("])*}"):
             continue
         how = _how(separator)
+        if how == "call" and not name_kinds.is_setter(name):
+            continue
         more = (
             re.compile(r",[ ]?" + re.escape(opener)) if match["wrap"].endswith(("[", "{")) else None
         )
         while (stop := closing(at.text, opener, here, at.end)) >= 0:
             after = stop + len(opener)
             if not _is_key(at.text, match["wrap"], after, at.end):
-                inside = "(" in match["wrap"] and _GOES_ON.match(at.text, after, at.end)
-                yield Candidate(here, stop, name, "apart" if inside and how == "quoted" else how)
+                first = _GOES_ON.match(at.text, after, at.end) is not None
+                yield Candidate(here, stop, name, _in_list(how, match["wrap"], first))
             here = after
             following = more.match(at.text, here, at.end) if more else None
             if following is None:
@@ -163,7 +166,8 @@ def _read_quoted(at: Stretch) -> Iterator[Candidate]:
         here = match.end() + at.base
 
 
-_WORDY = ("", "to", ",")
+_SPOKEN = ("", "is", "was", "is:", "was:")
+_WORDY = (*_SPOKEN, "to", ",")
 _GOES_ON = re.compile(r"[ \t]?,[ \t]?[\w\"'`$\[{(-]")
 _COLON = re.compile(r"[ \t]?:(?!:)")
 
@@ -173,7 +177,23 @@ def _how(separator: str) -> How:
         return "compare"
     if separator in ("(", ","):
         return "call"
-    return "quoted" if separator else "apart"
+    return "apart" if separator in _SPOKEN else "quoted"
+
+
+def _in_list(how: How, wrap: str, first: bool) -> How:
+    """A plain word is a value's name or kind where others follow in a call, in any list, and
+    where something is looked up: `set_password("service", user, …)`, `password: ["required", …]`,
+    `pass = require("pass")`.
+    """
+    listed = wrap.endswith("[") or (first and (how == "call" or "(" in wrap))
+    listed = listed or _LOOKUP.search(wrap) is not None
+    return "listed" if listed and how in ("quoted", "call") else how
+
+
+_LOOKUP = re.compile(
+    r"(?<![\w])(?:require|import|getenv|get|env|locator|find|query\w*|gettext|i18n|t|_)[ ]?\(\Z",
+    re.IGNORECASE,
+)
 
 
 def _is_key(text: str, wrap: str, after: int, end: int) -> bool:
@@ -188,6 +208,8 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         value = BARE_VALUE.match(at.text, here, at.end)
         if value is None:
             continue
+        if match["close"] == "}" and match["name"] == "pwd":  # ${PWD}: the working directory
+            continue
         raw = value.group()
         raw = raw[: raw.find("&")] if raw.find("&") > 0 else raw
         if following := _NEXT_PAIR.search(raw):
@@ -196,17 +218,24 @@ def _read_bare(at: Stretch) -> Iterator[Candidate]:
         if raw:
             how: How = "prose" if _is_prose(at, match, here + len(raw)) else "bare"
             yield Candidate(here, here + len(raw), at.name(match), how)
-            here += len(raw)
+            here += len(raw) if not raw.startswith("${") else 2  # `${NAME:value}`: a default inside
 
 
 def _is_prose(at: Stretch, head: re.Match[str], stop: int) -> bool:
     """Whether words go on after the value, or `pass:` ends a phrase: there a plain word is a
     word.
     """
-    if _MORE_WORDS.match(at.text, stop, at.end):
+    if not head[0].endswith("=") and _MORE_WORDS.match(at.text, stop, at.end):
         return True
     before = at.text[max(0, head.start() + at.base - 2) : head.start() + at.base]
-    return head["name"] == "pass" and ":" in head[0] and before[-1:] == " " and before[:1].isalpha()
+    if before[-1:] == "$":  # `test "$pass" = link`
+        return True
+    if head["name"] not in ("pass", "pw") or ":" not in head[0]:
+        return False
+    return head[0].endswith(":") or (before[-1:] == " " and before[:1].isalpha())
+
+
+_BEFORE_KEY = 40
 
 
 def _read_header(at: Stretch) -> Iterator[Candidate]:
@@ -215,6 +244,8 @@ def _read_header(at: Stretch) -> Iterator[Candidate]:
         start, here = match.start() + at.base, match.end() + at.base
         value = _HEADER_VALUE.match(at.text, here, at.end)
         before = at.text[start - 1] if start else " "
+        if match["name"] == "key" and "auth" not in at.low[: match.start()][-_BEFORE_KEY:]:
+            continue  # `key: linux-cache-v2`
         if value and not (before.isalnum() or before == "_"):
             yield Candidate(value.start(), value.end(), match["name"], "header")
             here = value.end()
@@ -240,6 +271,8 @@ def _read_flag(at: Stretch) -> Iterator[Candidate]:
         if value is None:
             continue
         name, start = match["name"], value.start()
+        if at.text.startswith("pass:", start):  # openssl's way to give a password
+            start += len("pass:")
         if len(name) <= 2 or name == "user":
             begin = at.start - at.base
             command = _COMMANDS.search(at.low, begin, match.start())
@@ -318,9 +351,10 @@ def _read_vendor(at: Stretch) -> Iterator[Candidate]:
     while match := _search(grammar.VENDOR, at, here):
         here = match.end() + at.base
         value = _VENDOR_VALUE.match(at.text, here, at.end)
-        if value and not match["name"].startswith("tiktoken"):  # a tokenizer, not TikTok
+        name = at.name(match)
+        if value and not name.lower().startswith("tiktoken") and not name_kinds.is_negative(name):
             here = value.end()
-            yield Candidate(value.start(), value.end(), at.name(match), "vendor")
+            yield Candidate(value.start(), value.end(), name, "vendor")
 
 
 Reader = Callable[[Stretch], Iterator[Candidate]]

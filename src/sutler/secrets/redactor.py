@@ -10,7 +10,17 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sutler.formats.document import CleanText, Finding
-from sutler.secrets import apart, blocks, checksums, decode, grammar, joins, readers, verdict
+from sutler.secrets import (
+    apart,
+    blocks,
+    checksums,
+    decode,
+    grammar,
+    joins,
+    name_kinds,
+    readers,
+    verdict,
+)
 from sutler.secrets.engines import NONE, Engine, Sightings, stdlib_engine
 from sutler.secrets.format_table import Format, file_values, formats, pattern, quotes_only, vouches
 from sutler.secrets.markers import LOOKS_LIKE, digest_of, marker, own_spans, set_apart, tag_of
@@ -126,7 +136,8 @@ def find(text: str, path: str, scan: Engine, raw: bytes = b"") -> list[Hit]:
         if confidence >= THRESHOLD:
             hits.append(Hit(candidate.start, candidate.end, rule, confidence))
     for start, end, rule in file_values(text, path):
-        if not verdict.is_template(text[start:end]):  # a weak password in such a file is still one
+        value = text[start:end]
+        if not (verdict.is_nothing(value) if rule == "env-file" else verdict.is_template(value)):
             hits.append(Hit(start, end, rule, 0.9))
     return hits
 
@@ -254,15 +265,19 @@ def _judge(text: str, candidate: readers.Candidate, strict: bool) -> tuple[float
         return verdict.judge_url(value, candidate.name), "url-credentials"
     if candidate.how == "vendor":
         return verdict.judge_vendor(value), "vendor-key"
-    kind = verdict.kind_of(candidate.name)
-    if kind == "none" or (candidate.how == "call" and not verdict.is_setter(candidate.name)):
+    kind = name_kinds.kind_of(candidate.name)
+    if kind == "none":
         return 0.0, ""
     if kind == "weak" and candidate.how == "apart":  # `the key "…"` is prose
         return 0.0, ""
     loose = candidate.how in ("bare", "prose") and strict
     if loose and not (_inside_string(text, candidate.start) or verdict.is_scrambled(value)):
         return 0.0, ""
-    return verdict.judge(value, kind, candidate.how, loose), kind
+    if value == candidate.name.rpartition(".")[2]:  # `this.keyType = keyType`
+        return 0.0, ""
+    plural = candidate.name.lower().endswith(("passwords", "passwds", "pwds"))
+    how = "listed" if plural else candidate.how
+    return verdict.judge(value, kind, how, loose), kind
 
 
 _DIGIT = re.compile("[0-9]")

@@ -1,5 +1,4 @@
-"""What a candidate value is worth: names, shapes, placeholders, and how much it looks like
-language.
+"""What a candidate value is worth: shapes, placeholders, and how much it looks like language.
 
 Entropy alone decides nothing. A value counts because of the name it stands under and the construct
 it stands in; its shape then argues for (mixed classes, digits, letters that no language puts side
@@ -14,12 +13,10 @@ import re
 import string
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 from sutler.secrets.format_table import words
 from sutler.secrets.harmless import is_address, is_compound_name, is_harmless
-
-Kind = Literal["password", "secret", "weak", "none"]
+from sutler.secrets.name_kinds import WORD, Kind
 
 # -log2 P(next letter | letter), one digit each, a to z by a to z, from English and identifiers:
 # language scores
@@ -34,13 +31,8 @@ _BIGRAMS = (
     "56454557487444429533665766" + "37981687399767479676789952"
 )
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_PASSWORD_WORDS = words("password")
-_SECRET_WORDS = words("secret")
-_WEAK_WORDS = words("weak")
-_KEY_PARTNERS = words("key-partner")
-_NEGATIVE_LAST = words("not-last")
-_NEGATIVE_FIRST = words("not-first")
+_MADE_UP = words("made-up")
+_EMPTY = words("empty")
 
 _PLACEHOLDER_WORDS = words("placeholder")
 _SEQUENCES = (
@@ -84,57 +76,20 @@ def strangeness(value: str) -> float:
     return total / pairs if pairs else 0.0
 
 
-@lru_cache(maxsize=4096)
-def kind_of(name: str) -> Kind:
-    """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
-    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
-    if not parts:
-        return "none"
-    last = parts[-1]
-    if "public" in parts and last in ("key", "keys", "token"):
-        return "none"
-    if last in _NEGATIVE_LAST or (
-        len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
-    ):
-        return "none"
-    joined = "".join(parts)
-    if any(word in _PASSWORD_WORDS for word in parts) or joined.endswith(
-        ("password", "passwd", "pwd", "passphrase")
-    ):
-        return "password"
-    if any(word in _SECRET_WORDS for word in parts) or joined.endswith(
-        ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey")
-    ):
-        return "secret"
-    if last in ("key", "keys") and len(parts) > 1 and parts[-2] in _KEY_PARTNERS:
-        return "secret"
-    if any(word in _WEAK_WORDS for word in parts) or joined.endswith(("key", "auth")):
-        return "weak"
-    return "none"
-
-
-@lru_cache(maxsize=4096)
-def is_setter(name: str) -> bool:
-    """In `name(value)` and `"name", value` the name must end in what it holds: set_password,
-    setApiKey, SECRET_KEY.
-    """
-    parts = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
-    while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
-        parts.pop()
-    return (
-        bool(parts)
-        and parts[0] not in ("check", "verify", "validate", "is", "has")
-        and (
-            parts[-1] in _PASSWORD_WORDS
-            or parts[-1] in _SECRET_WORDS
-            or parts[-1] in ("key", "auth", "salt")
-        )
-    )
-
-
 def is_template(value: str) -> bool:
     """Something that is filled in later, or a marker of ours."""
     return _TEMPLATE.search(value) is not None
+
+
+def is_nothing(value: str) -> bool:
+    """What a file of credentials holds where no credential is set; a weak one is still one."""
+    return (
+        is_template(value)
+        or value.lower() in _EMPTY
+        or is_harmless(value)
+        or is_address(value)
+        or (is_placeholder(value) and value.lower().startswith(tuple(_MADE_UP)))
+    )
 
 
 def is_noise(value: str) -> bool:
@@ -162,7 +117,7 @@ def is_placeholder(value: str) -> bool:
     lowered = value.lower()
     if any(lowered in sequence for sequence in _SEQUENCES) or _typed_in_order(lowered):
         return True
-    parts = [word.lower() for word in _WORD.findall(value)]
+    parts = [word.lower() for word in WORD.findall(value)]
     letters = [word for word in parts if not word.isdigit()]
     if not letters:
         return False
@@ -172,6 +127,8 @@ def is_placeholder(value: str) -> bool:
     ):
         return False
     if all(_known(word) for word in letters):
+        return True
+    if letters[0] in _MADE_UP and len(letters) > 1 and strangeness(value) < _STRANGE:
         return True
     return value.isupper() and "_" in value and len(letters) > 1 and strangeness(value) < 4.3
 
@@ -286,7 +243,10 @@ def judge(value: str, kind: Kind, how: str, loose: bool) -> float:
     if kind == "password":
         return _judge_password(value, how, loose)
     if kind == "secret":
-        return 0.8 if is_random(value, 8 if not loose else 16) else 0.0
+        if is_random(value, 8 if not loose else 16):
+            return 0.8
+        odd = how in _DIRECT and not loose and value.isalnum() and len(value) >= 6
+        return 0.5 if odd and strangeness(value) >= _STRANGE else 0.0
     return 0.6 if is_random(value, 16 if not loose else 20) else 0.0
 
 
@@ -307,19 +267,25 @@ def _is_mixed(value: str, pace: float) -> bool:
 
 _ESCAPE = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrt0])")
 _DIRECT = ("quoted", "compare", "flag", "sql", "element", "bare")
+_PLAIN = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*[!@#$%&*]*[^\W_]*")
+_SNAKE = re.compile(r"-{0,2}[a-z]+\d?(?:[_-][a-z\d]+)+")
+_STRANGE = 4.4
 
 
 def _judge_password(value: str, how: str, loose: bool) -> float:
+    if how == "prose" and not any(map(str.isdigit, value)):
+        return 0.0
     if is_random(value, 8):
         return 0.85
-    odd = strangeness(value)
+    if how in ("call", "listed") and _SNAKE.fullmatch(value):
+        return 0.0
     if classes(value) >= 2 and any(char.isdigit() for char in value):
         return 0.7 if not loose else 0.55
-    if odd >= 4.4 and (how != "call" or len(value) >= 6):
+    if strangeness(value) >= _STRANGE and (how in _DIRECT or len(value) >= 6):
         return 0.7 if not loose else 0.5
-    # a plain word: people do use them, but only where it is plainly given to the name, and as one
-    # word
-    return 0.5 if how in _DIRECT and not loose and value.isalnum() and len(value) >= 4 else 0.0
+    # a plain word: people do use them, but only where it is plainly given to the name
+    plain = len(value) >= 4 and _PLAIN.fullmatch(value) is not None
+    return 0.5 if plain and how in _DIRECT and not loose else 0.0
 
 
 def judge_format(value: str) -> bool:
@@ -337,6 +303,8 @@ def judge_vendor(value: str) -> float:
     no version.
     """
     if is_placeholder(value) or is_harmless(value) or _CODE.match(value) or _NUMBER.match(value):
+        return 0.0
+    if value.startswith("0x"):
         return 0.0
     if _UUID.match(value):
         return 0.6
@@ -382,6 +350,7 @@ def judge_url(value: str, user: str) -> float:
         or value.startswith(("$", "{", "%s", ":"))
         or "[" in user + value  # a pattern of addresses
         or (user, value) == _SAMPLE_ACCOUNT
+        or is_compound_name(value)
         or _COUNTED.search(value)
     ):
         return 0.0

@@ -36,6 +36,16 @@ def _rows(family: str, path: str, *texts: str) -> list[Spelling]:
 
 SPELLINGS = (
     *_rows(
+        "blanks, defaults and sentences",
+        "docs/setup.md",
+        "$config[ 'db_password' ] = '{v}';\n",
+        "password: ${{OAUTH_USER_PASSWORD:{v}}}\n",
+        "The default password is `{v}`.\n",
+        "Log in as `admin` with the password `{v}`.\n",
+        "openssl req -new -passin pass:{v} -passout pass:{v}\n",
+        "keytool -list -keystore a.jks -storepass {v} -keypass {v}\n",
+    ),
+    *_rows(
         "bare in code",
         "app/settings.py",
         "aws_secret_access_key={v}\n",

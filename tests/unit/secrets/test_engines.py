@@ -11,7 +11,7 @@ import pytest
 
 from bench.secrets.samples import lines_for
 from sutler.secrets import format_table as files
-from sutler.secrets import verdict
+from sutler.secrets import name_kinds
 from sutler.secrets.engines import (
     _NAMED,
     BASE,
@@ -132,6 +132,6 @@ def test_a_word_that_is_passed_over_hides_no_other(name: str) -> None:
     "name", ["path", "patch", "patches", "side", "sidebar", "author", "authors", "authority"]
 )
 def test_what_is_passed_over_promises_nothing(name: str) -> None:
-    assert verdict.kind_of(name) == "none"
+    assert name_kinds.kind_of(name) == "none"
     for engine in (fast(), stdlib_engine()):
         assert not engine(f'{name} = "{VALUE}"', f'{name} = "{VALUE}"'.encode()).triggers

@@ -1,0 +1,83 @@
+"""What the name of a setting, a variable or a parameter promises about its value."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from sutler.secrets.format_table import words
+
+Kind = Literal["password", "secret", "weak", "none"]
+
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""A word of a name in any case, or a number."""
+_PASSWORD_WORDS = words("password")
+_SECRET_WORDS = words("secret")
+_WEAK_WORDS = words("weak")
+_KEY_PARTNERS = words("key-partner")
+_NEGATIVE_LAST = words("not-last")
+_NEGATIVE_FIRST = words("not-first")
+_AFTER_PASS = words("after-pass")
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> Kind:
+    """What a name promises: a password, a secret, perhaps something, or nothing of the kind."""
+    parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
+    if not parts:
+        return "none"
+    last = parts[-1]
+    if ("public" in parts and last in ("key", "keys", "token")) or name.startswith("data-"):
+        return "none"
+    if last in _NEGATIVE_LAST or (
+        len(parts) > 1 and parts[0] in _NEGATIVE_FIRST and last in _WEAK_WORDS
+    ):
+        return "none"
+    joined = "".join(parts)
+    if _says_password(parts) or joined.endswith(("password", "passwd", "pwd", "passphrase")):
+        return "password"
+    if any(word in _SECRET_WORDS for word in parts) or joined.endswith(
+        ("secret", "token", "apikey", "secretkey", "accesskey", "privatekey")
+    ):
+        return "secret"
+    if last in ("key", "keys") and len(parts) > 1 and parts[-2] in _KEY_PARTNERS:
+        return "secret"
+    if any(word in _WEAK_WORDS for word in parts) or joined.endswith(("key", "auth")):
+        return "weak"
+    return "none"
+
+
+def _says_password(parts: list[str]) -> bool:
+    """Short words that have other meanings, such as a pass over a file, count at the end only."""
+    last = len(parts) - 1
+    return any(
+        word in _PASSWORD_WORDS
+        and (len(word) > len("pass") or at == last or parts[at + 1] in _AFTER_PASS)
+        for at, word in enumerate(parts)
+    )
+
+
+@lru_cache(maxsize=4096)
+def is_setter(name: str) -> bool:
+    """In `name(value)` and `"name", value` the name must end in what it holds: set_password,
+    setApiKey, SECRET_KEY.
+    """
+    parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
+    while len(parts) > 1 and parts[-1] in ("new", "of", "from", "create"):
+        parts.pop()
+    return (
+        bool(parts)
+        and parts[0] not in ("check", "verify", "validate", "is", "has")
+        and (
+            parts[-1] in _PASSWORD_WORDS
+            or parts[-1] in _SECRET_WORDS
+            or parts[-1] in ("key", "auth", "salt")
+        )
+    )
+
+
+def is_negative(name: str) -> bool:
+    """Whether the name of a service's setting says that it holds no secret: `trello_list_id`."""
+    parts = [word.lower() for word in WORD.findall(name) if not word.isdigit()]
+    return bool(parts) and parts[-1] in _NEGATIVE_LAST and parts[-1] not in ("url", "uri")
