@@ -17,6 +17,8 @@ from release.make import absolute_links, checked_version
 from tests.docs.blocks import REPOSITORY
 from tests.limits import LONG
 
+TOKEN = "ghp_" + "x7Kq2mVb9RtY4wLs8NcD3fGh6JpZ1aE0uQiB"
+
 
 def test_links_of_the_readme_become_absolute() -> None:
     text = absolute_links("![a](b.svg) [c](d.md) [e](https://f) [g](#h)", "https://x.org/y")
@@ -49,11 +51,81 @@ def test_the_action_names_options_that_exist() -> None:
     assert "${{" not in script  # inputs reach the shell as variables, never as text
 
 
-def test_the_image_runs_as_a_user_and_writes_only_below_tmp() -> None:
+def project(folder: Path, text: str = "WHEELS = 4\n") -> Path:
+    folder.mkdir()
+    (folder / "cart.py").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(("text", "code"), [("WHEELS = 4\n", 0), (f"KEY = '{TOKEN}'\n", 3)])
+def test_the_steps_of_the_action_run_as_they_stand(tmp_path: Path, text: str, code: int) -> None:
+    """Each step's script in bash as the runner calls it, with a stand-in for `gh`; installing and
+    uploading are the runner's.
+    """
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text())
+    folder, temp = project(tmp_path / "cart", text), tmp_path / "temp"
+    temp.mkdir()
+    (temp / "gh").write_text(f'#!/bin/sh\necho "$@" >> {temp}/called\ntest "$6" != --edit-last\n')
+    (temp / "gh").chmod(0o755)
+    env = {
+        **os.environ,
+        "PATH": f"{temp}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "RUNNER_TEMP": str(temp),
+        "GITHUB_OUTPUT": str(temp / "output"),
+        "GITHUB_STEP_SUMMARY": str(temp / "summary"),
+        "ARGS": "--max-tokens 2k",
+        "NUMBER": "7",
+        "SUTLER_SESSION": "",
+    }
+    steps = [
+        step for step in action["runs"]["steps"] if "run" in step and step["name"] != "Install"
+    ]
+    assert [step["name"] for step in steps] == ["Check for secrets", "Pack", "Comment"]
+    for step in steps:
+        assert set(step.get("env", {})) <= {"ARGS", "NUMBER", "GH_TOKEN"}
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=folder, env=env, capture_output=True, text=True, timeout=LONG, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            break
+    assert done.returncode == code, done.stderr
+    if code == 0:
+        assert (temp / "output").read_text() == f"pack={temp}/pack.md\n"
+        assert "WHEELS = 4" in (temp / "pack.md").read_text()
+        assert "cart.py" in (temp / "summary").read_text()
+        assert (temp / "called").read_text().count(f"pr comment 7 --body-file {temp}/tree.md") == 2
+
+
+def test_the_image_packs_with_a_read_only_root(tmp_path: Path) -> None:
+    """The Dockerfile's environment and another user, in namespaces: the root is read-only, /tmp is
+    fresh. The user may read what root may, because this Python may lie in root's home.
+    """
     text = (REPOSITORY / "Dockerfile").read_text()
     assert re.search(r"^USER sutler$", text, re.M)
-    assert "XDG_STATE_HOME=/tmp/state" in text
-    assert "XDG_CACHE_HOME=/tmp/cache" in text
+    variables = re.findall(r"\b([A-Z_]+)=(/tmp/\w+|1)\b", text)
+    assert len(variables) == 3
+    run = f"""
+mount --make-rprivate / && mount --bind {project(tmp_path / "cart")} /mnt &&
+mount -t tmpfs none /tmp && mount -o remount,bind,ro / && cd /mnt && ! touch /x 2>/dev/null &&
+exec setpriv --reuid 10001 --regid 10001 --clear-groups --inh-caps +dac_read_search \\
+  --ambient-caps +dac_read_search env -i {" ".join(map("=".join, variables))} HOME=/nonexistent \\
+  PATH=/usr/bin:/bin {sys.executable} -m sutler pack
+"""
+    try:
+        subprocess.run(["unshare", "-m", "true"], check=True, timeout=LONG, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no namespaces here")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", run],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WHEELS = 4" in done.stdout
+    assert "receipt" not in done.stderr  # it could be stored
 
 
 def test_a_release_is_made_dry(tmp_path: Path) -> None:
