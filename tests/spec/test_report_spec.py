@@ -645,3 +645,14 @@ def test_figures_agree_with_the_summary_and_the_receipt(
     receipt = dict(view["receipt"])
     assert receipt["tokens"].startswith(f"{view['budget']['used']:,} ")
     assert receipt["files"].startswith(f"{len(view['files'])} of {len(view['files']) + left};")
+
+
+def test_a_report_in_the_project_is_not_packed(plant: Plant, sutler: Sutler) -> None:
+    folder = plant({"cart.py": "WHEELS = 4\n"})
+    before = sutler("pack", cwd=folder).text
+    sutler("pack", "-o", "pack.md", "--report", "report.html", cwd=folder)
+    (folder / "pack.md").unlink()
+    after = sutler("pack", cwd=folder).text
+    assert "## `report.html`" not in after
+    assert "WHEELS = 4" in before
+    assert "WHEELS = 4" in after

@@ -118,7 +118,14 @@ def test_entries_are_sorted_and_carry_their_stat(tmp_path: Path) -> None:
         ],
         *[
             (name, "cache")
-            for name in (".cache/x", "__pycache__/x", "m.pyc", ".pytest_cache/x", ".eslintcache")
+            for name in (
+                ".cache/x",
+                ".sutler-fleet/x",
+                "__pycache__/x",
+                "m.pyc",
+                ".pytest_cache/x",
+                ".eslintcache",
+            )
         ],
         *[
             (name, "pattern_match")

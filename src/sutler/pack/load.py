@@ -42,11 +42,20 @@ BATCH_FILES = 256
 _HEAD = 256
 
 
+REPORT_START = (
+    b'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    b'<meta name="generator" content="sutler report">\n'
+)
+"""A report begins with it, so that one that lies in a project is not packed."""
+
+
 def is_pack(data: bytes) -> bool:
-    """Whether a file begins as a pack does, in any format."""
+    """Whether a file begins as a pack or a report does, in any format."""
     if b"sutler" not in data[:_HEAD]:
         return False
-    return any(module.recognizes(data) for module in FORMATS.values())
+    return data.startswith(REPORT_START) or any(
+        module.recognizes(data) for module in FORMATS.values()
+    )
 
 
 LoadedFile = tuple[Choice, Loaded | Material | Excluded]

@@ -155,7 +155,7 @@ _DIRECTORIES: Final[dict[str, Reason]] = {
     **dict.fromkeys(
         ("dist", "build", "out", "target", ".next", ".nuxt", "coverage"), "build_output"
     ),
-    **dict.fromkeys((".cache", "__pycache__", ".pytest_cache"), "cache"),
+    **dict.fromkeys((".cache", "__pycache__", ".pytest_cache", ".sutler-fleet"), "cache"),
     "logs": "pattern_match",
 }
 TRACKED_PASS: Final = frozenset(("dependency_dir", "build_output", "pattern_match"))

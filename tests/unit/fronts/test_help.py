@@ -10,6 +10,7 @@ import pytest
 from sutler.errors import UsageError
 from sutler.fronts.cli.command_table import BY_NAME
 from sutler.fronts.cli.examples import EXAMPLES
+from sutler.fronts.cli.main import usage
 from sutler.fronts.cli.options import load
 from sutler.fronts.cli.peers import PEERS
 
@@ -26,6 +27,18 @@ def test_help_begins_with_a_sentence_and_two_examples(
     assert examples.splitlines() == ["examples:", *(f"  {line}" for line in EXAMPLES[name])]
     assert usage.startswith(f"usage: sutler {name} ")
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_help_of_sutler_has_a_sentence_and_two_examples_too() -> None:
+    sentence, examples, *_ = usage().split("\n\n")
+    assert sentence.startswith("sutler: ")
+    title, *lines = examples.splitlines()
+    assert title == "examples:"
+    for line in lines:
+        name, *words = shlex.split(line)[1:]
+        load(BY_NAME[name])[0].read(words)
+    assert len(lines) == 2
+    assert max(map(len, usage().splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", BY_NAME)

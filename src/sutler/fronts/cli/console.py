@@ -105,7 +105,8 @@ class Console:
             sys.stderr.write("\n".join(rows) + "\n")
 
     def answer(self, text: str) -> None:
-        """Data for a person: one text on stdout."""
+        """Data for a person: one text on stdout, its lines broken between words on a terminal."""
+        text = folded(text, sys.stdout)
         self.stream(
             [
                 (text if text.endswith("\n") or not text else f"{text}\n").encode(

@@ -199,6 +199,10 @@ def usage() -> str:
     lines = [
         "sutler: the context that a task needs, deterministic, within a hard budget",
         "",
+        "examples:",
+        "  sutler pack -o pack.md",
+        "  sutler pack --goal 'fix the login' -o task.md",
+        "",
         "usage: sutler COMMAND [...]",
     ]
     for title, group in COMMANDS:

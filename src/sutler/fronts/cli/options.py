@@ -271,7 +271,7 @@ class Parser(argparse.ArgumentParser):
             usage_of(self, self.command), self._actions, self._mutually_exclusive_groups
         )
         for group in self._action_groups:
-            formatter.start_section(group.title)
+            formatter.start_section((group.title or "").removeprefix("positional "))
             formatter.add_text(group.description)
             formatter.add_arguments(group._group_actions)
             formatter.end_section()

@@ -274,6 +274,12 @@ CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
 
 
 def configure_completion(parser: argparse.ArgumentParser) -> None:
+    options.explain(
+        parser,
+        "bash: sutler completion bash > ~/.local/share/bash-completion/completions/sutler\n"
+        "zsh:  sutler completion zsh > FOLDER/_sutler, where FOLDER is one of $fpath\n"
+        "tcsh: sutler completion tcsh > FILE, and 'source FILE' in ~/.tcshrc",
+    )
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="shell of the script")
 
 

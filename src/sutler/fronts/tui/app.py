@@ -74,8 +74,11 @@ class Picker(PickerScreen):
             self.plan.pick_all(self.plan.below(""))
             self._to_keep = True
         self.redraw()
-        self.status(f"{counted(len(listed), 'file')}, {len(self.plan.picked):,} picked")
+        self.status(f"weighing {counted(len(listed), 'file')}")
         await self.weigh()
+        without_text = len(listed) - len(self.plan.files)
+        more = f", {without_text:,} more without text" if without_text else ""
+        self.status(f"{counted(len(self.plan.files), 'file')}{more}")
         if unseen := len(self.plan.unseen):
             self.status(f"not here: {counted(unseen, 'file')} picked before")
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from sutler.pack.load import REPORT_START
 from sutler.pack.page.shapes import View
 
 SCRIPTS = ("base.js", "treemap.js", "table.js", "panes.js", "report.js")
@@ -82,7 +83,7 @@ def page(view: View, *, live: bool = False, first: str = "") -> str:
     body = asset("page.html")
     return "".join(
         (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            REPORT_START.decode(),
             (
                 '<meta http-equiv="Content-Security-Policy"'
                 f' content="{escape(policy(code, style, live=live))}">\n'
