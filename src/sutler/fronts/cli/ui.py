@@ -24,7 +24,7 @@ def configure_ui(parser: argparse.ArgumentParser) -> None:
     options.add_selection(parser)
     options.add_budget(parser)
     parser.add_argument(
-        "--goal", metavar="TEXT", default="", help="task by which files are ranked at the start"
+        "--goal", metavar="TEXT", help="task by which files are ranked at the start"
     )
     parser.add_argument(
         "--port", type=_port, default=0, metavar="N", help="port to bind (default: any free port)"
