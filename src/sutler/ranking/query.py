@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sutler.languages.terms import STOP, phrases, split, words
-from sutler.ranking.resolution import URL, Mention, is_trace, mentions_of
+from sutler.ranking.resolution import URL, Mention, bare, is_trace, mentions_of
 from sutler.ranking.weights import WEIGHTS
 
 ZONE_WEIGHTS = {
@@ -63,11 +63,37 @@ _SETUP_HEAD = re.compile(
 _HEADING = re.compile(
     r"^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,80}\*\*[ \t]{0,8}$|\w[\w ]{2,40}\n[-=]{3,})"
 )
+_FORM_LINE = re.compile(r"^[ ]{0,3}(?:#{1,6}[ \t]|\*\*)([^\n]{1,80})$", re.M)
+_FORM_WORDS = (
+    "actual actually additional behavior behaviour bug checklist code comment comments context"
+    " current describe description detail details error example expect expected feature happen"
+    " happened happening happens info information link log logs message minimal motivation name"
+    " output possible problem proposal provide question readme relevant repro reproduce"
+    " reproducible reproduction request result results sample screenshot screenshots search"
+    " snippet solution step steps suggested summary tell terms trace"
+)
+_FORM = frozenset(_FORM_WORDS.split()) | STOP
+"""Words of the headings of issue forms: a heading of these alone says nothing of the task."""
 _VERSION_LINE = re.compile(
     r"^[ \t]{0,20}[\w.-]{1,60}[ \t]{0,40}[:=]{0,3}[ \t]{0,40}v?\d{1,6}(?:\.\d{1,6}){1,6}\S{0,40}["
     r" \t]{0,20}$",
     re.M,
 )
+_KIND = re.compile(
+    r"(?:fix|feat|feature|bug|bug ?fix|chore|perf|performance|refactor|docs?|style|tests?|ci|build"
+    r"|revert|regression|enhancement|feature request|request|proposal|question|rfc|bug report|enh)",
+    re.I,
+)
+"""Kinds of a change; the word says nothing of where it is."""
+_WORD = r"[@\w./-]{2,40}"
+_TAG = re.compile(
+    rf"\s{{0,9}}(?:\[(?P<bracket>[^\]\n]{{1,60}})\]:?"
+    rf"|(?P<kind>{_WORD}(?:,? {_WORD}){{0,2}})(?:\((?P<scope>[^)\n]{{1,60}})\))?!?:(?=\s))"
+)
+_MOST_TAGS = 3
+_ENDING = re.compile(r"\.\w{1,4}$")
+_BETWEEN_PARTS = re.compile(r"[/,\s@]+")
+_NO_COMPONENT = frozenset({"error", "warning", "exception", "panic", "crash", "wip"})
 _PARAGRAPH = re.compile(r"\n[ \t]{0,200}\n")
 _CODELIKE = re.compile(
     r"\w+_\w+|[a-z0-9]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+|__\w+__"
@@ -98,7 +124,8 @@ _ABOUT = {
 class Query(Struct, frozen=True):
     """`terms` are weighted over all zones, `title` and `ticked` are the same for one zone; `names`
     are identifiers as written (for definitions) with the weight of their best zone; `about` names
-    classes that the title asks for; `compounds` are neighbouring words that may be one name in the
+    classes that the title asks for; `scope` names components that stand before its colon or in
+    brackets; `compounds` are neighbouring words that may be one name in the
     code, with the weight of their zone."""
 
     terms: dict[str, float]
@@ -109,6 +136,7 @@ class Query(Struct, frozen=True):
     dotted: tuple[str, ...]
     phrases: tuple[str, ...]
     about: tuple[str, ...]
+    scope: tuple[str, ...] = ()
     compounds: tuple[tuple[tuple[str, ...], float], ...] = ()
 
 
@@ -141,15 +169,36 @@ def analyse(text: str, zoned: bool = True) -> Query:
         dotted=_dotted(zones),
         phrases=_phrases(zones),
         about=tuple(sorted(kind for kind, pattern in _ABOUT.items() if pattern.search(title))),
+        scope=_tags(text.strip().partition("\n")[0])[1],
         compounds=_compounds(zones),
     )
 
 
+def _tags(title: str) -> tuple[str, tuple[str, ...]]:
+    """A title without the kind of change that it starts with (`fix(parser):`, `[Bug]`), and the
+    components that stand there."""
+    kept: list[str] = []
+    for _ in range(_MOST_TAGS):
+        match = _TAG.match(title)
+        if match is None:
+            break
+        kind, scope = match["bracket"] or match["kind"], match["scope"] or ""
+        if not _KIND.fullmatch(kind.strip()):
+            if scope or " " in kind.replace(", ", ","):
+                break
+            scope = kind
+        kept += [scope] if scope else []
+        title = title[match.end() :]
+    parts = [bare(_ENDING.sub("", part)) for name in kept for part in _BETWEEN_PARTS.split(name)]
+    scopes = [part for part in parts if len(part) > 1 and part not in _NO_COMPONENT]
+    return " ".join([*kept, title]), tuple(dict.fromkeys(scopes))
+
+
 def _zones(text: str) -> list[tuple[str, str]]:
     """(zone, text) pairs in the order of the task."""
-    text = URL.sub(" ", _HIDDEN.sub(" ", text))
+    text = _FORM_LINE.sub(_without_form, URL.sub(" ", _HIDDEN.sub(" ", text)))
     title, _, rest = text.strip().partition("\n")
-    zones = [("title", title)]
+    zones = [("title", _tags(title)[0])]
     zones += [("ticked", part) for part in _TICKED.findall(title)]
     position = 0
     setup = False
@@ -159,6 +208,12 @@ def _zones(text: str) -> list[tuple[str, str]]:
         zones += _block(match.group(2), setup)
         position = match.end()
     return zones + _prose(rest[position:], setup)[0]
+
+
+def _without_form(match: re.Match[str]) -> str:
+    """A heading, without its words where they are those of an issue form."""
+    plain = [word.lower() for word in words(match[1])]
+    return "### " if plain and _FORM.issuperset(plain) else match[0]
 
 
 def _block(code: str, setup: bool) -> list[tuple[str, str]]:

@@ -173,6 +173,7 @@ class Links:
         self._by_pair: dict[tuple[str, str], list[int]] = {}
         self._imported: dict[int, list[int]] = {}
         self._by_name: dict[str, list[int]] = {}
+        self._by_bare: dict[str, list[int]] = {}
         self._by_folder: dict[str, list[int]] = {}
         for number, doc in docs.items():
             if not doc.language:  # nothing imports it
@@ -282,6 +283,30 @@ class Links:
     def by_stem(self, stem: str) -> list[int]:
         return self._by_stem.get(stem, [])
 
+    def named(self, name: str) -> list[int]:
+        """Documents of code with a name, however it is spelled; `name` as `bare` gives it."""
+        if not self._by_bare:
+            for stem, numbers in self._by_stem.items():
+                self._by_bare.setdefault(bare(stem), []).extend(numbers)
+        return self._by_bare.get(name, [])
+
+    def inside(self, name: str) -> list[int]:
+        """Documents below a folder with a name, however it is spelled; a crate or a package often
+        has the project's name before it: `regex-lite`."""
+        folders: dict[str, bool] = {}
+        inside: list[int] = []
+        for number, doc in self._docs.items():
+            folder = doc.path.rpartition("/")[0]
+            if folder not in folders:
+                parts = folder.split("/")
+                folders[folder] = any(
+                    name == bare(part) or part.lower().endswith((f"-{name}", f"_{name}"))
+                    for part in parts
+                )
+            if folders[folder]:
+                inside.append(number)
+        return inside
+
 
 def _tail_matches(path: str, parts: list[str]) -> bool:
     folders = path.split("/")[:-1]
@@ -295,6 +320,11 @@ def _common_suffix(left_parts: list[str], right_parts: list[str]) -> int:
             break
         count += 1
     return count
+
+
+def bare(part: str) -> str:
+    """A part of a name or of a path, as both spell it: `HttpClient` and `http_client` alike."""
+    return part.replace("_", "").replace("-", "").lower()
 
 
 def module_parts(path: str) -> list[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from sutler.languages.terms import checksum, spelling, split, whole, words
-from sutler.ranking import history, signals
+from sutler.ranking import history, namesakes, signals
 from sutler.ranking.history import Past
 from sutler.ranking.query import MAX_CHARS, Query, analyse, compound_terms, with_compounds
 from sutler.ranking.reader import Reader
@@ -26,6 +26,7 @@ PARSED = 120
 """Files that are parsed for a task."""
 _BEST = 12  # how many of the best files pull others along
 _EXERCISERS = 6
+_PULLING = 6  # whose namesakes count
 _NEAREST = 3  # whose folders count
 _READ = 80  # how many files have their regions looked at
 _UNPASSED = 2  # how many of the best files no import is lifted past,
@@ -155,6 +156,8 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
         "frame": _scaled(spoken.frames),
         "message": _scaled(history.message_scores(past, query.terms, followed)),
         "recent": _scaled(history.recency_scores(past, followed)),
+        "namesake": _scaled(namesakes.namesakes(query, links, reader)),
+        "scope": namesakes.scoped(query, links, reader),
     }
     chosen = _candidates(reader, query, past_values, evidence.priors, table)
     reader.parse(chosen)
@@ -169,6 +172,7 @@ def gather(reader: Reader, query: Query, past: Past, weights: Weights) -> Eviden
         **{name: _among(some, chosen) for name, some in past_values.items()},
         "dotted": _scaled(signals.dotted(query, links, reader)),
         "qualified": _scaled(signals.qualified(query, links, reader)),
+        "spelled": _scaled(namesakes.spelled(reader, _lens(reader, query).worth, chosen)),
         "defines": _scaled(signals.definitions(by_weight, reader, evidence.names)),
         "title_defines": _scaled(signals.definitions(title_names, reader, {})),
         "phrase": _scaled(signals.quoted(query, reader)),
@@ -238,6 +242,7 @@ def _follow(
     _note(evidence, "tested", _scaled(exercised), table)
     _note(evidence, "cochange", _scaled(history.cochange_scores(past, followed, best)), table)
     _note(evidence, "beside", signals.beside(best[:_NEAREST], reader), table)
+    _note(evidence, "twin", namesakes.twins(best[:_PULLING], links, reader), table)
     _note(evidence, "needed", _needed(evidence, links, reader, weights.needed), table)
 
 

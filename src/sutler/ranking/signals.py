@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sutler.ranking.query import Query
 from sutler.ranking.reader import Reader
-from sutler.ranking.resolution import Links, module_parts
+from sutler.ranking.resolution import Links, bare, module_parts
 from sutler.ranking.weights import FIELDS, K1
 
 Scores = dict[int, float]
@@ -273,11 +273,6 @@ def _qualified_by(parts: list[str], last: int, links: Links, reader: Reader) -> 
         if share == top:
             best[number] = share
     return best
-
-
-def bare(part: str) -> str:
-    """A part of a name or of a path, as both spell it: `HttpClient` and `http_client` alike."""
-    return part.replace("_", "").replace("-", "").lower()
 
 
 def definitions(

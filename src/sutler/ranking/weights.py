@@ -26,6 +26,9 @@ class Weights(Struct, frozen=True):
     frame: float = 0.5  # a stack frame in the file
     dotted: float = 0.05  # a dotted name that leads to the file
     qualified: float = 0.3  # a qualified name leads to the file through its folders and owners
+    namesake: float = 0.3  # its own name is one that the task uses
+    scope: float = 0.4  # belongs to the component that the title names
+    spelled: float = 0.4  # a definition is named in words of the task
     defines: float = 0.3  # defines a name the task uses; the rarer the name, the stronger
     title_defines: float = 0.1
     phrase: float = 0.3  # holds a string literal that the task quotes
@@ -36,6 +39,7 @@ class Weights(Struct, frozen=True):
     recent: float = 0.3  # was touched lately and often
     cochange: float = 0.05  # changes together with files that score high
     beside: float = 0.2  # stands in the folder of one of the very best files
+    twin: float = 0.3  # has the name of one of the best files
     needed: float = (
         0.35  # the best file of code imports it; never lifts a file past the second best
     )

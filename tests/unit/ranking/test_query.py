@@ -140,3 +140,15 @@ def test_mentions_are_values() -> None:
 def test_functions_of_stack_frames_are_names_of_the_task() -> None:
     task = 'Crash\n\nTraceback (most recent call last):\n  File "shop/cart.py", line 3, in total\n    x()\n'
     assert analyse(task).names["total"] > 1.0
+
+
+def test_the_headings_of_an_issue_form_do_not_count() -> None:
+    terms = analyse(
+        "Cart\n\n### Steps to reproduce\n\nbuy\n\n## Expected behavior\n\n### Reproduce the cart\n"
+    ).terms
+    assert terms.keys() == {"cart", "buy", "reproduc"}
+
+
+def test_a_heading_of_a_form_ends_the_list_of_versions() -> None:
+    terms = analyse("Cart\n\n### Environment\n\nlinux\n\n**What happened?**\n\nlinux breaks").terms
+    assert terms["linux"] > 0.5
