@@ -16,7 +16,7 @@ from tests.limits import LIMIT
 
 
 def units(count: int) -> list[Unit]:
-    return [Unit(f"k{n:03}", "web", "t", "index", "v", "p") for n in range(count)]
+    return [Unit(f"k{n:03}", f"r{n:03}", "t", "index", "v", "p") for n in range(count)]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -48,7 +48,7 @@ def test_workers_side_by_side_do_all_units_once(fleet: Fleet, queue: Queue) -> N
     def loop(name: str) -> None:
         mine = open_queue(fleet)
         while (unit := mine.claim(name)) is not None:
-            assert mine.finish(unit.key, name, ("files",))
+            assert mine.finish(unit, name, ("files",)) is not None
             done.append(unit.key)
         mine.close()
 
@@ -78,12 +78,46 @@ def test_a_lost_lease_is_claimed_again_until_the_tries_end(
 
 def test_only_the_holder_of_a_lease_settles_a_unit(queue: Queue) -> None:
     queue.enqueue(units(1))
-    queue.claim("a")
+    unit = queue.claim("a")
+    assert unit is not None
     assert not queue.renew("k000", "b")
-    assert not queue.finish("k000", "b", ())
+    assert queue.finish(unit, "b", ()) is None
     assert queue.renew("k000", "a")
-    assert queue.finish("k000", "a", ("files", "runs"))
+    assert queue.finish(unit, "a", ("files", "runs")) == ()
+    assert queue.finish(unit, "a", ("files", "runs")) == ()  # its reply was lost
     assert queue.units()[0].tables == ("files", "runs")
+
+
+def test_a_result_replaces_that_of_the_older_tree_at_once(queue: Queue) -> None:
+    """Until the new unit is done the old one counts; then its facts of the tree go with it."""
+    old, new = (Unit(key, "web", key, "index", "v", "p") for key in ("k1", "k2"))
+    for unit in (old, new):
+        queue.enqueue([unit])
+        claimed = queue.claim("a")
+        assert claimed is not None
+        queue.put_facts([(unit.key, "card", "v", b"x")])
+        before = [done.key for done in queue.units(state="done")]
+        replaced = queue.finish(claimed, "a", ("files",))
+        assert replaced is not None
+        assert [gone.key for gone in replaced] == before
+    assert [unit.key for unit in queue.units()] == [new.key]
+    assert queue.fact(old.key, "card", "v") is None
+    assert queue.fact(new.key, "card", "v") == b"x"
+
+
+def test_facts_stay_as_long_as_a_repository_holds_the_blob(queue: Queue) -> None:
+    """A fork shares the facts of a blob, so that they go when the last of both drops it."""
+    names = [(blob, "facts:x.py") for blob in ("a", "b", "c")]
+    queue.put_facts([(*name, "v", b"x") for name in names])
+    queue.put_facts([("a", "facts:x.py", "older", b"x")])
+    queue.hold("web", ["a", "b"])
+    queue.hold("fork", ["b"])
+    assert queue.tidy("v") == 2
+    queue.hold("web", ["a"])
+    assert queue.tidy("v") == 0
+    queue.hold("fork", [])
+    assert queue.tidy("v") == 1
+    assert queue.facts_of(names, "v") == {("a", "facts:x.py"): b"x"}
 
 
 def test_a_failure_waits_for_another_try_and_retry_starts_over(queue: Queue) -> None:

@@ -213,3 +213,107 @@ def test_wrong_words_are_explained(mirrors: Path, words: tuple[str, ...]) -> Non
     )
     assert done.returncode == 2
     assert b"next:" in done.stderr
+
+
+def test_sources_by_url(mirrors: Path) -> None:
+    """A list of URLs, with a branch behind one; `run` fetches what is new, and goes on without a
+    source that cannot be fetched."""
+    git(mirrors, "clone", "-q", "--bare", str(mirrors / "work0"), "served/old.git")
+    git(mirrors / "work0", "checkout", "-q", "-b", "next")
+    (mirrors / "work0" / "next.py").write_text("NEXT = 1\n")
+    git(mirrors / "work0", "add", "-A")
+    git(mirrors / "work0", "commit", "-qm", "next")
+    served = mirrors / "mirrors" / "cart0.git"
+    git(mirrors / "work0", "push", "-q", str(served), "next")
+    urls = [f"file://{served}#next", f"file://{mirrors}/mirrors/cart1.git", "file:///nowhere/x.git"]
+    (mirrors / "list.txt").write_text("\n".join(urls))
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    sutler(mirrors, "fleet", "add", "list.txt", "--fleet", "f")
+    words = ("fleet", "run", "index", "--fleet", "f", "--jobs", "1")
+    done = subprocess.run(
+        [sys.executable, "-m", "sutler", *words], cwd=mirrors, capture_output=True, timeout=LIMIT
+    )
+    assert done.returncode == 0
+    assert b"not fetched: 1 x cannot fetch" in done.stderr
+    seen = {(row[0], row[1]) for row in rows(mirrors, "f")["files"]}
+    assert {("cart0", "next.py"), ("cart1", "deploy.sh")} <= seen
+    (mirrors / "work1" / "late.py").write_text("LATE = 1\n")
+    git(mirrors / "work1", "add", "late.py")
+    git(mirrors / "work1", "commit", "-qm", "late")
+    git(mirrors / "work1", "push", "-q", str(mirrors / "mirrors" / "cart1.git"), "main")
+    sutler(mirrors, *words)
+    assert ["cart1", "late.py"] in [row[:2] for row in rows(mirrors, "f")["files"]]
+    assert "cart1:late.py" in sutler(mirrors, "fleet", "find", "LATE", "--fleet", "f")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ext::sh -c id", "https://u:p@host/x", "file:///a/b@1..2", "ftp://host/x"],
+    ids=["program", "password", "range", "transport"],
+)
+def test_a_source_that_is_no_plain_address_is_refused(mirrors: Path, url: str) -> None:
+    sutler(mirrors, "fleet", "init", "--fleet", "f")
+    code = 3 if url.startswith(("https", "ftp")) else 2
+    sutler(mirrors, "fleet", "add", url, "--fleet", "f", code=code)
+
+
+def test_what_is_stored_of_a_blob_does_not_depend_on_who_was_first(mirrors: Path) -> None:
+    """A fork whose other file gives a secret away hides it in its own rows, and in no other's."""
+    value = "Zq7vT2kM9xWb4LpR"
+    for name in ("open", "keeps"):
+        tree = mirrors / "forks" / name
+        tree.mkdir(parents=True)
+        (tree / "call.py").write_text(f"def call(kind='{value}'):\n    pass\n")
+        if name == "keeps":
+            (tree / "deploy.sh").write_text(f"export DB_PASSWORD={value}\n")
+        git(tree, "init", "-q", "-b", "main")
+        git(tree, "add", "-A")
+        git(tree, "commit", "-qm", "first")
+    answers = []
+    for fleet, order in (("one", ("open", "keeps")), ("two", ("keeps", "open"))):
+        sutler(mirrors, "fleet", "init", "--fleet", fleet)
+        for name in order:
+            sutler(mirrors, "fleet", "add", f"forks/{name}", "--fleet", fleet)
+            sutler(mirrors, "fleet", "run", "index,secrets", "--fleet", fleet, "--jobs", "1")
+        answers.append(rows(mirrors, fleet))
+    assert answers[0] == answers[1]
+    found = {(row[0], row[1]) for row in answers[0]["findings"]}
+    assert found == {("keeps", "call.py"), ("keeps", "deploy.sh")}
+    sql = "select repo, signature from symbols where path = 'call.py' order by repo desc"
+    (_, shown), (_, hidden) = json.loads(
+        sutler(mirrors, "fleet", "sql", sql, "--fleet", "one", "--json")
+    )["rows"]
+    assert value in shown
+    assert value not in hidden
+    assert "[REDACTED:" in hidden
+
+
+def test_a_worker_that_dies_is_replaced_while_the_run_goes_on(mirrors: Path) -> None:
+    """The driver starts another worker, which takes the unit over when its lease has ended."""
+    for name in ("calm", "wild"):
+        sutler(mirrors, "fleet", "init", "--fleet", name)
+        sutler(mirrors, "fleet", "add", "mirrors", "--fleet", name)
+    sutler(mirrors, "fleet", "run", "index,pack", "--fleet", "calm", "--jobs", "1")
+    sutler(mirrors, "fleet", "run", "index,pack", "--fleet", "wild", "--on", "workers")
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "sutler", "worker", "--fleet", "wild", "--jobs", "1"],
+        cwd=mirrors,
+        stdout=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + LIMIT
+    while not (victim := _worker_of(driver.pid)) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.kill(victim, signal.SIGKILL)
+    time.sleep(0.5)
+    _expire(mirrors / "wild" / "fleet.db")
+    assert driver.wait(LIMIT) == 0
+    assert rows(mirrors, "wild") == rows(mirrors, "calm")
+
+
+def _worker_of(driver: int) -> int:
+    """A process below this one that has claimed a unit: it has a fork server of its own."""
+    listing = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, timeout=LIMIT)
+    table = [line.split(None, 2) for line in listing.stdout.decode().splitlines()[1:]]
+    children = {row[0] for row in table if row[1] == str(driver)}
+    servers = [row for row in table if row[1] in children and "forkserver" in row[2]]
+    return int(servers[0][1]) if servers else 0

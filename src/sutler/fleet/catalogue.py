@@ -1,25 +1,36 @@
-"""The fleet's folder and its repositories: the location and the current tree of each."""
+"""The fleet's folder and its repositories: the location and the current tree of each.
+
+A repository is a folder with git's objects, or a URL that the fleet keeps a shallow mirror of."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
 
-from sutler.errors import RefusedError, UsageError
+from sutler.errors import RefusedError, SutlerError, UsageError
+from sutler.paths import quote
+from sutler.remote.git_fetch import mirror
+from sutler.remote.source import remote_of
 from sutler.scan.commits import plumbing
 from sutler.scan.git import repository_at
 from sutler.store.atomic import write_atomic
 
 ACCOUNT = "fleet.json"
 DATASET = "dataset"
+MIRRORS = "mirrors"
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SCP = re.compile(r"[\w.-]+@[\w.-]+:[^\s:]")
 _DEEPEST = 3
 """Levels of folders below a source that are searched for repositories."""
+_AT_ONCE = 8
+"""Repositories that are fetched at once."""
 
 
 class Fleet(Struct, frozen=True):
@@ -47,7 +58,8 @@ class Account(Struct, frozen=True):
 
 
 class Repository(Struct, frozen=True, order=True):
-    """A repository of the catalogue: its name in the fleet and the folder of its git objects."""
+    """A repository of the catalogue: its name in the fleet, and the folder of its git objects or
+    its URL."""
 
     name: str
     source: str
@@ -102,8 +114,11 @@ def open_fleet(folder: str, store: str) -> Fleet:
 
 
 def repositories_in(source: str) -> Iterator[Repository]:
-    """Yield the repositories of a source: a checkout or a bare mirror, a folder of these, or a text
-    file with one source per line."""
+    """Yield the repositories of a source: a git URL, a checkout or a bare mirror, a folder of
+    these, or a text file with one source per line."""
+    if is_url(source):
+        yield _remote(source)
+        return
     path = os.path.abspath(source)
     if os.path.isfile(path):
         yield from _listed(path)
@@ -111,7 +126,7 @@ def repositories_in(source: str) -> Iterator[Repository]:
     if not os.path.isdir(path):
         raise UsageError(
             f"there is no folder or list at {source}",
-            next_step="name a repository, a folder of repositories, or a file that lists them",
+            next_step="name a repository or its URL, a folder of them, or a file that lists them",
         )
     repositories = sorted(_below(path, path, _DEEPEST))
     if not repositories:
@@ -149,7 +164,53 @@ def _listed(path: str) -> Iterator[Repository]:
         lines = [line.strip() for line in stream]
     for line in lines:
         if line and not line.startswith("#"):
-            yield from repositories_in(os.path.join(os.path.dirname(path), line))
+            place = line if is_url(line) else os.path.join(os.path.dirname(path), line)
+            yield from repositories_in(place)
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is an address and no path."""
+    return "://" in source or _SCP.match(source) is not None
+
+
+def _remote(source: str) -> Repository:
+    remote = remote_of(source)
+    if remote is None or remote.path or remote.since:
+        raise UsageError(
+            f"{quote(source)} is no address of a repository",
+            rule="a fleet takes whole repositories, at HEAD or at one revision",
+            next_step="write a git URL, with '#branch' behind it if need be",
+        )
+    return Repository(remote.name, f"{remote.url}#{remote.ref}" if remote.ref else remote.url)
+
+
+def located(fleet: Fleet, source: str) -> str:
+    """Return the git directory of a source."""
+    return os.path.join(_mirror_of(fleet, source), ".git") if is_url(source) else source
+
+
+def _mirror_of(fleet: Fleet, source: str) -> str:
+    return os.path.join(fleet.folder, MIRRORS, sha256(source.encode()).hexdigest()[:32])
+
+
+def refresh(
+    fleet: Fleet, repositories: Iterable[Repository], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Bring the mirrors of all URLs up to date; return the reasons of failures by repository."""
+
+    def fetch(repository: Repository) -> str:
+        remote = remote_of(repository.source)
+        try:
+            if remote is not None:
+                mirror(remote, _mirror_of(fleet, repository.source), environ)
+        except SutlerError as error:
+            return error.what
+        return ""
+
+    far = [repository for repository in repositories if is_url(repository.source)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        reasons = pool.map(fetch, far)
+        return {item.name: why for item, why in zip(far, reasons, strict=True) if why}
 
 
 def _below(path: str, top: str, depth: int) -> Iterator[Repository]:

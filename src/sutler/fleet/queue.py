@@ -8,6 +8,7 @@ so that work done twice gives the same object.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
@@ -18,6 +19,10 @@ from sutler.store.base import Database, Query, Row
 
 MOST_TRIES = 5
 LEASE_SECONDS = 60
+_PATIENCE = 12
+"""Tries of a transaction, for about 80 seconds: work outlives a restart of the server."""
+_AT_ONCE = 200
+"""Rows of one statement."""
 
 State = Literal["waiting", "running", "done", "failed"]
 STATES: tuple[State, ...] = ("waiting", "running", "done", "failed")
@@ -26,6 +31,10 @@ _NOW = {
     "sqlite": "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     "postgres": "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
 }
+_PUT_FACT = (
+    "INSERT INTO facts (project, digest, kind, tool, body) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)
 _COLUMNS = "key, repo, tree, kind, version, policy, state, tries, reason, tables"
 
 
@@ -80,6 +89,13 @@ class Queue:
         )
         return tuple(Repository(repo, source) for repo, source in rows)
 
+    def source(self, repo: str) -> str:
+        """Return the source of a repository; empty if it is not in the catalogue."""
+        rows = self._database.select(
+            "SELECT source FROM fleet_repos WHERE project = ? AND repo = ?", (self._project, repo)
+        )
+        return str(rows[0][0]) if rows else ""
+
     def enqueue(self, units: Iterable[Unit]) -> int:
         """Add the units that the queue does not hold; return how many were added."""
         rows = list(units)
@@ -129,12 +145,31 @@ class Queue:
         """Extend a lease; False if another worker has the unit."""
         return self._settle(key, worker, f"lease = {self._now} + {LEASE_SECONDS * 1000}", ())
 
-    def finish(self, key: str, worker: str, tables: Iterable[str]) -> bool:
-        """Record a result whose files are in place. Return False if another worker has the lease,
-        which will give the same result."""
-        return self._settle(
-            key, worker, "state = 'done', reason = '', tables = ?", (" ".join(tables),)
-        )
+    def finish(self, unit: Unit, worker: str, tables: Iterable[str]) -> tuple[Unit, ...] | None:
+        """Record a result whose files are in place, and drop what it replaces in the same
+        transaction: the unit of an older tree, version or policy. Return the replaced units; None
+        if another worker has the lease, which will give the same result."""
+
+        def work(query: Query) -> list[Row] | None:
+            query(
+                # Done by this worker: the reply to an earlier try was lost.
+                "UPDATE fleet_units SET state = 'done', reason = '', tables = ? WHERE project = ? "
+                "AND key = ? AND worker = ? AND state IN ('running', 'done')",
+                (" ".join(tables), self._project, unit.key, worker),
+            )
+            if not query.changes():
+                return None
+            old = query(
+                "DELETE FROM fleet_units WHERE project = ? AND repo = ? AND kind = ? "  # noqa: S608
+                f"AND key <> ? AND state = 'done' RETURNING {_COLUMNS}",
+                (self._project, unit.repo, unit.kind, unit.key),
+            )
+            for row in old:
+                query("DELETE FROM facts WHERE project = ? AND digest = ?", (self._project, row[0]))
+            return old
+
+        rows = self._database.transact(work, write=True)
+        return None if rows is None else tuple(map(_unit, rows))
 
     def fail(self, key: str, worker: str, reason: str, *, again: bool) -> bool:
         """Record a failure; with `again` the unit waits for another try, if one is left."""
@@ -162,23 +197,27 @@ class Queue:
 
         self._database.transact(work, write=True)
 
-    def units(self, repo: str = "", state: str = "") -> tuple[Unit, ...]:
+    def units(self, repo: str = "", state: str = "", kind: str = "") -> tuple[Unit, ...]:
         rows = self._database.select(
             f"SELECT {_COLUMNS} FROM fleet_units "  # noqa: S608  # our own columns
             "WHERE project = ? AND (? = '' OR repo = ?) AND (? = '' OR state = ?) "
-            "ORDER BY repo, kind, key",
-            (self._project, repo, repo, state, state),
+            "AND (? = '' OR kind = ?) ORDER BY repo, kind, key",
+            (self._project, repo, repo, state, state, kind, kind),
         )
         return tuple(map(_unit, rows))
 
-    def open_units(self) -> int:
-        """Return how many units wait or run."""
+    def counts(self) -> Counter[str]:
+        """Return how many units are in each state."""
         rows = self._database.select(
-            "SELECT count(*) FROM fleet_units "
-            "WHERE project = ? AND state IN ('waiting', 'running')",
+            "SELECT state, count(*) FROM fleet_units WHERE project = ? GROUP BY state",
             (self._project,),
         )
-        return int(rows[0][0])
+        return Counter(dict(rows))
+
+    def open_units(self) -> int:
+        """Return how many units wait or run."""
+        counts = self.counts()
+        return counts["waiting"] + counts["running"]
 
     def fact(self, blob: str, kind: str, tool: str) -> bytes | None:
         rows = self._database.select(
@@ -186,6 +225,20 @@ class Queue:
             (self._project, blob, kind, tool),
         )
         return bytes(rows[0][0]) if rows else None
+
+    def facts_of(self, names: Iterable[tuple[str, str]], tool: str) -> dict[tuple[str, str], bytes]:
+        """Return the facts that the store has of these (blob, kind)."""
+        wanted = sorted(set(names))
+        bodies: dict[tuple[str, str], bytes] = {}
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = wanted[at : at + _AT_ONCE]
+            rows = self._database.select(
+                "SELECT digest, kind, body FROM facts WHERE project = ? AND tool = ? "  # noqa: S608
+                f"AND (digest, kind) IN (VALUES {', '.join(['(?, ?)'] * len(some))})",
+                (self._project, tool, *(word for name in some for word in name)),
+            )
+            bodies |= {(blob, kind): bytes(body) for blob, kind, body in rows}
+        return bodies
 
     def facts(self, tool: str, kind: str) -> dict[str, bytes]:
         """Return all facts of a kind, by blob."""
@@ -200,14 +253,58 @@ class Queue:
         facts = list(rows)
 
         def work(query: Query) -> None:
-            for blob, kind, tool, body in facts:
-                query(
-                    "INSERT INTO facts (project, digest, kind, tool, body) VALUES (?, ?, ?, ?, ?) "
-                    "ON CONFLICT DO NOTHING",
-                    (self._project, blob, kind, tool, body),
-                )
+            for fact in facts:
+                query(_PUT_FACT, (self._project, *fact))
+
+        if facts:
+            self._database.transact(work, write=True)
+
+    def replace_facts(self, kind: str, rows: Iterable[tuple[str, str, str, bytes]]) -> None:
+        """Store facts of the whole fleet in place of all whose kind begins so."""
+        facts = list(rows)
+
+        def work(query: Query) -> None:
+            query(
+                "DELETE FROM facts WHERE project = ? AND (kind = ? OR kind LIKE ?)",
+                (self._project, kind, f"{kind}:%"),
+            )
+            for fact in facts:
+                query(_PUT_FACT, (self._project, *fact))
 
         self._database.transact(work, write=True)
+
+    def hold(self, repo: str, blobs: Iterable[str]) -> None:
+        """Record which blobs a repository holds: its readers may read their facts."""
+        wanted = sorted(set(blobs))
+
+        def work(query: Query) -> None:
+            rows = query(
+                "SELECT blob FROM fleet_blobs WHERE project = ? AND repo = ?", (self._project, repo)
+            )
+            held = {row[0] for row in rows}
+            for blob in sorted(held.difference(wanted)):
+                query(
+                    "DELETE FROM fleet_blobs WHERE project = ? AND repo = ? AND blob = ?",
+                    (self._project, repo, blob),
+                )
+            for blob in wanted:
+                if blob not in held:
+                    query(
+                        "INSERT INTO fleet_blobs (project, repo, blob) VALUES (?, ?, ?) "
+                        "ON CONFLICT DO NOTHING",
+                        (self._project, repo, blob),
+                    )
+
+        self._database.transact(work, write=True)
+
+    def tidy(self, version: str) -> int:
+        """Delete facts that no current tree needs; return how many. Nothing may be running."""
+        return self._change(
+            "DELETE FROM facts WHERE project = ? AND kind LIKE ? AND (tool <> ? OR NOT EXISTS "
+            "(SELECT 1 FROM fleet_blobs b WHERE b.project = facts.project "
+            "AND b.blob = facts.digest))",
+            (self._project, "facts:%", version),
+        )
 
     def _settle(self, key: str, worker: str, change: str, values: tuple[str, ...]) -> bool:
         sql = (
@@ -236,7 +333,7 @@ def open_queue(fleet: Fleet) -> Queue:
         from sutler.store.connection import Pool
         from sutler.store.postgres import PostgresDatabase
 
-        shared = PostgresDatabase(Pool(fleet.store), project)
+        shared = PostgresDatabase(Pool(fleet.store), project, tries=_PATIENCE)
         shared.admit()
         return Queue(shared, shared.project)
     from sutler.store.migrations import migrate

@@ -1,47 +1,112 @@
 """Find the repositories, files and lines of a fleet that a task needs.
 
-Each repository has a card: term counts of its paths and symbols. BM25 over the cards selects a few
-repositories, the ranker orders the files of each, and the region with the most terms of the task
-represents its file.
+Each repository has a card: counts of the terms of its texts and of its definitions. The cards of
+all repositories, merged into one index, select a few repositories; the ranker orders their files
+together; the region with the most terms of the task represents its file.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
 from typing import Unpack
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from sutler.errors import DeniedError
+from sutler.fleet import postings
+from sutler.fleet.catalogue import Fleet, located
 from sutler.fleet.export import export_files
+from sutler.fleet.postings import Lookup
 from sutler.fleet.queue import Queue, Unit
+from sutler.languages.extract import extract
 from sutler.languages.facts import NO_FACTS, Facts, Region
 from sutler.languages.terms import checksum, terms_of
 from sutler.pack.options import Options
 from sutler.pack.project import Packing, Project
+from sutler.paths import basename
 from sutler.ranking import Reader, rank
-from sutler.ranking.index import Bag, Doc, build, dumps, loads, path_terms
+from sutler.ranking.index import Bag, Doc, bag_of, indexed_part, path_words, word_terms
 from sutler.ranking.query import analyse
+from sutler.scan.classify import facts_of
+from sutler.secrets.cleaner import Clean
+from sutler.secrets.format_table import file_rules
 
-MOST_TERMS = 4_000
-"""Maximum number of terms in a card; the most frequent ones are kept."""
+FACTS = 1
+"""Version of what is stored of a blob."""
+_LEVEL = 6  # of compression
+
+
+class Indexed(Struct, frozen=True, array_like=True):
+    """What is stored of a blob: the facts of its text, its words, and its findings (rule, line,
+    confidence), masked."""
+
+    facts: Facts
+    bag: Bag
+    findings: tuple[tuple[str, int, float], ...]
+
+
+def fact_name(path: str) -> str:
+    """The kind under which `Indexed` is stored."""
+    return f"facts:{rule_name(path)}"
+
+
+def rule_name(path: str) -> str:
+    """The part of a path that selects rules and the language: its suffix, a name without suffix, or
+    the whole path if a rule for secrets looks at it. Files of one blob that differ in it have facts
+    of their own."""
+    name = basename(path).lower()
+    if file_rules(path) or name.startswith(".env"):
+        return path
+    stem, dot, suffix = name.rpartition(".")
+    return f"x.{suffix}" if stem and dot else name
+
+
+def packed(path: str, text: str, clean: Clean) -> bytes:
+    """What is stored of a blob with this text."""
+    name = rule_name(path)
+    safe = clean(text, name)
+    findings = tuple((item.rule, item.line, item.confidence) for item in safe.findings)
+    bag = bag_of(name, indexed_part(name, safe.text))
+    body = msgspec.msgpack.encode(Indexed(extract(name, safe.text), bag, findings))
+    return zlib.compress(body, _LEVEL)
+
+
+def unpacked(path: str, body: bytes) -> Indexed:
+    """The stored facts of a blob, as those of this path: the path has the first word about the
+    role of a file, its text the second."""
+    indexed = _INDEXED.decode(zlib.decompress(body))
+    role = facts_of(path).role
+    if role == "source":
+        return indexed
+    return Indexed(indexed.facts, replace(indexed.bag, role=role), indexed.findings)
+
+
+_INDEXED = msgspec.msgpack.Decoder(Indexed)
+_CARD = msgspec.msgpack.Decoder(dict[str, int])
+_HEAD = msgspec.msgpack.Decoder(tuple[int, bytes])
+
+
 REPOSITORIES = 5
 """Number of repositories whose files are ranked."""
-FILES_EACH = 100
+RANKED = 60
+"""Number of files that are ranked with reasons."""
+_MARKS = ("", "=")
+"""What the terms of a card begin with: those of texts, counted by files, and those of the names of
+definitions."""
+_TRUST = 0.5  # how much the place of a repository counts for its files
 PACKED = 60
 """Number of candidate files for a pack across repositories."""
-_SATURATION = 1.2  # k1 of BM25
-_LENGTH = 0.6  # b of BM25
-
-
-class Card(Struct, frozen=True, array_like=True):
-    """Term counts over the paths and symbols of a repository."""
-
-    terms: dict[str, int]
-    total: int
+_MERGED = "merged"
+_SATURATION = 8.0  # k1 of BM25
+_LENGTH = 0.3  # b of BM25
 
 
 class Place(Struct, frozen=True):
@@ -55,124 +120,182 @@ class Place(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class Indexed(Struct, frozen=True, array_like=True):
-    """What is stored of a blob: the facts of its text, and its words."""
-
-    facts: Facts
-    bag: Bag
-
-
-def fact_name(path: str) -> str:
-    """The kind under which `Indexed` is stored. The part of the file's name that selects the
-    language belongs to it, because two files of one blob can be of different languages."""
-    return f"facts:{spelling(path)}"
-
-
-def spelling(path: str) -> str:
-    """The part of a name that selects the language: its suffix, or a name without suffix."""
-    name = path.rpartition("/")[2].lower()
-    return name.rpartition(".")[2] if "." in name[1:] else name
-
-
-def keep(unit: Unit, files: Sequence[tuple[str, str, Indexed]], queue: Queue) -> None:
+def keep(unit: Unit, files: Iterable[tuple[str, str, Indexed]], queue: Queue) -> None:
     """Store the card and the index of a repository."""
-    counts: Counter[str] = Counter()
-    for path, _, indexed in files:
-        counts.update(path_terms(path))
+    card: Counter[str] = Counter()
+    split: dict[bytes, tuple[str, ...]] = {}
+
+    def row(path: str, blob: str, indexed: Indexed) -> tuple[Doc, Counter[str]]:
+        bag, counts = indexed.bag, Counter[str]()
+        for words in (bag.words, path_words(path)):
+            for word, count in words.items():
+                terms = split.get(word)
+                if terms is None:
+                    terms = split[word] = tuple(word_terms(word))
+                for term in terms:
+                    counts[term] += count
+        card.update(term for term in counts if term[0] != "/")
         for symbol in indexed.facts.symbols:
-            counts.update(terms_of(symbol.name))
-    index = build((path, blob, indexed.bag) for path, blob, indexed in files)
-    card = Card(dict(sorted(counts.most_common(MOST_TERMS))), sum(counts.values()))
+            card.update(f"={term}" for term in terms_of(symbol.name))
+        return Doc(path, blob, bag.role, bag.language, sum(bag.words.values())), counts
+
+    index = postings.build(row(*file) for file in files)
+    body = zlib.compress(msgspec.msgpack.encode(dict(sorted(card.items()))), _LEVEL)
     queue.put_facts(
         [
-            (unit.key, "card", unit.version, msgspec.msgpack.encode(card)),
-            (unit.key, "index", unit.version, dumps(index)),
-        ]
+            (unit.key, "card", unit.version, body),
+            (unit.key, "index", unit.version, postings.dumps(index)),
+        ],
     )
 
 
-def best_repositories(cards: Mapping[str, Card], task: str) -> list[tuple[str, float]]:
+class Cards:
+    """The cards of all repositories as one index, kept in shards under the set of their units."""
+
+    def __init__(self, queue: Queue, units: Mapping[str, Unit]) -> None:
+        keys = sorted(unit.key for unit in units.values())
+        self._name = sha256(" ".join(keys).encode()).hexdigest()[:32]
+        self._queue, self._units = queue, units
+        self._shards: dict[int, bytes] = {}
+        head = queue.fact(self._name, _MERGED, "docs")
+        self._size, docs = _HEAD.decode(head) if head is not None else self._merge()
+        self.lookup = Lookup(docs, self._size, lambda number: self._shards[number])
+
+    def seek(self, terms: Iterable[str]) -> None:
+        """Read the shards of these terms at once."""
+        wanted = {postings.shard_of(term, self._size) for term in terms} - self._shards.keys()
+        names = [(self._name, f"{_MERGED}:{number}") for number in wanted]
+        for (_, kind), body in self._queue.facts_of(names, "shard").items():
+            self._shards[int(kind.rpartition(":")[2])] = body
+        if wanted - self._shards.keys():  # another process replaced them just now
+            self._merge()
+
+    def _merge(self) -> tuple[int, bytes]:
+        """Merge the cards, and store the result in place of older ones. A member who may not, or
+        who sees only some of the repositories, merges for each query."""
+
+        def rows() -> Iterator[tuple[Doc, Mapping[str, int]]]:
+            for repo, unit in sorted(self._units.items()):
+                body = self._queue.fact(unit.key, "card", unit.version)
+                if body is not None:
+                    card = _CARD.decode(zlib.decompress(body))
+                    yield Doc(repo, unit.key, "source", "", sum(card.values())), card
+
+        merged = postings.build(rows())
+        head = len(merged.shards), merged.docs
+        self._shards = dict(enumerate(merged.shards))
+        with suppress(DeniedError):
+            self._queue.replace_facts(
+                _MERGED,
+                [
+                    *((self._name, f"{_MERGED}:{n}", "shard", b) for n, b in self._shards.items()),
+                    (self._name, _MERGED, "docs", msgspec.msgpack.encode(head)),
+                ],
+            )
+        return head
+
+
+def best_repositories(cards: Cards, task: str) -> list[tuple[str, float]]:
     """Rank repositories by BM25 over their cards, best first."""
-    if not cards:
-        return []
-    query = analyse(task).terms
-    mean = sum(card.total for card in cards.values()) / len(cards) or 1.0
-    scores: dict[str, float] = {}
-    for term, weight in query.items():
-        holders = [(name, card) for name, card in cards.items() if term in card.terms]
-        rarity = math.log(1 + (len(cards) - len(holders) + 0.5) / (len(holders) + 0.5))
-        for name, card in holders:
-            count = card.terms[term]
-            norm = 1 - _LENGTH + _LENGTH * card.total / mean
-            part = count * (_SATURATION + 1) / (count + _SATURATION * norm)
-            scores[name] = scores.get(name, 0.0) + weight * rarity * part
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    terms = analyse(task).terms
+    cards.seek(mark + term for term in terms for mark in _MARKS)
+    docs = cards.lookup.docs
+    mean = sum(doc.words for doc in docs.values()) / len(docs) if docs else 1.0
+    norms = {n: 1 - _LENGTH + _LENGTH * doc.words / mean for n, doc in docs.items()}
+    scores: dict[int, float] = {}
+    for term, weight in terms.items():
+        for mark in _MARKS:
+            holders = cards.lookup.counts(mark + term)
+            rarity = math.log(1 + (len(docs) - len(holders) + 0.5) / (len(holders) + 0.5))
+            for number, count in holders.items():
+                part = count * (_SATURATION + 1) / (count + _SATURATION * norms[number])
+                scores[number] = scores.get(number, 0.0) + weight * rarity * part
+    named = ((docs[number].path, score) for number, score in scores.items())
+    return sorted(named, key=lambda item: (-item[1], item[0]))
+
+
+class Shelf:
+    """The files of a few repositories as one word index; each path begins with its repository."""
+
+    def __init__(self, queue: Queue, units: Iterable[Unit]) -> None:
+        self._queue = queue
+        self._parts: list[Lookup] = []
+        self._docs: dict[int, Doc] = {}
+        self.origins: dict[str, tuple[Unit, str]] = {}
+        for unit in units:
+            body = queue.fact(unit.key, "index", unit.version)
+            if body is None:
+                continue
+            index = postings.loads(body)
+            part = Lookup(index.docs, len(index.shards), index.shards.__getitem__, len(self._docs))
+            self._parts.append(part)
+            for number, doc in part.docs.items():
+                path = f"{unit.repo}/{doc.path}"
+                self.origins[path] = unit, doc.path
+                self._docs[number] = Doc(path, doc.digest, doc.kind, doc.language, doc.words)
+
+    def documents(self) -> dict[int, Doc]:
+        return self._docs
+
+    def postings(self, terms: Sequence[str]) -> list[dict[int, int]]:
+        """Return the counts of each term by document."""
+        rows: list[dict[int, int]] = []
+        for term in terms:
+            row: dict[int, int] = {}
+            for part in self._parts:
+                row.update(part.counts(term))
+            rows.append(row)
+        return rows
+
+    def facts(self, docs: Sequence[Doc]) -> list[Facts]:
+        """Return the stored facts of documents."""
+        names: dict[str, list[tuple[str, str]]] = {}
+        for doc in docs:
+            unit, path = self.origins[doc.path]
+            names.setdefault(unit.version, []).append((doc.digest, fact_name(path)))
+        held = {
+            name: body
+            for version, some in names.items()
+            for name, body in self._queue.facts_of(some, version).items()
+        }
+        bodies = (held.get((doc.digest, fact_name(self.origins[doc.path][1]))) for doc in docs)
+        return [
+            _INDEXED.decode(zlib.decompress(body)).facts if body else NO_FACTS for body in bodies
+        ]
 
 
 def find(queue: Queue, task: str, limit: int = 20) -> tuple[Place, ...]:
     """Find the places in all indexed repositories that a task needs, best first."""
-    units = {unit.repo: unit for unit in queue.units(state="done") if unit.kind == "index"}
-    cards = _cards(queue, units.values())
-    best = best_repositories(cards, task)[:REPOSITORIES]
+    units = {unit.repo: unit for unit in queue.units(state="done", kind="index")}
+    best = best_repositories(Cards(queue, units), task)[:REPOSITORIES]
     if not best:
         return ()
     top = best[0][1]
-    places: list[Place] = []
-    for repo, score in best:
-        unit = units[repo]
-        body = queue.fact(unit.key, "index", unit.version)
-        index = loads(body) if body is not None else None
-        if index is not None:
-            reader = Reader(index, _facts_of(queue, unit))
-            places += _places(repo, score / top, reader, task)
+    factors = {repo: (score / top) ** _TRUST for repo, score in best}
+    shelf = Shelf(queue, [units[repo] for repo in factors])
+    reader = Reader(shelf, shelf.facts)
+    numbers = {doc.path: number for number, doc in reader.docs.items()}
+    weights = analyse(task).terms
+    places = []
+    for ranked in rank(reader, task, limit=max(limit, RANKED)):
+        unit, path = shelf.origins[ranked.path]
+        score = ranked.score * factors[unit.repo]
+        start, end = _best_lines(reader.regions(numbers[ranked.path]), weights)
+        places.append(Place(unit.repo, path, start, end, score, ranked.reasons))
     return tuple(sorted(places, key=lambda place: (-place.score, place.repo, place.path))[:limit])
 
 
-def pack(queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Packing:
+def pack(fleet: Fleet, queue: Queue, task: str, folder: str, **options: Unpack[Options]) -> Packing:
     """Build one pack for a task across repositories. The best files are exported below `folder`,
     with one folder per repository, and packed by the same pipeline as any project."""
-    sources = {item.name: item.source for item in queue.repositories()}
-    trees = {unit.repo: unit.tree for unit in queue.units(state="done") if unit.kind == "index"}
+    sources = {item.name: located(fleet, item.source) for item in queue.repositories()}
+    trees = {unit.repo: unit.tree for unit in queue.units(state="done", kind="index")}
     chosen: dict[str, list[str]] = {}
     for place in find(queue, task, PACKED):
         chosen.setdefault(place.repo, []).append(place.path)
     for repo, paths in sorted(chosen.items()):
         export_files(sources[repo], trees[repo], paths, os.path.join(folder, repo))
     return Project(folder).pack(goal=task, **options)
-
-
-def _cards(queue: Queue, units: Iterable[Unit]) -> dict[str, Card]:
-    by_version: dict[str, dict[str, bytes]] = {}
-    decoder = msgspec.msgpack.Decoder(Card)
-    cards: dict[str, Card] = {}
-    for unit in units:
-        if unit.version not in by_version:
-            by_version[unit.version] = queue.facts(unit.version, "card")
-        body = by_version[unit.version].get(unit.key)
-        if body is not None:
-            cards[unit.repo] = decoder.decode(body)
-    return cards
-
-
-def _facts_of(queue: Queue, unit: Unit) -> Callable[[Sequence[Doc]], list[Facts]]:
-    decoder = msgspec.msgpack.Decoder(Indexed)
-
-    def facts(docs: Sequence[Doc]) -> list[Facts]:
-        bodies = (queue.fact(doc.digest, fact_name(doc.path), unit.version) for doc in docs)
-        return [decoder.decode(body).facts if body else NO_FACTS for body in bodies]
-
-    return facts
-
-
-def _places(repo: str, factor: float, reader: Reader, task: str) -> list[Place]:
-    numbers = {doc.path: number for number, doc in reader.docs.items()}
-    weights = analyse(task).terms
-    places = []
-    for ranked in rank(reader, task, limit=FILES_EACH):
-        regions = reader.regions(numbers[ranked.path])
-        start, end = _best_lines(regions, weights)
-        places.append(Place(repo, ranked.path, start, end, ranked.score * factor, ranked.reasons))
-    return places
 
 
 def _best_lines(regions: Sequence[Region], weights: Mapping[str, float]) -> tuple[int, int]:

@@ -1,8 +1,9 @@
 """Perform a unit of work: compute rows of the dataset's tables from one tree of one repository.
 
-The tree is exported from git's objects into a private folder and opened as a Project, so that the
-same rules apply as for every other command. Facts are stored by blob: a blob that another commit or
-fork shares is not parsed or redacted again.
+The tree becomes a Project in a private folder, so that the same rules apply as for every other
+command. What is stored of a blob follows from the blob and from the part of its name that selects
+rules, and from nothing else of the repository: forks and commits share it, and it does not matter
+which of them was first. Secrets that other files of a repository give away are hidden in its rows.
 """
 
 from __future__ import annotations
@@ -13,36 +14,33 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from sutler import config
 from sutler.errors import UsageError
 from sutler.fleet import search
-from sutler.fleet.catalogue import Repository, tree_of_head
-from sutler.fleet.export import export
+from sutler.fleet.catalogue import Fleet, Repository, located, tree_of_head
+from sutler.fleet.export import batches, export, sketch
 from sutler.fleet.queue import Queue, Unit
+from sutler.fleet.search import Indexed
 from sutler.formats.document import CleanText
 from sutler.pack.project import Project
-from sutler.paths import wire_path
+from sutler.pack.tree_secrets import shared_values
+from sutler.paths import RelPath, wire_path
 from sutler.scan.classify import facts_of
-from sutler.scan.objects import Blob
-from sutler.scan.root import Reader
-from sutler.scan.snapshot import FileEntry, Problem
+from sutler.scan.objects import contents
 from sutler.scan.text import decode
+from sutler.secrets.cleaner import Numbering, numbered
+from sutler.secrets.shared_values import SharedValues, values_of
 from sutler.version import VERSION
 
 Rows = dict[str, list[dict[str, Any]]]
 """Rows by the name of their table."""
 
-_KEPT_AT_ONCE = 200
 MOST_SYMBOLS = 200_000
 """Maximum number of symbols per repository in the dataset; beyond it the code is generated."""
-
-
-class Findings(Struct, frozen=True, array_like=True):
-    """Findings of one blob, masked: (rule, line, confidence)."""
-
-    rows: tuple[tuple[str, int, float], ...]
+_CREDENTIAL_BYTES = 65_536
+_CREDENTIAL_FILES = 200
+_KEPT_AT_ONCE = 200
 
 
 def version_of_work() -> str:
@@ -50,7 +48,7 @@ def version_of_work() -> str:
     from sutler.languages.table import facts_version
     from sutler.secrets.format_table import rules_digest
 
-    return f"{VERSION}-{facts_version():x}-{rules_digest()[:12]}"
+    return f"{VERSION}-{search.FACTS}-{facts_version():x}-{rules_digest()[:12]}"
 
 
 def policy_digest(settings: config.Settings) -> str:
@@ -60,12 +58,15 @@ def policy_digest(settings: config.Settings) -> str:
 
 
 def units_of(
-    repositories: Iterable[Repository], kinds: Iterable[str], settings: config.Settings
+    fleet: Fleet,
+    repositories: Iterable[Repository],
+    kinds: Iterable[str],
+    settings: config.Settings,
 ) -> Iterator[Unit]:
-    """Yield the units for the current trees."""
+    """Yield the units for the current trees. A repository without a commit has none."""
     kinds, version, policy = tuple(kinds), version_of_work(), policy_digest(settings)
     for repository in repositories:
-        tree = tree_of_head(repository.source)
+        tree = tree_of_head(located(fleet, repository.source))
         if not tree:
             continue
         for kind in kinds:
@@ -75,22 +76,42 @@ def units_of(
 
 
 class Tree:
-    """An exported tree: its Project, and the blob of each file."""
+    """A tree of a repository as a Project in a folder: all of it, or a sketch."""
 
-    def __init__(self, folder: str, blobs: Mapping[str, Blob], settings: config.Settings) -> None:
+    def __init__(self, source: str, tree: str, folder: str, *, whole: bool) -> None:
+        self.source = source
+        self.blobs = (export if whole else sketch)(source, tree, folder)
+        settings = config.resolve([config.layer_from_environment(os.environ)])
         self.project = Project(folder, settings=settings)
-        self.blobs = blobs
 
-    def admitted(self) -> Iterator[tuple[FileEntry, str]]:
-        """Yield the files that the scan admits, with the ids of their blobs, sorted by path."""
-        for entry in self.project.scan().entries:
-            blob = self.blobs.get(entry.path)
-            if blob is not None and wire_path(entry.path) == entry.path:
-                yield entry, blob.id
+    def fact_names(self) -> dict[str, tuple[str, str]]:
+        """The files that the scan admits, with the names of their facts, sorted by path."""
+        return {
+            entry.path: (self.blobs[entry.path].id, search.fact_name(entry.path))
+            for entry in self.project.scan().entries
+            if entry.path in self.blobs and wire_path(entry.path) == entry.path
+        }
+
+    def credentials(self) -> list[str]:
+        """Files that stay out because of their name, such as `.env`."""
+        out = (item.path for item in self.project.scan().excluded if item.reason == "credentials")
+        small = (path for path in out if path in self.blobs)
+        return [path for path in small if self.blobs[path].size <= _CREDENTIAL_BYTES][
+            :_CREDENTIAL_FILES
+        ]
+
+    def texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield (path, text) of the files that hold text, from git's objects."""
+        for group in batches({path: self.blobs[path] for path in paths}):
+            data = contents(self.source, [self.blobs[path] for path in group])
+            for path in group:
+                decoded = decode(data.get(self.blobs[path].id, b"\0"))
+                if decoded is not None:
+                    yield path, decoded.text
 
 
 def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
-    """Compute the rows of a unit. `folder` is empty and private."""
+    """Compute the rows of a unit. `folder` is absent and its parent private."""
     kinds: dict[str, Callable[[Unit, Tree, Queue], Rows]] = {
         "index": _index,
         "secrets": _secrets,
@@ -99,9 +120,8 @@ def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
     }
     if unit.kind not in kinds:
         raise UsageError(f"no kind of work is called {unit.kind!r}", next_step=f"use {KINDS}")
-    settings = config.resolve([config.layer_from_environment(os.environ)])
-    blobs = export(source, unit.tree, folder)
-    rows = kinds[unit.kind](unit, Tree(folder, blobs, settings), queue)
+    tree = Tree(source, unit.tree, folder, whole=unit.kind in ("survey", "pack"))
+    rows = kinds[unit.kind](unit, tree, queue)
     count = sum(map(len, rows.values()))
     rows["runs"] = [
         {
@@ -110,7 +130,7 @@ def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
             "kind": unit.kind,
             "version": unit.version,
             "policy": unit.policy,
-            "files": len(blobs),
+            "files": len(tree.blobs),
             "rows": count,
         }
     ]
@@ -120,72 +140,121 @@ def perform(unit: Unit, source: str, folder: str, queue: Queue) -> Rows:
 KINDS = ("index", "secrets", "survey", "pack")
 
 
-def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
-    from sutler.languages.extract import extract
-    from sutler.ranking.index import bag_of, indexed_part
+def _stored(unit: Unit, tree: Tree, queue: Queue) -> dict[str, Indexed]:
+    """Return what is stored of each admitted file that holds text, by path; compute it for blobs
+    that no other tree had."""
+    names = tree.fact_names()
+    bodies = queue.facts_of(names.values(), unit.version)
+    missing = {name: path for path, name in names.items() if name not in bodies}
+    clean = numbered(tree.project.plain_clean(sum(tree.blobs[p].size for p in missing.values())))
+    fresh: list[tuple[str, str, str, bytes]] = []
 
+    def keep(name: tuple[str, str], body: bytes) -> None:
+        bodies[name] = body
+        fresh.append((*name, unit.version, body))
+        if len(fresh) >= _KEPT_AT_ONCE:
+            queue.put_facts(fresh)
+            fresh.clear()
+
+    for path, text in tree.texts(missing.values()):
+        keep(names[path], search.packed(path, text, clean))
+    for name in missing:
+        if name not in bodies:
+            keep(name, b"")  # no text: not read again
+    queue.put_facts(fresh)
+    queue.hold(unit.repo, {blob for blob, _ in names.values()})
+    return {
+        path: search.unpacked(path, bodies[name]) for path, name in names.items() if bodies[name]
+    }
+
+
+def _values(tree: Tree, stored: Mapping[str, Indexed]) -> SharedValues | None:
+    """Return the secrets that files of the tree give away, those left out by name included."""
+    telling = [path for path, item in stored.items() if item.findings]
+    clean = tree.project.plain_clean()
+    return shared_values(
+        pair
+        for path, text in tree.texts([*telling, *tree.credentials()])
+        for pair in values_of(text, clean(text, search.rule_name(path)).text)
+    )
+
+
+def _hider(values: SharedValues | None) -> Callable[[str], str]:
+    """Return a function that hides these secrets in a text."""
+    if values is None:
+        return str
+
+    def hide(text: str) -> str:
+        return Numbering().text(values.hide(CleanText(text)).text)
+
+    return hide
+
+
+def _index(unit: Unit, tree: Tree, queue: Queue) -> Rows:
+    stored = _stored(unit, tree, queue)
+    hide = _hider(_values(tree, stored))
+    stored = {path: item for path, item in stored.items() if hide(path) == path}
     files: list[dict[str, Any]] = []
     symbols: list[dict[str, Any]] = []
     imports: list[dict[str, Any]] = []
-
-    def facts(path: str, text: CleanText) -> bytes:
-        bag = bag_of(path, indexed_part(path, text.text))
-        return msgspec.msgpack.encode(search.Indexed(extract(path, text.text), bag))
-
-    decoder = msgspec.msgpack.Decoder(search.Indexed)
-    indexed: list[tuple[str, str, search.Indexed]] = []
-    for entry, blob, body in _by_blob(tree, queue, "facts", unit.version, facts):
-        what, stored = facts_of(entry.path), decoder.decode(body)
-        file_facts = stored.facts
-        indexed.append((entry.path, blob, stored))
-        place = {"repo": unit.repo, "tree": unit.tree, "path": entry.path}
+    for path, item in stored.items():
+        facts, place = item.facts, {"repo": unit.repo, "tree": unit.tree, "path": path}
         files.append(
             place
             | {
-                "blob": blob,
-                "size": entry.size,
-                "language": file_facts.language,
-                "category": what.category,
-                "lines": file_facts.lines,
-                "status": file_facts.status,
+                "blob": tree.blobs[path].id,
+                "size": tree.blobs[path].size,
+                "language": facts.language,
+                "category": facts_of(RelPath(path)).category,
+                "lines": facts.lines,
+                "status": facts.status,
             }
         )
         symbols += [
             place
             | {
-                "name": symbol.name,
+                "name": hide(symbol.name),
                 "kind": symbol.kind,
                 "start": symbol.start,
                 "end": symbol.end,
-                "signature": symbol.signature,
+                "signature": hide(symbol.signature),
             }
-            for symbol in file_facts.symbols[: MOST_SYMBOLS - len(symbols)]
+            for symbol in facts.symbols[: MOST_SYMBOLS - len(symbols)]
         ]
         imports += [
-            place | {"text": item.text, "line": item.line, "targets": " ".join(item.targets)}
-            for item in file_facts.imports
+            place
+            | {"text": hide(row.text), "line": row.line, "targets": hide(" ".join(row.targets))}
+            for row in facts.imports
         ]
-    search.keep(unit, indexed, queue)
+    files_of_index = [(path, tree.blobs[path].id, item) for path, item in stored.items()]
+    search.keep(unit, files_of_index, queue)
     return {"files": files, "symbols": symbols, "imports": imports}
 
 
 def _secrets(unit: Unit, tree: Tree, queue: Queue) -> Rows:
-    def findings(_path: str, text: CleanText) -> bytes:
-        rows = tuple((item.rule, item.line, item.confidence) for item in text.findings)
-        return msgspec.msgpack.encode(Findings(rows))
-
-    decoder = msgspec.msgpack.Decoder(Findings)
+    stored = _stored(unit, tree, queue)
+    values = _values(tree, stored)
+    hide = _hider(values)
+    found = {path: {*item.findings} for path, item in stored.items()}
+    if values is not None:
+        # A copy of a value counts where no rule would know it by its text.
+        for path, text in tree.texts(stored):
+            lines = {line for _, line, _ in found[path]}
+            copies = values.hide(CleanText(text)).findings
+            found[path] |= {
+                (copy.rule, copy.line, copy.confidence) for copy in copies if copy.line not in lines
+            }
     rows = [
         {
             "repo": unit.repo,
             "tree": unit.tree,
-            "path": entry.path,
+            "path": hide(path),
             "rule": rule,
             "line": line,
             "confidence": confidence,
         }
-        for entry, _, body in _by_blob(tree, queue, "findings", unit.version, findings)
-        for rule, line, confidence in decoder.decode(body).rows
+        for path in stored
+        for rule, line, confidence in sorted(found[path], key=lambda row: (row[1], row[0]))
     ]
     return {"findings": rows}
 
@@ -222,34 +291,3 @@ def _pack(unit: Unit, tree: Tree, _queue: Queue) -> Rows:
         "text": text,
     }
     return {"packs": [row]}
-
-
-def _by_blob(
-    tree: Tree, queue: Queue, kind: str, tool: str, make: Callable[[str, CleanText], bytes]
-) -> Iterator[tuple[FileEntry, str, bytes]]:
-    """Yield each admitted file with the fact of its blob: from the store, or computed by `make`
-    from the redacted text."""
-    admitted = list(tree.admitted())
-    clean = tree.project.clean(sum(entry.size for entry, _ in admitted))
-    fresh: list[tuple[str, str, str, bytes]] = []
-    with tree.project.opened().reader() as reader:
-        for entry, blob in admitted:
-            name = f"{kind}:{search.spelling(entry.path)}"
-            body = queue.fact(blob, name, tool)
-            if body is None:
-                text = _text(reader, entry)
-                if text is None:
-                    continue
-                body = make(entry.path, clean(text, entry.path))
-                fresh.append((blob, name, tool, body))
-                if len(fresh) >= _KEPT_AT_ONCE:
-                    queue.put_facts(fresh)
-                    fresh = []
-            yield entry, blob, body
-    queue.put_facts(fresh)
-
-
-def _text(reader: Reader, entry: FileEntry) -> str | None:
-    blob = reader.read(entry.path)
-    decoded = None if isinstance(blob, Problem) else decode(blob.data)
-    return None if decoded is None else decoded.text

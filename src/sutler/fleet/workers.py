@@ -16,19 +16,23 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from msgspec import Struct
 
-from sutler.errors import SutlerError, UsageError
+from sutler.errors import DeniedError, RefusedError, SutlerError, UsageError
 from sutler.fleet import dataset
-from sutler.fleet.catalogue import Fleet
+from sutler.fleet.catalogue import Fleet, located
 from sutler.fleet.queue import LEASE_SECONDS, Queue, Unit, open_queue
 from sutler.fleet.units import perform
 from sutler.system import cores
 
 _BEAT = LEASE_SECONDS / 4
+_PAUSE = 0.5
+_RESTARTS = 20
+"""Workers that are started again after they died, for each process of a run."""
 
 
 class Fence(Struct, frozen=True):
@@ -47,25 +51,37 @@ class Answer(Struct, frozen=True):
     again: bool = False
 
 
-def work(fleet: Fleet, fence: Fence, *, watch: Callable[[Unit, str], None] | None = None) -> int:
-    """Perform units until none waits; return how many this worker finished. `watch` is called with
-    each unit and the reason of its failure, empty on success."""
+def work(fleet: Fleet, fence: Fence) -> int:
+    """Perform units until all are settled; return how many this worker finished. While others run,
+    it waits: the lease of a worker that has died ends within a minute."""
     name = f"{os.uname().nodename if hasattr(os, 'uname') else 'host'}-{uuid.uuid4().hex[:12]}"
     queue = open_queue(fleet)
-    sources = {item.name: item.source for item in queue.repositories()}
     finished = 0
     try:
-        while (unit := queue.claim(name)) is not None:
-            answer = _fenced(fleet, unit, sources.get(unit.repo, ""), fence, queue, name)
-            if answer.reason:
-                queue.fail(unit.key, name, answer.reason, again=answer.again)
-            elif queue.finish(unit.key, name, answer.tables):
-                finished += 1
-            if watch is not None:
-                watch(unit, answer.reason)
+        while True:
+            unit = queue.claim(name)
+            if unit is not None:
+                finished += _settle(fleet, unit, fence, queue, name)
+            elif queue.open_units():
+                time.sleep(_PAUSE)
+            else:
+                return finished
     finally:
         queue.close()
-    return finished
+
+
+def _settle(fleet: Fleet, unit: Unit, fence: Fence, queue: Queue, worker: str) -> bool:
+    """Perform a claimed unit and record its result; return whether it is done."""
+    source = queue.source(unit.repo)
+    answer = _fenced(fleet, unit, source, fence, queue, worker)
+    if answer.reason:
+        queue.fail(unit.key, worker, answer.reason, again=answer.again)
+        return False
+    replaced = queue.finish(unit, worker, answer.tables)
+    if replaced is None:
+        return False
+    dataset.remove(fleet.dataset, replaced)
+    return True
 
 
 def _fenced(
@@ -78,7 +94,9 @@ def _fenced(
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
         child = context.Process(
-            target=_child, args=(fleet, unit, source, folder, fence, sender), daemon=True
+            target=_child,
+            args=(fleet, unit, located(fleet, source), folder, fence, sender),
+            daemon=True,
         )
         child.start()
         sender.close()  # else the end of the child would not close the pipe
@@ -136,15 +154,18 @@ def _child(
         answer = Answer(tables=tuple(dataset.write(fleet.dataset, unit, rows)))
     except MemoryError:
         answer = Answer(reason=f"over the limit of {fence.memory >> 20:,} MB of memory")
-    except SutlerError as error:
+    except (DeniedError, RefusedError, UsageError) as error:
         answer = Answer(reason=str(error).splitlines()[0])
+    except SutlerError as error:
+        answer = Answer(reason=str(error).splitlines()[0], again=True)
     except OSError as error:
         answer = Answer(reason=f"the system refused: {error.strerror}", again=True)
     except Exception as error:
         answer = Answer(reason=f"unexpected {type(error).__name__}")
     finally:
         queue.close()
-    sender.send(answer)
+    with suppress(BrokenPipeError):  # the worker has died, and another does the unit again
+        sender.send(answer)
     sender.close()
 
 
@@ -156,17 +177,39 @@ def _limit(fence: Fence) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (fence.memory, fence.memory))
 
 
-def run_local(fleet: Fleet, fence: Fence, count: int = 0) -> None:
-    """Run workers in processes of this machine until no unit waits."""
+def run_local(
+    fleet: Fleet,
+    fence: Fence,
+    count: int = 0,
+    *,
+    tell: Callable[[], None] | None = None,
+) -> None:
+    """Run workers in processes of this machine until all units are settled, and start others for
+    those that die. `tell` is called about once a second."""
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=(fleet, fence)) for _ in range(count or cores())]
-    for worker in workers:
+
+    def start() -> Any:
+        worker = context.Process(target=work, args=(fleet, fence))
         worker.start()
-    for worker in workers:
-        worker.join()
+        return worker
+
+    workers = [start() for _ in range(count or cores())]
+    restarts = _RESTARTS * len(workers)
+    while workers:
+        wait([worker.sentinel for worker in workers], timeout=1.0)
+        ended = [worker for worker in workers if not worker.is_alive()]
+        workers = [worker for worker in workers if worker.is_alive()]
+        for worker in ended:
+            if worker.exitcode and restarts > 0:
+                restarts -= 1
+                workers.append(start())
+        if tell is not None:
+            tell()
 
 
-def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
+def run_on_ray(
+    fleet: Fleet, fence: Fence, address: str = "", *, tell: Callable[[], None] | None = None
+) -> None:
     """Run workers as tasks of a Ray cluster: the one at `address`, or a new local one. Every node
     must reach the fleet's folder and its store."""
     try:
@@ -180,9 +223,13 @@ def run_on_ray(fleet: Fleet, fence: Fence, address: str = "") -> None:
         logging_level=logging.ERROR,
     )
     try:
-        task = ray.remote(max_retries=10)(work)
+        task = ray.remote(max_retries=-1)(work)
         resources: dict[str, float] = ray.cluster_resources()
-        count = max(1, int(resources.get("CPU", 1)))
-        ray.get([task.remote(fleet, fence) for _ in range(count)])
+        left = [task.remote(fleet, fence) for _ in range(max(1, int(resources.get("CPU", 1))))]
+        while left:
+            ended, left = ray.wait(left, timeout=1.0)
+            ray.get(ended)
+            if tell is not None:
+                tell()
     finally:
         ray.shutdown()

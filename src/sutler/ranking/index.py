@@ -268,7 +268,7 @@ def _terms(numbers: Mapping[bytes, int]) -> tuple[bytes, ...]:
     """The shards that lead from terms to words."""
     held: defaultdict[str, list[int]] = defaultdict(list)
     for word, number in numbers.items():
-        for term in _terms_of(word):
+        for term in word_terms(word):
             held[term].append(number)
     size = 1 << (len(held) // KEYS).bit_length()
     shards: list[list[tuple[bytes, list[int]]]] = [[] for _ in range(size)]
@@ -278,7 +278,8 @@ def _terms(numbers: Mapping[bytes, int]) -> tuple[bytes, ...]:
     return tuple(map(_shard_of, shards))
 
 
-def _terms_of(word: bytes) -> Iterable[str]:
+def word_terms(word: bytes) -> Iterable[str]:
+    """The terms that a word of a text, or of a path, holds."""
     if word.isascii():
         if word[0] == _SLASH:
             return ["/" + term for term in split(word[1:].decode("ascii"))]

@@ -7,6 +7,7 @@ that an answer never depends on what earlier queries left in a cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from sutler.languages.facts import Facts, Region
 from sutler.ranking.index import Doc, Index, entries, living, words_with
@@ -16,28 +17,34 @@ Source = Callable[[Sequence[Doc]], Sequence[Facts]]
 _TYPES = frozenset({"class", "type", "module"})
 
 
-class Reader:
-    """Postings and facts, remembered for one query."""
+class Words(Protocol):
+    """A word index as a query reads it."""
 
-    def __init__(self, index: Index, source: Source) -> None:
+    def documents(self) -> dict[int, Doc]: ...
+
+    def postings(self, terms: Sequence[str]) -> list[dict[int, int]]:
+        """Return for each term the documents that hold it, with its count in each."""
+        ...
+
+
+class _Walk:
+    """The index of one project: a query walks all its words once."""
+
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._source = source
-        self.docs: dict[int, Doc] = living(index)
-        self._postings: dict[str, dict[int, int]] = {}
-        self._facts: dict[int, Facts] = {}
-        self._definers: dict[str, dict[int, int]] = {}
         self._dead = [frozenset(gone) for gone in index.dead]
 
-    def seek(self, terms: Iterable[str]) -> None:
-        """Look many terms up in one walk over the index."""
-        missing = [term for term in dict.fromkeys(terms) if term not in self._postings]
-        self._postings.update((term, {}) for term in missing)
+    def documents(self) -> dict[int, Doc]:
+        return living(self._index)
+
+    def postings(self, terms: Sequence[str]) -> list[dict[int, int]]:
+        tables: list[dict[int, int]] = [{} for _ in terms]
         base = 0
         for segment, dead in zip(self._index.segments, self._dead, strict=True):
             by_word: dict[int, list[dict[int, int]]] = {}
-            for term in missing:
+            for term, table in zip(terms, tables, strict=True):
                 for word in words_with(segment, term):
-                    by_word.setdefault(word, []).append(self._postings[term])
+                    by_word.setdefault(word, []).append(table)
             wanted = frozenset(by_word)
             for number, (words, counts) in enumerate(entries(segment) if wanted else (), base):
                 # Most files hold none of the words, and this test runs without the interpreter.
@@ -47,6 +54,24 @@ class Reader:
                     for table in by_word.get(word, ()):
                         table[number] = table.get(number, 0) + count
             base += len(segment.docs)
+        return tables
+
+
+class Reader:
+    """Postings and facts, remembered for one query."""
+
+    def __init__(self, index: Index | Words, source: Source) -> None:
+        self._words: Words = _Walk(index) if isinstance(index, Index) else index
+        self._source = source
+        self.docs: dict[int, Doc] = self._words.documents()
+        self._postings: dict[str, dict[int, int]] = {}
+        self._facts: dict[int, Facts] = {}
+        self._definers: dict[str, dict[int, int]] = {}
+
+    def seek(self, terms: Iterable[str]) -> None:
+        """Look many terms up at once."""
+        missing = [term for term in dict.fromkeys(terms) if term not in self._postings]
+        self._postings.update(zip(missing, self._words.postings(missing), strict=True))
 
     def postings(self, term: str) -> Mapping[int, int]:
         """Documents that hold a term, with its count in each."""

@@ -79,6 +79,20 @@ def checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     return _checkout(replace(remote, url=address), environ)
 
 
+def mirror(remote: Remote, folder: str, environ: Mapping[str, str]) -> None:
+    """Bring the wanted commit into the repository at `folder`, which is made if it is not there.
+    Only objects that it lacks are fetched, and no file is written from them."""
+    commit = _resolved(remote, remote.ref or "HEAD", environ)
+    try:
+        with open(os.path.join(folder, ".git", "HEAD"), encoding="ascii") as stream:
+            held = stream.read(100).strip()
+    except OSError:
+        held = ""
+    if held != commit:
+        os.makedirs(folder, exist_ok=True)
+        _fetch(remote, [commit], folder, environ)
+
+
 def _checkout(remote: Remote, environ: Mapping[str, str]) -> tuple[str, str]:
     commit = _resolved(remote, remote.ref or "HEAD", environ)
     since = _resolved(remote, remote.since, environ) if remote.since else ""

@@ -54,7 +54,8 @@ def resolve(git_dir: str, revision: str) -> str:
 
 
 def tree_of(git_dir: str, commit: str, below: str = "") -> dict[str, Blob]:
-    """Every regular file of a commit: path from `below` (a prefix such as `src/`) -> blob."""
+    """Every regular file of a commit: path from `below` (a prefix such as `src/`) -> blob. Blobs
+    that a partial clone lacks are left out."""
     listed = plumbing(
         git_dir, ["ls-tree", "-r", "-l", "-z", "--full-tree", "--end-of-options", commit]
     )
@@ -63,7 +64,8 @@ def tree_of(git_dir: str, commit: str, below: str = "") -> dict[str, Blob]:
         head, _, raw = row.partition(b"\t")
         words = head.split()
         path = raw.decode("utf-8", "surrogateescape")
-        if len(words) == 4 and words[0].startswith(b"100") and path.startswith(below):
+        regular = len(words) == 4 and words[0].startswith(b"100") and words[3].isdigit()
+        if regular and path.startswith(below):
             files[path[len(below) :]] = Blob(words[2].decode(), int(words[3]))
     return files
 

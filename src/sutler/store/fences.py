@@ -36,8 +36,8 @@ RIGHTS: dict[str, tuple[int, int, int]] = {
     "fleet_units": (_WRITE, _WRITE, _WRITE),
 }
 
-_TENANT = "split_part(current_setting('sutler.project', true), '/', 1)"
-_FUNCTION = "LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS"
+TENANT = "split_part(current_setting('sutler.project', true), '/', 1)"
+FUNCTION = "LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS"
 
 _CHECKS = {  # further conditions on new rows
     # A member signs ledger rows with the own name; the outcome of another member's write may be
@@ -89,35 +89,35 @@ TEAM_SCHEMA: tuple[str, ...] = (
     "CREATE TABLE usage (tenant TEXT NOT NULL, person TEXT NOT NULL, day TEXT NOT NULL,"
     " calls BIGINT NOT NULL, bytes BIGINT NOT NULL, tokens BIGINT NOT NULL,"
     " PRIMARY KEY (tenant, person, day))",
-    f"CREATE FUNCTION sutler_serves() RETURNS BOOLEAN {_FUNCTION} $$ SELECT EXISTS (SELECT 1 FROM"
-    f" members WHERE tenant = {_TENANT} AND login = session_user AND role = 'server') $$",
-    f"CREATE FUNCTION sutler_person() RETURNS TEXT {_FUNCTION} $$ SELECT CASE WHEN sutler_serves()"
+    f"CREATE FUNCTION sutler_serves() RETURNS BOOLEAN {FUNCTION} $$ SELECT EXISTS (SELECT 1 FROM"
+    f" members WHERE tenant = {TENANT} AND login = session_user AND role = 'server') $$",
+    f"CREATE FUNCTION sutler_person() RETURNS TEXT {FUNCTION} $$ SELECT CASE WHEN sutler_serves()"
     " THEN coalesce(nullif(current_setting('sutler.person', true), ''), session_user::text)"
     " ELSE session_user::text END $$",
-    f"CREATE FUNCTION sutler_right_of(person TEXT) RETURNS INTEGER {_FUNCTION} $$ SELECT"
+    f"CREATE FUNCTION sutler_right_of(person TEXT) RETURNS INTEGER {FUNCTION} $$ SELECT"
     " coalesce(max(CASE role WHEN 'reader' THEN 1 WHEN 'writer' THEN 2 WHEN 'approver' THEN 3"
     " WHEN 'admin' THEN 4 WHEN 'server' THEN 2 ELSE 0 END), 0) FROM members"
-    f" WHERE tenant = {_TENANT} AND login = person AND (projects = '*'"
+    f" WHERE tenant = {TENANT} AND login = person AND (projects = '*'"
     " OR split_part(current_setting('sutler.project', true), '/', 2)"
     " = ANY (string_to_array(projects, ' '))) $$",
-    f"CREATE FUNCTION sutler_right() RETURNS INTEGER {_FUNCTION}"
+    f"CREATE FUNCTION sutler_right() RETURNS INTEGER {FUNCTION}"
     " $$ SELECT sutler_right_of(sutler_person()) $$",
-    f"CREATE FUNCTION sutler_intended(id TEXT) RETURNS BOOLEAN {_FUNCTION} $$ SELECT EXISTS"
+    f"CREATE FUNCTION sutler_intended(id TEXT) RETURNS BOOLEAN {FUNCTION} $$ SELECT EXISTS"
     " (SELECT 1 FROM audit WHERE project = current_setting('sutler.project', true)"
     " AND call = id AND phase = 'intent') $$",
     "CREATE FUNCTION sutler_memberships() RETURNS TABLE (tenant TEXT, role TEXT, projects TEXT)"
-    f" {_FUNCTION} $$ SELECT tenant, role, projects FROM members WHERE login = session_user"
+    f" {FUNCTION} $$ SELECT tenant, role, projects FROM members WHERE login = session_user"
     " ORDER BY tenant $$",
     # Projects are listed for members of the tenant; the owner of this function must see all rows
     # of `heads`, which is why its security is not forced.
-    f"CREATE FUNCTION sutler_projects(of TEXT) RETURNS TABLE (project TEXT) {_FUNCTION} $$ SELECT"
+    f"CREATE FUNCTION sutler_projects(of TEXT) RETURNS TABLE (project TEXT) {FUNCTION} $$ SELECT"
     " h.project FROM heads h JOIN members m ON m.tenant = split_part(h.project, '/', 1)"
     " WHERE m.tenant = of AND m.login = session_user AND (m.projects = '*'"
     " OR split_part(h.project, '/', 2) = ANY (string_to_array(m.projects, ' ')))"
     " ORDER BY h.project $$",
-    f"CREATE FUNCTION sutler_quotas() RETURNS TABLE (person TEXT, quota TEXT) {_FUNCTION} $$ SELECT"
-    f" '', quota FROM teams WHERE tenant = {_TENANT} UNION ALL SELECT login, quota FROM members"
-    f" WHERE tenant = {_TENANT} AND sutler_serves() $$",
+    f"CREATE FUNCTION sutler_quotas() RETURNS TABLE (person TEXT, quota TEXT) {FUNCTION} $$ SELECT"
+    f" '', quota FROM teams WHERE tenant = {TENANT} UNION ALL SELECT login, quota FROM members"
+    f" WHERE tenant = {TENANT} AND sutler_serves() $$",
     *(sql for table, rights in RIGHTS.items() for sql in _policies(table, rights)),
     "ALTER TABLE heads NO FORCE ROW LEVEL SECURITY",
     "DROP TABLE tenants",
@@ -126,11 +126,11 @@ TEAM_SCHEMA: tuple[str, ...] = (
         for table in ("tokens", "usage")
         for word in ("ENABLE", "FORCE")
     ),
-    f"CREATE POLICY own ON tokens USING (tenant = {_TENANT} AND (SELECT sutler_right()) >= 1 AND"
+    f"CREATE POLICY own ON tokens USING (tenant = {TENANT} AND (SELECT sutler_right()) >= 1 AND"
     " (person = (SELECT sutler_person()) OR (SELECT sutler_right()) >= 4"
     " OR (SELECT sutler_serves()))) WITH CHECK (person = (SELECT sutler_person())"
     " OR (SELECT sutler_right()) >= 4)",
-    f"CREATE POLICY own ON usage USING (tenant = {_TENANT} AND (SELECT sutler_right()) >= 1 AND"
+    f"CREATE POLICY own ON usage USING (tenant = {TENANT} AND (SELECT sutler_right()) >= 1 AND"
     " (person IN ('', (SELECT sutler_person())) OR (SELECT sutler_right()) >= 4"
     " OR (SELECT sutler_serves()))) WITH CHECK ((SELECT sutler_serves()))",
     f"GRANT SELECT, INSERT, UPDATE ON tokens, usage TO {GROUP}",

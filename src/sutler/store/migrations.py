@@ -16,6 +16,7 @@ from msgspec import Struct
 from sutler.errors import SutlerError
 from sutler.store.base import Database, Query
 from sutler.store.fences import TEAM_SCHEMA
+from sutler.store.fleet_fences import BLOBS, FLEET_FENCES
 
 Dialect = Literal["sqlite", "postgres"]
 
@@ -131,6 +132,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         ("fleet_repos", "fleet_units"),
     ),
     Migration(6, "teams: members with roles instead of one owner", (), postgres=TEAM_SCHEMA),
+    Migration(7, "fleets: which repository holds which blob", BLOBS, postgres=FLEET_FENCES),
 )
 
 _TENANTS = (

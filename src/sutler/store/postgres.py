@@ -72,7 +72,7 @@ class PostgresDatabase:
 
     dialect: Literal["sqlite", "postgres"] = "postgres"
 
-    def __init__(self, pool: Pool, project: str, person: str = "") -> None:
+    def __init__(self, pool: Pool, project: str, person: str = "", *, tries: int = _TRIES) -> None:
         import psycopg
 
         again = psycopg.errors
@@ -80,6 +80,7 @@ class PostgresDatabase:
         self.project = project
         self.person = person
         self._pid = os.getpid()
+        self._tries = tries
         self._start: tuple[tuple[str, str], bytes] | None = None  # the text of `_begin`
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError)
         self._again = (again.SerializationFailure, again.DeadlockDetected, again.UniqueViolation)
@@ -118,7 +119,7 @@ class PostgresDatabase:
                 "a store was carried into another process",
                 next_step="open the store after the fork",
             )
-        for turn in range(_TRIES):
+        for turn in range(self._tries):
             try:
                 return self._once(work)
             except self._again as fault:

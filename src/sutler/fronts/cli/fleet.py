@@ -7,6 +7,8 @@ import os
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 from sutler import config
@@ -14,8 +16,8 @@ from sutler.errors import UsageError
 from sutler.fleet import catalogue, dataset, search, workers
 from sutler.fleet.catalogue import Fleet
 from sutler.fleet.queue import STATES, Queue, open_queue
-from sutler.fleet.units import KINDS, units_of
-from sutler.fronts.cli.console import Console
+from sutler.fleet.units import KINDS, units_of, version_of_work
+from sutler.fronts.cli.console import Console, Progress
 from sutler.paths import quote
 from sutler.store.atomic import write_atomic
 
@@ -23,8 +25,8 @@ _PAUSE = 1.0  # seconds between two looks at the queue
 
 ACTIONS = {
     "init": "make a fleet in the folder of --fleet",
-    "add": "add repositories: checkouts, bare mirrors, folders of them, or files that list them",
-    "run": "do the work that is missing: kinds with commas, such as index,secrets,survey,pack",
+    "add": "add repositories: URLs, checkouts, bare mirrors, folders or lists of them",
+    "run": "fetch URLs and do what is missing: kinds with commas, as index,secrets,survey,pack",
     "status": "count units by state and kind, and failures by cause",
     "retry": "let failed units be tried again",
     "why": "show the units of one repository and why they failed",
@@ -118,7 +120,7 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
             case "add":
                 return _add(queue, args.words, console)
             case "run":
-                _enqueue(fleet, queue, args.words)
+                _enqueue(fleet, queue, args.words, console)
             case "status":
                 if args.html:
                     write_atomic(args.html, [_page(fleet, queue).encode()])
@@ -133,12 +135,12 @@ def run_fleet(args: argparse.Namespace, console: Console) -> int:
             case "find":
                 return _find(queue, " ".join(args.words), args.top, console)
             case "pack":
-                return _pack(queue, " ".join(args.words), args.max_tokens, console)
+                return _pack(fleet, queue, " ".join(args.words), args.max_tokens, console)
             case _:
                 return _sql(fleet, queue, " ".join(args.words), console)
     finally:
         queue.close()
-    _run(fleet, args)
+    _run(fleet, args, console)
     return _report(fleet, console)
 
 
@@ -152,28 +154,54 @@ def _add(queue: Queue, sources: list[str], console: Console) -> int:
     return 0
 
 
-def _enqueue(fleet: Fleet, queue: Queue, words: list[str]) -> None:
-    """Queue what the present trees call for, and drop what they replace."""
+def _enqueue(fleet: Fleet, queue: Queue, words: list[str], console: Console) -> None:
+    """Queue what the present trees call for. What they replace stays until the new unit is done;
+    work that was not done is dropped."""
     kinds = [kind for word in words for kind in word.split(",") if kind] or ["index"]
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
         raise UsageError(
             f"no kind of work is called {unknown[0]!r}", next_step=f"use {', '.join(KINDS)}"
         )
+    repositories = queue.repositories()
+    failures = catalogue.refresh(fleet, repositories, os.environ)
+    for reason, count in Counter(failures.values()).most_common(20):
+        console.note(f"not fetched: {count:,} x {reason}")
     settings = config.resolve([config.layer_from_environment(os.environ)])
-    units = list(units_of(queue.repositories(), kinds, settings))
+    units = list(units_of(fleet, repositories, kinds, settings))
+    if empty := len(repositories) - len({unit.repo for unit in units}):
+        console.note(f"{empty:,} repositories have no commit that can be read")
     present = {unit.key for unit in units}
-    old = [unit for unit in queue.units() if unit.kind in kinds and unit.key not in present]
-    queue.forget(unit.key for unit in old)
-    dataset.remove(fleet.dataset, old)
+    dropped = [
+        unit
+        for unit in queue.units()
+        if unit.kind in kinds and unit.key not in present and unit.state != "done"
+    ]
+    queue.forget(unit.key for unit in dropped)
     queue.enqueue(units)
 
 
-def _run(fleet: Fleet, args: argparse.Namespace) -> None:
-    if args.on == "local":
-        workers.run_local(fleet, _fence(args), args.jobs)
-    elif args.on == "ray":
-        workers.run_on_ray(fleet, _fence(args), args.ray)
+def _run(fleet: Fleet, args: argparse.Namespace, console: Console) -> None:
+    if args.on == "workers":
+        return
+    queue = open_queue(fleet)
+    try:
+        with console.progress("units") as bar:
+            tell = partial(_draw, queue, bar) if bar is not None else None
+            if args.on == "local":
+                workers.run_local(fleet, _fence(args), args.jobs, tell=tell)
+            else:
+                workers.run_on_ray(fleet, _fence(args), args.ray, tell=tell)
+        if not queue.open_units():
+            queue.tidy(version_of_work())
+    finally:
+        queue.close()
+
+
+def _draw(queue: Queue, bar: Progress) -> None:
+    counts = queue.counts()
+    total = sum(counts.values())
+    bar(total - counts["waiting"] - counts["running"], total)
 
 
 def _report(fleet: Fleet, console: Console) -> int:
@@ -229,11 +257,11 @@ def _find(queue: Queue, task: str, top: int, console: Console) -> int:
     return 0
 
 
-def _pack(queue: Queue, task: str, ceiling: int, console: Console) -> int:
+def _pack(fleet: Fleet, queue: Queue, task: str, ceiling: int, console: Console) -> int:
     if not task.strip():
         raise UsageError("no task was given", next_step="say what the pack is for")
     with tempfile.TemporaryDirectory(prefix="sutler-fleet-") as folder:
-        packing = search.pack(queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
+        packing = search.pack(fleet, queue, task, os.path.join(folder, "fleet"), max_tokens=ceiling)
         console.stream(packing.encoded())
         report = packing.report
     console.note(f"{len(report.shown):,} files, {report.tokens or 0:,} of {ceiling:,} tokens")
@@ -242,21 +270,23 @@ def _pack(queue: Queue, task: str, ceiling: int, console: Console) -> int:
 
 def _watch(queue: Queue, console: Console) -> int:
     with console.progress("units") as bar:
-        while open_units := queue.open_units():
-            total = len(queue.units())
+        while queue.open_units():
             if bar is not None:
-                bar(total - open_units, total)
+                _draw(queue, bar)
             time.sleep(_PAUSE)
     return _status(queue, console)
 
 
 def _page(fleet: Fleet, queue: Queue) -> str:
     """The status as one HTML page: no scripts, nothing from outside."""
-    rows = "".join(
-        f"<tr><td>{escape(unit.repo)}<td>{unit.kind}<td>{unit.state}<td>{unit.tries}"
-        f"<td>{escape(unit.reason)}"
-        for unit in queue.units()
-    )
+    units = queue.units()
+    counts = Counter((unit.kind, unit.state) for unit in units)
+    causes = Counter(unit.reason for unit in units if unit.state == "failed")
+    kinds = sorted({unit.kind for unit in units})
+    states = [[kind, *(f"{counts[kind, state]:,}" for state in STATES)] for kind in kinds]
+    reasons = [[reason, f"{count:,}"] for reason, count in causes.most_common()]
+    rows = [[u.repo, u.kind, u.state, str(u.tries), u.reason] for u in units]
+    settled = sum(counts[kind, state] for kind in kinds for state in ("done", "failed"))
     return (
         "<!doctype html><html lang=en><meta charset=utf-8>"
         "<meta http-equiv=Content-Security-Policy "
@@ -264,8 +294,17 @@ def _page(fleet: Fleet, queue: Queue) -> str:
         f"<title>Fleet {escape(fleet.name)}</title>"
         "<style>body{font:1rem system-ui}td,th{padding:.2rem .8rem;text-align:left}</style>"
         f"<h1>Fleet {escape(fleet.name)}</h1>"
-        f"<table><tr><th>repository<th>kind<th>state<th>tries<th>reason{rows}</table></html>\n"
+        f"<p>{settled:,} of {len(units):,} units are settled. "
+        f"<progress value={settled} max={max(1, len(units))}></progress>"
+        f"{_table(['kind', *STATES], states)}<h2>Failures by cause</h2>"
+        f"{_table(['reason', 'units'], reasons)}<h2>Units</h2>"
+        f"{_table(['repository', 'kind', 'state', 'tries', 'reason'], rows)}</html>\n"
     )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row) for row in rows)
+    return f"<table><tr>{''.join(f'<th>{cell}' for cell in head)}{''.join(lines)}</table>"
 
 
 def _sql(fleet: Fleet, queue: Queue, sql: str, console: Console) -> int:

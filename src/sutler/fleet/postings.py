@@ -1,0 +1,100 @@
+"""Counts of terms by document, kept so that a query reads only the terms that it asks for.
+
+The word index of a project (`ranking.index`) lists the words of each file; a query walks all of
+them. Over many repositories that is too much. Here each term leads to its documents. Terms lie in
+shards that are compressed one by one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from sutler.ranking.index import Doc
+
+KEYS = 250
+"""Terms of a shard, about."""
+_MOST = 0xFFFF  # a count has two bytes
+_NUMBER = array("I").itemsize
+_LEVEL = 6
+
+
+class Postings(Struct, frozen=True, array_like=True):
+    """Documents, and shards of terms: for each term the numbers of its documents and its counts in
+    them. Each part is compressed."""
+
+    docs: bytes
+    shards: tuple[bytes, ...]
+
+
+def build(docs: Iterable[tuple[Doc, Mapping[str, int]]]) -> Postings:
+    """Make the postings of documents, each with its terms and their counts."""
+    kept: list[Doc] = []
+    held: defaultdict[str, tuple[array[int], array[int]]] = defaultdict(
+        lambda: (array("I"), array("H"))
+    )
+    for number, (doc, terms) in enumerate(docs):
+        kept.append(doc)
+        for term, count in terms.items():
+            numbers, counts = held[term]
+            numbers.append(number)
+            counts.append(min(count, _MOST))
+    size = 1 << (len(held) // KEYS).bit_length()
+    shards: list[dict[str, tuple[bytes, bytes]]] = [{} for _ in range(size)]
+    for term in sorted(held):
+        numbers, counts = held[term]
+        shards[shard_of(term, size)][term] = (numbers.tobytes(), counts.tobytes())
+    return Postings(_packed(kept), tuple(map(_packed, shards)))
+
+
+class Lookup:
+    """Postings as a query reads them: documents are numbered from `base`, `load` returns a
+    shard."""
+
+    def __init__(self, docs: bytes, size: int, load: Callable[[int], bytes], base: int = 0) -> None:
+        self._size, self._load, self._base = size, load, base
+        self._open: dict[int, dict[str, tuple[bytes, bytes]]] = {}
+        self.docs: dict[int, Doc] = dict(enumerate(_DOCS.decode(zlib.decompress(docs)), base))
+
+    def counts(self, term: str) -> dict[int, int]:
+        """Return the count of a term by document."""
+        at = shard_of(term, self._size)
+        if at not in self._open:
+            self._open[at] = _SHARD.decode(zlib.decompress(self._load(at)))
+        row = self._open[at].get(term)
+        if row is None:
+            return {}
+        numbers = memoryview(row[0]).cast("I")
+        counts = memoryview(row[1]).cast("H")
+        if base := self._base:
+            return {base + number: count for number, count in zip(numbers, counts, strict=True)}
+        return dict(zip(numbers, counts, strict=True))
+
+
+def dumps(postings: Postings) -> bytes:
+    return _encode(postings)
+
+
+def loads(data: bytes) -> Postings:
+    return _POSTINGS.decode(data)
+
+
+def shard_of(term: str, size: int) -> int:
+    """The number of the shard that has a term."""
+    return crc32(term.encode("utf-8", "surrogatepass")) % size
+
+
+def _packed(value: object) -> bytes:
+    return zlib.compress(_encode(value), _LEVEL)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_DOCS = msgspec.msgpack.Decoder(tuple[Doc, ...])
+_SHARD = msgspec.msgpack.Decoder(dict[str, tuple[bytes, bytes]])
+_POSTINGS = msgspec.msgpack.Decoder(Postings)
